@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -22,6 +23,8 @@ type Head struct {
 func (s *Source) Fetch(ctx context.Context) (Head, error) {
 	s.fetchMu.Lock()
 	defer s.fetchMu.Unlock()
+	s.setBegan(time.Now())
+	defer s.setBegan(time.Time{})
 	return s.fetchAny(ctx)
 }
 

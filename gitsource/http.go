@@ -30,11 +30,11 @@ type httpSession struct {
 func dialHTTP(r remote, remaining *int64) (session, error) {
 	roots, err := r.rootCAs()
 	if err != nil {
-		return nil, err
+		return nil, faultError{FaultLocal, err}
 	}
 	token, err := r.token()
 	if err != nil {
-		return nil, err
+		return nil, faultError{FaultLocal, err}
 	}
 	s := &httpSession{base: r.url, user: cmp.Or(r.conf.Username, "x-access-token"), token: token, remaining: remaining}
 	s.client = &http.Client{
@@ -172,7 +172,7 @@ func statusError(code int, withToken bool) error {
 	case code == http.StatusNotFound:
 		hint = ": the repository does not exist, or these credentials may not read it"
 	}
-	return fmt.Errorf("HTTP status %d %s%s", code, http.StatusText(code), hint)
+	return faultError{faultOfStatus(code), fmt.Errorf("HTTP status %d %s%s", code, http.StatusText(code), hint)}
 }
 
 func (s *httpSession) end() string {

@@ -100,7 +100,7 @@ func (s *Source) fetchAny(ctx context.Context) (Head, error) {
 		}
 	}
 	if len(r.failures) == 0 {
-		return Head{}, &RemoteError{s.remotes[0].name, errors.New("no remote has replied to the requests of earlier polls yet")}
+		return Head{}, &RemoteError{s.remotes[0].name, faultError{FaultLate, errors.New("no remote has replied to the requests of earlier polls yet")}}
 	}
 	return Head{}, errors.Join(r.failures...)
 }
@@ -127,7 +127,7 @@ func (r *race) askNow(at int) {
 func (r *race) noteLate() {
 	for _, at := range r.pending {
 		if !r.s.isBad(at) {
-			r.s.note(at, RemoteLate, fmt.Errorf("no reply within %s", nextRemoteAfter))
+			r.s.note(at, RemoteLate, faultError{FaultLate, fmt.Errorf("no reply within %s", nextRemoteAfter)})
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (r *race) take(reply *refsReply) (Head, error, bool) {
 // fail notes that a remote is of no use, and asks the next one.
 func (r *race) fail(reply *refsReply, state RemoteState, err error) {
 	if errors.Is(reply.ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("timeout of %s exceeded: %w", r.s.opts.Timeout, err)
+		err = faultError{FaultLate, fmt.Errorf("timeout of %s exceeded: %w", r.s.opts.Timeout, err)}
 	}
 	if message := reply.end(); message != "" {
 		err = fmt.Errorf("%w (message of the remote: %q)", err, message)

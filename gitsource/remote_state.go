@@ -32,6 +32,7 @@ type RemoteStatus struct {
 	Since    time.Time // when the state began
 	Answered time.Time // when it last served the branch
 	Err      error     // of the newest failure
+	Fault    Fault     // of Err
 }
 
 // repliesUntilPreferred is how many good replies in a row bring a remote back to its place in the configured order.
@@ -61,7 +62,7 @@ func (s *Source) note(at int, state RemoteState, err error) {
 			h.bad = false
 		}
 	} else {
-		h.inRow, h.bad, h.status.Err = 0, true, err
+		h.inRow, h.bad, h.status.Err, h.status.Fault = 0, true, err, FaultOf(&RemoteError{h.status.URL, err})
 	}
 	if h.status.State == state {
 		return
@@ -81,6 +82,19 @@ func (s *Source) Remotes() []RemoteStatus {
 		list = append(list, h.status)
 	}
 	return list
+}
+
+// FetchBegan returns when the fetch of the branch began that is under way, the zero time without one. It does not wait for the fetch.
+func (s *Source) FetchBegan() time.Time {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return s.began
+}
+
+func (s *Source) setBegan(at time.Time) {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	s.began = at
 }
 
 // order returns the remotes in the order in which a fetch asks them, without those that are still being asked: the good ones in the configured order, and

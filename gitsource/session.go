@@ -60,7 +60,7 @@ func readAdvertisement(ctx context.Context, s session) (advertisement, error) {
 	case bytes.Contains(start.Bytes(), []byte(sha256Capability)):
 		return advertisement{}, errors.New("the remote is a SHA-256 repository: only SHA-1 is supported")
 	case errors.Is(err, packp.ErrEmptyAdvRefs):
-		return advertisement{}, errors.New("the remote repository is empty")
+		return advertisement{}, faultError{FaultNotFound, errors.New("the remote repository is empty")}
 	case errors.Is(err, packp.ErrEmptyInput):
 		return advertisement{}, errors.New("the remote sent nothing")
 	case err != nil:
@@ -84,7 +84,7 @@ func (a advertisement) branch(name string) (plumbing.Hash, error) {
 	if len(others) > 5 {
 		others = append(others[:5], "...")
 	}
-	return plumbing.ZeroHash, fmt.Errorf("the remote has no branch %q (it has %q)", name, others)
+	return plumbing.ZeroHash, faultError{FaultNotFound, fmt.Errorf("the remote has no branch %q (it has %q)", name, others)}
 }
 
 // tag returns the object that a tag points at.

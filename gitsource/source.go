@@ -42,6 +42,7 @@ type Source struct {
 
 	stateMu sync.Mutex
 	health  []remoteHealth // of each remote
+	began   time.Time      // of the fetch that is under way; zero without one
 	storeMu sync.Mutex     // held while refs are written or the directory is replaced
 }
 

@@ -21,7 +21,7 @@ func dialSSH(ctx context.Context, r remote, remaining *int64) (session, error) {
 	address := net.JoinHostPort(r.url.Hostname(), cmp.Or(r.url.Port(), "22"))
 	config, err := r.sshConfig(address)
 	if err != nil {
-		return nil, err
+		return nil, faultError{FaultLocal, err}
 	}
 	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -86,18 +86,24 @@ func (r remote) sshConfig(address string) (*ssh.ClientConfig, error) {
 // Source: findAgreedAlgorithms in golang.org/x/crypto/ssh.
 const negotiatedHostKey = "host key"
 
+// sshNotAuthenticated is in the error of a handshake after the host has rejected the key. The package has no type for it.
+// Source: NewClientConn and clientAuthenticate in golang.org/x/crypto/ssh.
+const sshNotAuthenticated = "unable to authenticate"
+
 // explainHostKey adds to an error of the ssh handshake what the operator has to compare.
 func explainHostKey(err error, address, file string) error {
 	var negotiation *ssh.AlgorithmNegotiationError
 	switch {
 	case knownhosts.IsHostKeyChanged(err):
-		return fmt.Errorf("the host key of %s is not the one in %s: "+
-			"the host has a new key, or another host intercepts the connection: %w", address, file, err)
+		return faultError{FaultTLS, fmt.Errorf("the host key of %s is not the one in %s: "+
+			"the host has a new key, or another host intercepts the connection: %w", address, file, err)}
 	case knownhosts.IsHostUnknown(err):
-		return fmt.Errorf("%s has no host key in %s: %w", address, file, err)
+		return faultError{FaultTLS, fmt.Errorf("%s has no host key in %s: %w", address, file, err)}
 	case errors.As(err, &negotiation) && negotiation.What == negotiatedHostKey:
-		return fmt.Errorf("the host %s has no key of the types in %s: "+
-			"the host has a new key, or another host intercepts the connection: %w", address, file, err)
+		return faultError{FaultTLS, fmt.Errorf("the host %s has no key of the types in %s: "+
+			"the host has a new key, or another host intercepts the connection: %w", address, file, err)}
+	case strings.Contains(err.Error(), sshNotAuthenticated):
+		return faultError{FaultUnauthorized, err}
 	}
 	return err
 }

@@ -44,8 +44,10 @@ var (
 	sourceCommit = describe("source_commit_timestamp_seconds",
 		"Time of a commit by stage: when the head was first fetched, and the proven signing times of the accepted and of the converged revision.", "stage")
 	sourceRemote  = describe("source_remote_state", "1 for the state of each remote that serves the branch.", "remote", "state")
+	sourceState   = describe("source_state", "1 for the reason that the last fetch of the branch had.", "reason")
 	sourceSuccess = describe("source_last_success_timestamp_seconds", "When the remote last answered.")
 
+	proxmoxState   = describe("proxmox_state", "1 for the current reason why the cluster can or cannot be worked with.", "reason")
 	endpointUp     = describe("proxmox_endpoint_up", "1 if requests may be sent to the endpoint of the Proxmox API, 0 while it is down.", "endpoint")
 	endpointFirst  = describe("proxmox_endpoint_current", "1 for the endpoint that gets requests first.", "endpoint")
 	endpointFaults = describe("proxmox_endpoint_faults_total", "Requests that an endpoint did not reply to correctly, by fault.", "endpoint", "fault")
@@ -63,7 +65,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		guestInfo, guestInSync, guestDriftKeys, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
-		sourceInfo, sourceCommit, sourceRemote, sourceSuccess, endpointUp, endpointFirst, endpointFaults, endpointExtra, queueDepth, inflight, journalHealthy, lateCalls, writesAllowed,
+		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, queueDepth, inflight, journalHealthy, lateCalls, writesAllowed,
 	} {
 		ch <- d
 	}
@@ -87,6 +89,9 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	sendFleet(send, r)
 	sendSource(send, r)
 	sendEndpoints(ch, r)
+	for _, outage := range cluster.Outages() {
+		send(proxmoxState, boolean(r.Proxmox.Reason == outage), string(outage))
+	}
 	send(queueDepth, float64(r.QueueDepth))
 	send(inflight, float64(r.Journal.Inflight))
 	send(journalHealthy, boolean(r.Journal.Healthy))
@@ -207,6 +212,9 @@ func sendEndpoints(ch chan<- prometheus.Metric, r *report.Report) {
 }
 
 func sendSource(send sender, r *report.Report) {
+	for _, reason := range report.SourceReasons() {
+		send(sourceState, boolean(r.Source.Reason == reason), string(reason))
+	}
 	send(sourceSuccess, timestamp(r.Source.LastSuccess))
 	send(sourceCommit, timestamp(r.Source.HeadSeen), "head")
 	sent := make(map[string]bool, len(r.Source.Remotes))

@@ -22,12 +22,12 @@ func sampleReport() report.Report {
 	return report.Report{
 		Time: noon, Cluster: "pve-lab", QueueDepth: 2,
 		Source: report.Source{
-			Branch: "main", HeadSeen: noon.Add(-time.Minute), LastSuccess: noon.Add(-5 * time.Second),
+			Branch: "main", Reason: report.SourceAnswers, HeadSeen: noon.Add(-time.Minute), LastSuccess: noon.Add(-5 * time.Second),
 			Remotes:  []report.Remote{{URL: "https://git.lan/infra.git", State: report.RemoteLate}, {URL: "https://mirror.lan/infra.git", State: report.RemoteAnswers}},
 			Accepted: &report.Revision{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
 		},
 		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},
-		Proxmox: report.Proxmox{Endpoints: []cluster.Endpoint{
+		Proxmox: report.Proxmox{Ready: true, Reason: cluster.OutageNone, Endpoints: []cluster.Endpoint{
 			{Address: "pve1.lan:8006", State: cluster.EndpointDown, Fault: cluster.FaultLate, Faults: map[cluster.EndpointFault]uint64{cluster.FaultLate: 2}},
 			{Address: "pve2.lan:8006", State: cluster.EndpointUp, Current: true, ExtraReads: map[cluster.ExtraReadReason]uint64{cluster.ExtraLate: 2}},
 		}},

@@ -3,8 +3,10 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/report"
@@ -118,10 +120,13 @@ func (e *Engine) noteReady(err error) {
 // proxmoxReport returns the state of the cluster for the report.
 func (e *Engine) proxmoxReport() report.Proxmox {
 	p := report.Proxmox{LastSuccess: e.proxmox.LastSuccess, HAError: e.trouble.HA, VMList: e.observer.VMListStatus()}
-	if err := e.clusterErr(); err != nil {
+	err := e.clusterErr()
+	if p.Reason = cluster.OutageOf(err); err != nil {
 		p.Error = err.Error()
+	} else if p.LastSuccess.IsZero() {
+		p.Reason = cluster.OutageUnread
 	}
-	p.Ready = p.Error == "" && !p.LastSuccess.IsZero()
+	p.Ready = p.Reason == cluster.OutageNone
 	return p
 }
 
@@ -148,7 +153,23 @@ func (e *Engine) late(now time.Time) []report.Late {
 			list = append(list, report.Late{Component: component, Calls: 1, Since: began})
 		}
 	}
+	if began := e.opts.Source.FetchBegan(); !began.IsZero() && began.Before(before) {
+		list = append(list, e.lateSource(began))
+	}
 	return list
+}
+
+// lateSource describes a fetch of the branch that takes too long, with the remotes that have not served it.
+func (e *Engine) lateSource(began time.Time) report.Late {
+	late := report.Late{Component: report.ComponentSource, Since: began}
+	var names []string
+	for _, remote := range e.opts.Source.Remotes() {
+		if remote.State != gitsource.RemoteAnswers {
+			names, late.Calls = append(names, remote.URL), late.Calls+1
+		}
+	}
+	late.Calls, late.Remote = max(late.Calls, 1), strings.Join(names, ", ")
+	return late
 }
 
 var componentOf = map[observe.Part]report.Component{
@@ -163,7 +184,7 @@ func (e *Engine) doubtLate(now time.Time) {
 			e.observer.Doubt(now, fmt.Errorf("%w: %s", cluster.ErrNotReady, late.Text(now)))
 		case report.ComponentGuests:
 			e.observer.DoubtLate(now)
-		case report.ComponentHA, report.ComponentReady, report.ComponentClaim, report.ComponentVMIDs, report.ComponentRevision:
+		case report.ComponentHA, report.ComponentReady, report.ComponentClaim, report.ComponentVMIDs, report.ComponentRevision, report.ComponentSource:
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/lane"
@@ -35,7 +36,7 @@ func NewEngine(opts Options) *Engine {
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
 		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync),
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
-		source:   report.Source{Branch: opts.Branch},
+		source:   report.Source{Branch: opts.Branch, Reason: report.SourceUnread},
 	}
 	e.epoch, e.stopped = e.epochs.Now(), gate.StopNoRevision
 	if opts.Journal != nil {
@@ -64,7 +65,7 @@ func NewEngine(opts Options) *Engine {
 		TaskTimes: opts.Tasks,
 	})
 	e.basis.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: gate.StopNoRevision, Why: "no revision was accepted yet"})
-	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source})
+	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source, Proxmox: report.Proxmox{Reason: cluster.OutageUnread}})
 	return e
 }
 

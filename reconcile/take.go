@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
@@ -33,6 +34,7 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 		clearFailures(e.tracks)
 	}
 	e.source.Error, e.fetchErr, e.unread = "", p.Err, p.Unchecked
+	e.source.Reason = report.SourceReason(gitsource.FaultOf(p.Err))
 	if p.Err != nil {
 		if e.source.Error = p.Err.Error(); ctx.Err() == nil {
 			e.log.WarnContext(ctx, "poll failed", "error", p.Err)

@@ -11,11 +11,25 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// classify wraps the error of an exchange in the matching error of package cluster. errors.As still finds the *APIError.
+// classify wraps the error of an exchange in the matching error of package cluster. errors.As still finds the *APIError. The error of a read that concerns
+// more than the call is a *cluster.OutageError.
+func classify(x *exchange, err error) error {
+	classified := classifyCall(x, err)
+	var unsent *checkError
+	if x.writes() || errors.As(err, &unsent) {
+		return classified
+	}
+	if outage := outageOf(x, err); outage != "" {
+		return &cluster.OutageError{Outage: outage, Err: classified}
+	}
+	return classified
+}
+
+// classifyCall wraps the error of an exchange in the error of package cluster that states what the call did.
 //
 // A write may have taken effect or not. Proxmox rejects a write with status 400, 401, 403 or 500 before it changes anything, except
 // for the texts below and the config call of a container. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply.
-func classify(x *exchange, err error) error {
+func classifyCall(x *exchange, err error) error {
 	var unsent *checkError
 	if errors.As(err, &unsent) {
 		return unsent.err // the error of the check, which may have exchanges of its own

@@ -24,7 +24,7 @@ func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	}
 	rows, nodes, err := decodeResources(body)
 	if err != nil {
-		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
+		return cluster.Inventory{}, &cluster.OutageError{Outage: cluster.OutageInvalid, Err: fmt.Errorf("list guests: %w", err)}
 	}
 	slices.SortFunc(rows, func(a, b cluster.Row) int { return cmp.Compare(a.VMID, b.VMID) })
 	version := r.version.get(readAt, func() (Version, error) { return r.Version(ctx) })

@@ -109,8 +109,14 @@ func isUnsent(err error) bool {
 
 // disagreement is the error of a read to which endpoints gave different failed answers. Neither counts.
 func disagreement(a, b *attempt) error {
-	return fmt.Errorf("%w: two endpoints answer differently: %s; %s", cluster.ErrNotReady, oneLine(a.err.Error()), oneLine(b.err.Error()))
+	return &disagreementError{fmt.Sprintf("two endpoints answer differently: %s; %s", oneLine(a.err.Error()), oneLine(b.err.Error()))}
 }
+
+// disagreementError is what disagreement returns. It wraps cluster.ErrNotReady.
+type disagreementError struct{ text string }
+
+func (e *disagreementError) Error() string { return cluster.ErrNotReady.Error() + ": " + e.text }
+func (*disagreementError) Unwrap() error   { return cluster.ErrNotReady }
 
 // confirmedFor is how long an answer that two endpoints gave alike needs no further confirmation. A failed status that a token gets at every tick,
 // such as 403, then costs one additional read in this time.

@@ -24,7 +24,7 @@ func (r *Reader) Ready(ctx context.Context) error {
 		return err
 	}
 	if version.Major < oldestMajor {
-		return fmt.Errorf("%w: Proxmox VE %s, want %d or newer", cluster.ErrNotReady, version, oldestMajor)
+		return outage(cluster.OutageTooOld, "Proxmox VE %s, want %d or newer", version, oldestMajor)
 	}
 	// One row is the cluster, if there is one; the other rows are nodes.
 	rows, err := get[[]struct {
@@ -36,14 +36,19 @@ func (r *Reader) Ready(ctx context.Context) error {
 		return fmt.Errorf("read cluster status: %w", err)
 	}
 	if len(rows) == 0 {
-		return fmt.Errorf("%w: cluster status is empty", cluster.ErrNotReady)
+		return outage(cluster.OutageInvalid, "cluster status is empty")
 	}
 	for _, row := range rows {
 		if row.Type == "cluster" && !row.Quorate.flag() {
-			return fmt.Errorf("%w: cluster %s has no quorum", cluster.ErrNotReady, row.Name)
+			return outage(cluster.OutageNoQuorum, "cluster %s has no quorum", row.Name)
 		}
 	}
 	return nil
+}
+
+// outage returns why the cluster is not ready.
+func outage(reason cluster.Outage, format string, args ...any) error {
+	return &cluster.OutageError{Outage: reason, Err: fmt.Errorf("%w: %s", cluster.ErrNotReady, fmt.Sprintf(format, args...))}
 }
 
 // Version reads the release of the endpoint that answers. It is the cheapest call that proves address, certificate and token.

@@ -68,11 +68,16 @@ func parsePins(texts []string) (pins, error) {
 // verify rejects a connection whose leaf certificate is not pinned. It also runs for resumed sessions.
 func (p pins) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
-		return errors.New("server sent no certificate")
+		return &pinError{"server sent no certificate"}
 	}
 	got := sha256.Sum256(state.PeerCertificates[0].Raw)
 	if !slices.Contains(p, got) {
-		return fmt.Errorf("server certificate has fingerprint %s, which is not pinned", hex.EncodeToString(got[:]))
+		return &pinError{fmt.Sprintf("server certificate has fingerprint %s, which is not pinned", hex.EncodeToString(got[:]))}
 	}
 	return nil
 }
+
+// pinError is the error of a connection to a server whose certificate is not pinned.
+type pinError struct{ text string }
+
+func (e *pinError) Error() string { return e.text }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
@@ -60,6 +61,18 @@ func TestGuardRailsAreVisible(t *testing.T) {
 		"late": {func(r *report.Report) {
 			r.Late = []report.Late{{Component: report.ComponentList, Calls: 1, Since: noon.Add(-31 * time.Second)}}
 		}, 503, "late: proxmox has not answered the list of guests for 31 s", "Proxmox answers late"},
+		"late_remote": {func(r *report.Report) {
+			r.Late = []report.Late{{Component: report.ComponentSource, Remote: "https://git.example.org/infra", Calls: 1, Since: noon.Add(-31 * time.Second)}}
+		}, 503, "late: no remote has served the branch for 31 s: https://git.example.org/infra", "No remote answers in time"},
+		"remote_of_several": {func(r *report.Report) {
+			r.Source.Remotes[1].State, r.Source.Remotes[1].Error = report.RemoteBehind, "older"
+		}, 200, "ok\nremote: behind: https://mirror.example.org", "behind for"},
+		"remote": {func(r *report.Report) { r.Source.Reason, r.Source.Error = report.SourceUnauthorized, "HTTP status 401" },
+			200, "ok\nsource: unauthorized: HTTP status 401", "The remote could not be read: unauthorized"},
+		"cluster": {func(r *report.Report) {
+			r.Writes = stop(gate.StopNotReady, "cluster home has no quorum")
+			r.Proxmox.Ready, r.Proxmox.Reason, r.Proxmox.Error = false, cluster.OutageNoQuorum, "cluster home has no quorum"
+		}, 503, "cluster: no-quorum: cluster home has no quorum", "The cluster cannot be written to: no-quorum"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -96,7 +96,7 @@ func writeStopNotices(r report.Report) []notice {
 	case gate.StopJournal:
 		n.Title, n.Hint = "The journal cannot be written, so the agent does not write to the cluster", "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair"
 	case gate.StopNotReady:
-		n.Title, n.Hint = "The cluster cannot be written to", "the accepted revision stays in force; work continues when the cluster answers and has quorum"
+		n.Title, n.Hint = titled("The cluster cannot be written to", string(r.Proxmox.Reason)), "the accepted revision stays in force; work continues when the cluster answers and has quorum"
 	case gate.StopUnverified:
 		n.Title, n.Hint = "The accepted revision no longer verifies", "check the trusted root and the policy; a new commit on top that is signed under them is accepted"
 	case gate.StopUnchecked:
@@ -145,7 +145,7 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 	}
 	if r.Source.Error != "" {
 		list = append(list, notice{
-			Tone: warn, Title: "The remote could not be read", Text: r.Source.Error + "\n" + inForce, Since: timeView{r.Source.LastSuccess, now},
+			Tone: warn, Title: titled("The remote could not be read", string(r.Source.Reason)), Text: r.Source.Error + "\n" + inForce, Since: timeView{r.Source.LastSuccess, now},
 		})
 	}
 	return list
@@ -180,7 +180,7 @@ func problemNotices(r report.Report, now time.Time) []notice {
 	var list []notice
 	if r.Proxmox.Error != "" && r.Writes.Reason != gate.StopNotReady {
 		list = append(list, notice{
-			Tone: warn, Title: "The cluster could not be read completely", Text: r.Proxmox.Error, Since: timeView{r.Proxmox.LastSuccess, now},
+			Tone: warn, Title: titled("The cluster could not be read completely", string(r.Proxmox.Reason)), Text: r.Proxmox.Error, Since: timeView{r.Proxmox.LastSuccess, now},
 		})
 	}
 	for _, e := range r.Proxmox.Endpoints {
@@ -192,8 +192,12 @@ func problemNotices(r report.Report, now time.Time) []notice {
 		}
 	}
 	for _, late := range r.Late {
+		title := "Proxmox answers late, so the agent goes on with what it knows"
+		if late.Component == report.ComponentSource {
+			title = "No remote answers in time, so the agent goes on with the accepted revision"
+		}
 		list = append(list, notice{
-			Tone: warn, Title: "Proxmox answers late, so the agent goes on with what it knows", Text: late.Text(now), Since: timeView{late.Since, now},
+			Tone: warn, Title: title, Text: late.Text(now), Since: timeView{late.Since, now},
 		})
 	}
 	if r.Proxmox.HAError != "" {

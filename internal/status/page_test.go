@@ -224,6 +224,7 @@ func TestPageShowsEveryText(t *testing.T) {
 
 		".Late.Component":                     "the text of the notice describes it",
 		".Late.Node":                          "only the guests of a node have one",
+		".Late.Remote":                        "only the remotes of git have one",
 		".Guards.Held.Hold.Uncounted.Reason":  "the message holds it",
 		".Guards.Held.Hold.Uncounted.Signer":  "the message holds it",
 		".Guards.Held.Hold.Uncounted.Subject": "the message holds it",

@@ -69,7 +69,7 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 		reasons = append(reasons, "writes: "+r.Writes.Message)
 	}
 	if !r.Proxmox.Ready {
-		reasons = append(reasons, "cluster: "+cmp.Or(r.Proxmox.Error, "not read yet"))
+		reasons = append(reasons, "cluster: "+withReason(string(r.Proxmox.Reason), cmp.Or(r.Proxmox.Error, "not read yet")))
 	}
 	for _, late := range r.Late {
 		reasons = append(reasons, "late: "+late.Text(now))
@@ -80,11 +80,20 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 	return reasons
 }
 
-// guardRailNotes returns the guards that keep the agent from work now although it is ready: a person asked for them, or has to decide.
+// guardRailNotes returns the guards that keep the agent from work now although it is ready: a person asked for them, or has to decide. It also returns what
+// is wrong with the remotes while a revision is in force.
 func guardRailNotes(r report.Report) []string {
 	var notes []string
 	if p := r.Writes.Paused; p != nil {
 		notes = append(notes, "paused: "+p.String())
+	}
+	if r.Source.Error != "" && r.Source.Accepted != nil {
+		notes = append(notes, "source: "+withReason(string(r.Source.Reason), r.Source.Error))
+	}
+	for _, remote := range r.Source.Remotes {
+		if r.Source.Error == "" && remote.State != report.RemoteAnswers && remote.State != report.RemoteUnknown {
+			notes = append(notes, fmt.Sprintf("remote: %s: %s: %s", remote.State, remote.URL, remote.Error))
+		}
 	}
 	guards := make(map[string]bool) // digests: one change of a guard may concern several guests
 	count := func(held []report.HeldStep) {

@@ -26,11 +26,11 @@ func steady() report.Report {
 	r := report.Report{
 		Time: noon.Add(-4 * time.Second), Cluster: "pve-lab", Cycle: 4711, Converged: true,
 		Source: report.Source{
-			Branch: "main", Remote: "https://git.example.org/infra/guests.git", Head: commitInForce, HeadSeen: noon.Add(-50 * time.Hour),
+			Branch: "main", Reason: report.SourceAnswers, Remote: "https://git.example.org/infra/guests.git", Head: commitInForce, HeadSeen: noon.Add(-50 * time.Hour),
 			LastSuccess: noon.Add(-12 * time.Second),
 			Remotes: []report.Remote{
 				{URL: "https://git.example.org/infra/guests.git", State: report.RemoteAnswers, Since: noon.Add(-50 * time.Hour), Answered: noon.Add(-12 * time.Second)},
-				{URL: "https://mirror.example.org/infra/guests.git", State: report.RemoteLate, Since: noon.Add(-time.Hour), Error: "no reply within 2s"},
+				{URL: "https://mirror.example.org/infra/guests.git", State: report.RemoteAnswers, Since: noon.Add(-time.Hour), Answered: noon.Add(-12 * time.Second)},
 			},
 			Accepted: &report.Revision{
 				Commit: commitInForce, Revision: inForce, Subject: "alice@example.org", Issuer: "https://accounts.example.org",
@@ -39,7 +39,7 @@ func steady() report.Report {
 		},
 		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},
 		Proxmox: report.Proxmox{
-			Ready: true, LastSuccess: noon.Add(-4 * time.Second),
+			Ready: true, Reason: cluster.OutageNone, LastSuccess: noon.Add(-4 * time.Second),
 			VMList: &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Skipped: 4},
 			Endpoints: []cluster.Endpoint{
 				{Address: "pve1.lan:8006", State: cluster.EndpointUp, Since: noon.Add(-time.Hour), Current: true}, {Address: "pve2.lan:8006", State: cluster.EndpointUnknown},
@@ -80,6 +80,9 @@ func troubled() report.Report {
 	r.Proxmox.Endpoints[0].State, r.Proxmox.Endpoints[0].Current, r.Proxmox.Endpoints[1].Current = cluster.EndpointDown, false, true
 	r.Proxmox.Endpoints[0].Fault, r.Proxmox.Endpoints[0].Error = cluster.FaultUnauthorized, "GET /cluster/resources: 401 No ticket"
 	r.Proxmox.Endpoints[0].Faults = map[cluster.EndpointFault]uint64{cluster.FaultUnauthorized: 1}
+	r.Source.Remotes[1] = report.Remote{
+		URL: r.Source.Remotes[1].URL, State: report.RemoteLate, Since: noon.Add(-time.Hour), Reason: report.SourceLate, Error: "no reply within 2s",
+	}
 	r.Proxmox.HAError = "list HA resources: 403 Forbidden: Permission check failed (/, Sys.Audit)"
 	r.Proxmox.VMList = &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-5 * time.Minute), Error: "read list of guests: open /etc/pve/.vmlist: permission denied"}
 	r.Guests[1].ObservedAt, r.Guests[1].Stale = noon.Add(-7*time.Minute), true

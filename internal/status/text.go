@@ -25,6 +25,22 @@ func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] 
 // oneLine replaces each run of white space, line breaks included, by one blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// withReason returns a text after its reason, if it has one.
+func withReason(reason, text string) string {
+	if reason == "" {
+		return text
+	}
+	return reason + ": " + text
+}
+
+// titled returns a title with its reason, if it has one.
+func titled(title, reason string) string {
+	if reason == "" {
+		return title
+	}
+	return title + ": " + reason
+}
+
 // noRevisionReason returns why no revision is in force.
 func noRevisionReason(r report.Report) string {
 	switch {

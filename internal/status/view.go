@@ -191,7 +191,7 @@ func (v view) At(at time.Time) timeView { return timeView{at, v.now} }
 
 // RemoteStateBadge returns the state of a remote. The newest failure is the tooltip, also after it has ended.
 func (v view) RemoteStateBadge(r report.Remote) badge {
-	b := badge{Tone: idle, Text: string(r.State), Title: r.Error}
+	b := badge{Tone: idle, Text: string(r.State), Title: withReason(string(r.Reason), r.Error)}
 	switch r.State {
 	case report.RemoteAnswers:
 		b.Tone = good

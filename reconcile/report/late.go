@@ -8,7 +8,7 @@ import (
 // Component is a part of the agent's work that waits for a reply. It is a label of metrics.
 type Component string
 
-// The components. All of them wait for Proxmox.
+// The components. All but the last one wait for Proxmox.
 const (
 	ComponentList     Component = "list"     // the list of guests
 	ComponentGuests   Component = "guests"   // the guests of a node
@@ -17,23 +17,29 @@ const (
 	ComponentClaim    Component = "claim"    // the claim of the cluster, before work begins
 	ComponentVMIDs    Component = "vmids"    // free vmids for new guests
 	ComponentRevision Component = "revision" // the floor, from which the revision in force follows after the start
+	ComponentSource   Component = "source"   // the remotes of git
 )
 
 // Components lists every component, for metrics that start at zero.
 func Components() []Component {
-	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentRevision}
+	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentRevision, ComponentSource}
 }
 
 // Late is a component that has waited for a reply for too long. The agent goes on with what it knows.
 type Late struct {
 	Component Component `json:"component"`
-	Node      string    `json:"node,omitempty"` // of guests
-	Calls     int       `json:"calls"`          // without a reply
-	Since     time.Time `json:"since"`          // when the oldest of them began
+	Node      string    `json:"node,omitempty"`   // of guests
+	Remote    string    `json:"remote,omitempty"` // of source: the remotes that have not served it, without credentials
+	Calls     int       `json:"calls"`            // without a reply
+	Since     time.Time `json:"since"`            // when the oldest of them began
 }
 
 // Text describes what is late, for people: "proxmox has not answered the list of guests for 31 s".
 func (l Late) Text(now time.Time) string {
+	waited := int(now.Sub(l.Since) / time.Second)
+	if l.Component == ComponentSource {
+		return fmt.Sprintf("no remote has served the branch for %d s: %s", waited, l.Remote)
+	}
 	what := map[Component]string{
 		ComponentList: "the list of guests", ComponentHA: "the resources of the HA manager", ComponentReady: "whether it has quorum",
 		ComponentClaim: "the claim of the cluster", ComponentVMIDs: "which vmids are free", ComponentRevision: "the floor of accepted revisions",
@@ -47,5 +53,5 @@ func (l Late) Text(now time.Time) string {
 			what += " on " + l.Node
 		}
 	}
-	return fmt.Sprintf("proxmox has not answered %s for %d s", what, int(now.Sub(l.Since)/time.Second))
+	return fmt.Sprintf("proxmox has not answered %s for %d s", what, waited)
 }

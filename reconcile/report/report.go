@@ -31,24 +31,26 @@ type Report struct {
 
 // Source describes which revision is in force, and why a newer one is not.
 type Source struct {
-	Branch      string    `json:"branch"`
-	Remote      string    `json:"remote,omitempty"` // without credentials
-	Head        string    `json:"head,omitempty"`   // the newest commit that was fetched
-	HeadSeen    time.Time `json:"headSeen,omitzero"`
-	Accepted    *Revision `json:"accepted,omitempty"`
-	Refused     *Refused  `json:"refused,omitempty"`
-	LastSuccess time.Time `json:"lastSuccess,omitzero"` // of a fetch
-	Error       string    `json:"error,omitempty"`      // of the last fetch
-	Remotes     []Remote  `json:"remotes,omitempty"`    // in the configured order
+	Branch      string       `json:"branch"`
+	Remote      string       `json:"remote,omitempty"` // without credentials
+	Head        string       `json:"head,omitempty"`   // the newest commit that was fetched
+	HeadSeen    time.Time    `json:"headSeen,omitzero"`
+	Accepted    *Revision    `json:"accepted,omitempty"`
+	Refused     *Refused     `json:"refused,omitempty"`
+	LastSuccess time.Time    `json:"lastSuccess,omitzero"` // of a fetch
+	Reason      SourceReason `json:"reason"`               // whether the last fetch succeeded, and if not, why
+	Error       string       `json:"error,omitempty"`      // of the last fetch
+	Remotes     []Remote     `json:"remotes,omitempty"`    // in the configured order
 }
 
 // Remote describes one of the remotes that serve the branch.
 type Remote struct {
-	URL      string      `json:"url"` // without credentials
-	State    RemoteState `json:"state"`
-	Since    time.Time   `json:"since,omitzero"`    // when the state began
-	Answered time.Time   `json:"answered,omitzero"` // when it last served the branch
-	Error    string      `json:"error,omitempty"`   // of the newest failure
+	URL      string       `json:"url"` // without credentials
+	State    RemoteState  `json:"state"`
+	Since    time.Time    `json:"since,omitzero"`    // when the state began
+	Answered time.Time    `json:"answered,omitzero"` // when it last served the branch
+	Reason   SourceReason `json:"reason,omitempty"`  // of the newest failure, also after it has ended
+	Error    string       `json:"error,omitempty"`   // of the newest failure
 }
 
 // RemoteState is the state of a remote, a label of metrics. The values are those of gitsource.RemoteState, which this package does not import.
@@ -100,6 +102,7 @@ type Guards struct {
 type Proxmox struct {
 	Ready       bool                  `json:"ready"`
 	LastSuccess time.Time             `json:"lastSuccess,omitzero"` // of an inventory
+	Reason      cluster.Outage        `json:"reason"`               // OutageNone while Ready
 	Error       string                `json:"error,omitempty"`
 	HAError     string                `json:"haError,omitempty"` // why the HA manager's resources could not be read
 	VMList      *observe.VMListStatus `json:"vmlist,omitempty"`  // nil if none is configured

@@ -65,13 +65,13 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Red, "refused", fmt.Sprintf("%.10s: %s: %s", refused.Commit, refused.Reason, refused.Error))
 		add(term.Plain, "remedy", refused.Hint)
 	}
-	add(term.Red, "source", r.Source.Error)
+	add(term.Red, "source", withReason(string(r.Source.Reason), r.Source.Error))
 	for _, remote := range r.Source.Remotes {
 		if remote.Error != "" && remote.State != report.RemoteAnswers {
 			add(term.Yellow, "remote", fmt.Sprintf("%s (%s): %s", remote.URL, remote.State, remote.Error))
 		}
 	}
-	add(term.Red, "proxmox", r.Proxmox.Error)
+	add(term.Red, "proxmox", withReason(string(r.Proxmox.Reason), r.Proxmox.Error))
 	for _, e := range r.Proxmox.Endpoints {
 		if e.State == cluster.EndpointDown {
 			add(term.Yellow, "endpoint", fmt.Sprintf("%s is down (%s): %s", e.Address, e.Fault, e.Error))
@@ -109,6 +109,14 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Yellow, "no writes", r.Writes.Message)
 	}
 	return rows
+}
+
+// withReason returns an error with its reason, "" without an error.
+func withReason(reason, text string) string {
+	if reason == "" || text == "" {
+		return text // an older agent has no reasons
+	}
+	return reason + ": " + text
 }
 
 // addGuest adds a row for a guest, and below it one for each further remark.
