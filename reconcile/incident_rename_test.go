@@ -120,3 +120,47 @@ func TestCopyOfAGuestBlocksNoCreate(t *testing.T) {
 		eventually(l, "the guests in sync", func() bool { return l.guest(l.engine.Report(), 200).Sync == report.Synced })
 	})
 }
+
+// TestIncidentLostStateAndTagsCreatesGuestTwice loses the state directory of an agent that made a guest without a vmid in its manifest, and somebody
+// removes the tags of the guest. The agent creates no second guest beside it, and owns it after a user followed the hint. A guest of another name
+// in the range, and a namesake of the other kind, delay nothing.
+func TestIncidentLostStateAndTagsCreatesGuestTwice(t *testing.T) {
+	machine, container := withoutVMID(vmYAML("auto", 299)), strings.Replace(strings.Replace(dnsYAML(), "  vmid: 210\n", "", 1), "dns-1", "auto", 1)
+	tests := map[string]struct{ manifest, other string }{
+		"machine":   {machine, container},
+		"container": {container, machine},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.files["auto.yaml"] = test.manifest
+				l.push("one guest", alice)
+				stop := l.start()
+				l.converge()
+				stop()
+				l.loseState()
+				l.ok(l.sim.Edit(200, "tags", ""))
+				guests := len(l.sim.Guests())
+				defer l.start()()
+				l.waitForCondition(0, string(plan.Blocked), string(plan.ReasonMayExist), "200 has this name", "no marker")
+				if got := len(l.sim.Guests()); got != guests {
+					t.Fatalf("got %d guests, want %d", got, guests)
+				}
+				if hint := l.hintOf(0, plan.Blocked, plan.ReasonMayExist); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
+					t.Errorf("got hint %q, want the way to adopt 200", hint)
+				}
+				l.files["auto.yaml"] = strings.Replace(test.manifest, "spec:\n", "spec:\n  vmid: 200\n  adopt: ifUnmanaged\n", 1)
+				l.push("it is ours", alice)
+				l.converge()
+				l.files["auto.yaml"] = test.manifest
+				l.files["other.yaml"] = test.other
+				l.files["new.yaml"] = withoutVMID(vmYAML("new-1", 299))
+				l.push("as before, and two new guests", alice)
+				l.converge()
+				if got := len(l.sim.Guests()); got != guests+2 {
+					t.Errorf("got %d guests, want %d", got, guests+2)
+				}
+			})
+		})
+	}
+}

@@ -13,23 +13,24 @@ import (
 type Candidate struct {
 	VMID    int
 	Name    string // "" if Proxmox does not report it now
-	Marker  string // "" if the guest is owned
+	Marker  string // "" if the guest is owned, or has none
 	Renamed bool   // the guest has another name, and no record explains its marker
+	Owned   bool   // a record of this agent names the guest
 }
 
 // Candidates returns the guests that a manifest without a vmid may mean, sorted by vmid: the guests that are owned under its label, and the
 // guests of its kind without a record that have any marker, as after a loss of the state directory, and its name or a vmid of the Cluster's
 // range. The agent assigns vmids of the range only, and the guest or the manifest may have been renamed. A guest whose name Proxmox does not
-// report may be meant too. Creating a new guest could create the same guest twice. A name proves nothing, so the agent adopts no candidate.
+// report may be meant too. Without a marker, a guest of the range is meant if it has the name, or if neither name nor tags are reported. Creating a new guest could create the same guest twice. A name proves nothing, so the agent adopts no candidate.
 func Candidates(d *guest.Desired, want Desired, inventory cluster.Inventory) []Candidate {
 	var found []Candidate
 	for vmid, o := range want.Owned {
 		if o.Name == d.Name && o.Kind == string(d.Kind) {
-			found = append(found, Candidate{VMID: vmid, Name: o.Name})
+			found = append(found, Candidate{VMID: vmid, Name: o.Name, Owned: true})
 		}
 	}
 	for _, row := range inventory.Rows {
-		if row.Kind != d.Kind || row.Tags == "" {
+		if row.Kind != d.Kind {
 			continue
 		}
 		if _, ours := want.Owned[row.VMID]; ours {
@@ -37,6 +38,9 @@ func Candidates(d *guest.Desired, want Desired, inventory cluster.Inventory) []C
 		}
 		markers := guest.MarkerTags(guest.Tags(row.Tags))
 		if len(markers) == 0 {
+			if want.VMIDs.Has(row.VMID) && isNamesake(d, row) {
+				found = append(found, Candidate{VMID: row.VMID, Name: row.Name})
+			}
 			continue
 		}
 		renamed := row.Name != d.NameInProxmox() && row.Name != d.Name && row.Name != ""
@@ -50,6 +54,15 @@ func Candidates(d *guest.Desired, want Desired, inventory cluster.Inventory) []C
 	})
 	slices.SortFunc(found, func(a, b Candidate) int { return a.VMID - b.VMID })
 	return found
+}
+
+// isNamesake reports whether a guest without a marker may be the manifest's: its tags may have been edited after the loss of its record. Proxmox
+// reports neither name nor tags of a guest on a node that is offline. A template is no namesake of a guest that is made from it.
+func isNamesake(d *guest.Desired, row cluster.Row) bool {
+	if row.Name == "" {
+		return row.Tags == ""
+	}
+	return (row.Name == d.NameInProxmox() || row.Name == d.Name) && (!row.Template || d.Template)
 }
 
 // unexplained reports whether one of the markers is in no record. A guest whose markers are in the records of other guests is a copy of one of them.
@@ -69,8 +82,12 @@ func candidatesCondition(found []Candidate) Condition {
 	var words []string
 	for _, n := range found {
 		switch {
-		case n.Marker == "":
+		case n.Owned:
 			words = append(words, fmt.Sprintf("%d is owned under this name", n.VMID))
+		case n.Marker == "" && n.Name == "":
+			words = append(words, fmt.Sprintf("%d has a vmid of the Cluster's range, and Proxmox reports neither its name nor its tags", n.VMID))
+		case n.Marker == "":
+			words = append(words, fmt.Sprintf("%d has this name, no marker, and a vmid of the Cluster's range", n.VMID))
 		case n.Name == "":
 			words = append(words, fmt.Sprintf("%d has the marker %s, and Proxmox does not report its name", n.VMID, n.Marker))
 		case n.Renamed:
@@ -88,6 +105,11 @@ func candidatesCondition(found []Candidate) Condition {
 	case first.Marker != "":
 		c.Hint = fmt.Sprintf("if the manifest means guest %d, and no other agent manages that guest: remove its tag %s, and set spec.vmid: %d and spec.adopt: ifUnmanaged; "+
 			"if not, set spec.vmid to a free vmid", first.VMID, first.Marker, first.VMID)
+	case !first.Owned && first.Name == "":
+		c.Hint = fmt.Sprintf("start the node of guest %d, or wait until Proxmox reports its name; or set spec.vmid", first.VMID)
+	case !first.Owned:
+		c.Hint = fmt.Sprintf("if the manifest means guest %d: set spec.vmid: %d and spec.adopt: ifUnmanaged; "+
+			"if not: set spec.vmid to a free vmid, or take %d out of spec.vmids of the Cluster", first.VMID, first.VMID, first.VMID)
 	default:
 		c.Hint = fmt.Sprintf("set spec.vmid to the vmid of the guest that is meant, such as %d, or to a free vmid", first.VMID)
 	}
