@@ -26,6 +26,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	e.tidy(ctx)
 	e.releaseWeakenings(ctx)
 	e.recoverOwnership(ctx)
+	e.beginRetry(began)
 	started := time.Now()
 	planned := e.plan()
 	made := report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)}
@@ -35,6 +36,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	e.noteWrites()
 	e.offer(ctx, planned)
 	e.assess(planned)
+	e.endRetry()
 	e.publish(planned)
 	e.lastCycle = span{time.Now(), time.Since(began)}
 }

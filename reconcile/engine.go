@@ -21,6 +21,7 @@ import (
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/retry"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
@@ -52,6 +53,7 @@ type Options struct {
 	Note     intake.RewriteNote // where allow-rewrite leaves its note; the zero value reads none
 	Pause    pause.File         // stops all writes while it exists; the zero value never does
 	Recover  recovery.Note      // releases claims of guests whose records were lost; the zero value releases none
+	Retry    retry.File         // asks that guests are tried again at once; the zero value asks for nothing
 	Secrets  secret.Source      // of the secrets that manifests name
 	Minimum  guard.Minimum      // of the guards, whatever is approved
 	Self     hostguest.Facts    // of the machine on which the agent runs; the zero value is no guest of the cluster
@@ -106,6 +108,7 @@ type Engine struct {
 	closing     bool
 	paused      pause.Note // while isPaused
 	isPaused    bool
+	retries     retries
 	writerState writer.State
 	claimErr    error                    // why the cluster could not be claimed
 	retryClaim  bool                     // the next offer of work claims in spite of claimErr

@@ -121,7 +121,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	var lines []logged
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
 		"approvals": lifeOfApprovals, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
-		"pause": lifeOfPause, "expiry": lifeOfExpiry,
+		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

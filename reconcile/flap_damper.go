@@ -39,6 +39,11 @@ func (d flapDamper) add(now time.Time, cost float64) flapDamper {
 	return flapDamper{level: d.levelAt(now) + cost, at: now}
 }
 
+// until returns when the level is no longer above the limit.
+func (d flapDamper) until() time.Time {
+	return d.at.Add(time.Duration(max(0, d.level-flapLimit) * float64(flapLeak)))
+}
+
 func (d flapDamper) overLimit(now time.Time) bool { return d.levelAt(now) > flapLimit }
 
 // matters reports whether the level is so high that a restart of the agent must not forget it. Normal work stays below.

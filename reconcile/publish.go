@@ -48,6 +48,7 @@ func (e *Engine) publish(planned plan.Plan) {
 	if lost := e.recovery.Result; len(lost.Guests) > 0 {
 		r.Recovery = &lost
 	}
+	r.Retried = e.retries.done
 	r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
 	e.report.Store(&r)
 	e.opts.Hooks.report(r)
@@ -107,6 +108,9 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 		GuestName: report.NewGuestName(p.Ref, p.Node), Managed: p.Managed, Sync: t.now.sync, Operation: operationOf(t.now),
 		Status: live.Status, ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
 		DriftSince: t.driftSince, Converged: t.convergedAt, Revision: t.revision,
+	}
+	if g.Sync == report.OutOfSync && t.now.released && !t.mayRun(now) && !e.retries.open[p.Ref.VMID] {
+		g.NextTry = t.nextTry()
 	}
 	for _, c := range p.Changes {
 		g.Changes = append(g.Changes, report.NewChange(c))

@@ -129,7 +129,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			case e.opts.VMList != "" && e.proxmox.Error == "" && e.rounds.began.IsZero() && e.observer.VMListChanged(e.vmids()):
 				e.beginRound(ctx)
 				tick.Reset(e.opts.Tick)
-			case e.pauseChanged() || e.presenceChanged():
+			case e.pauseChanged() || e.presenceChanged() || e.retryAsked():
 				e.cycle(ctx)
 			}
 		}
@@ -172,7 +172,7 @@ func (e *Engine) takeBell(ctx context.Context, tick *time.Timer, results *pacer)
 	}
 }
 
-// maxPeek bounds the time between two looks at the vmlist file, at the file of a pause and at the lock file.
+// maxPeek bounds the time between two looks at the vmlist file, at the files of a pause and of requests, and at the lock file.
 const maxPeek = time.Second
 
 // peeks returns a ticker for looks at these files between two ticks. A look takes a tenth of a millisecond, and finds a change at once
@@ -180,7 +180,7 @@ const maxPeek = time.Second
 func (e *Engine) peeks() *time.Ticker {
 	every := min(maxPeek, (e.opts.Tick+1)/2)
 	ticker := time.NewTicker(every)
-	if e.opts.VMList == "" && e.opts.Pause.Dir == "" {
+	if e.opts.VMList == "" && e.opts.Pause.Dir == "" && e.opts.Retry.Dir == "" {
 		ticker.Stop()
 	}
 	return ticker

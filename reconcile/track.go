@@ -95,6 +95,14 @@ func (t *track) hangingTask() *lane.HangingTaskError { return lane.HangingTask(t
 // mayRun reports whether the guest's backoff is over and the guest does not flap.
 func (t *track) mayRun(now time.Time) bool { return t.retry.over(now) && !t.flaps.overLimit(now) }
 
+// nextTry returns when the backoff is over and the guest no longer flaps.
+func (t *track) nextTry() time.Time {
+	if flaps := t.flaps.until(); flaps.After(t.retry.until) {
+		return flaps
+	}
+	return t.retry.until
+}
+
 // failsRepeatedly reports whether the guest failed so often, or for such a reason, that guests of higher waves no longer wait for it.
 func (t *track) failsRepeatedly() bool {
 	switch {

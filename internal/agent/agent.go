@@ -26,6 +26,7 @@ import (
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/retry"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/verify"
 
@@ -110,7 +111,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
 		TakeOver: a.opts.TakeOver,
 		Separate: c.Trust.Guards.SeparateApprover,
-		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
+		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
 		Self:    c.self("/"),
 		Secrets: secrets, Minimum: c.Minimum(),
 		Endpoints: client.Endpoints,

@@ -42,6 +42,7 @@ const (
 	GuestFailed    Name = "guest.failed"
 	GuestDestroyed Name = "guest.destroyed"
 	GuestRecovered Name = "guest.recovered" // its ownership record was lost and is there again
+	GuestRetried   Name = "guest.retried"   // a person asked that it is tried again at once
 )
 
 // Events of guards.
@@ -67,7 +68,7 @@ func Names() []Name {
 		RevisionAccepted, RevisionResumed, RevisionUnverified, RevisionRefused, RevisionConverged,
 		PlanMade, StepHeld, StepReleased, StepWithdrawn, StepBegun, StepEnded, StepSettled,
 		OrderAccepted, OrderExecuted, OrderRefused, OrderExpired, OrderUnknown,
-		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered,
+		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered, GuestRetried,
 		GuardHeld, GuardWithdrawn, GuardWeakened,
 		WritesStopped, WritesAllowed, AgentPaused, AgentResumed, AgentClaimed, AgentSuperseded,
 	}

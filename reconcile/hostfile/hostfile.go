@@ -24,10 +24,11 @@ const (
 	Pause        Name = "paused"        // of package pause
 	Recover      Name = "recover"       // of package recovery
 	AllowRewrite Name = "allow-rewrite" // of package intake
+	Retry        Name = "retry"         // of package retry
 )
 
 // Names lists every file.
-func Names() []Name { return []Name{Pause, Recover, AllowRewrite} }
+func Names() []Name { return []Name{Pause, Recover, AllowRewrite, Retry} }
 
 // File is a file of a state directory.
 type File struct {

@@ -64,6 +64,7 @@ func TestFold(t *testing.T) {
 			[]Body{IneffectiveRestart{VMID: 7, Revision: "a", StepDigest: "d"}, IneffectiveRestart{VMID: 7, Revision: "b", StepDigest: "d"}},
 			State{IneffectiveRestarts: map[int]IneffectiveRestart{7: {VMID: 7, Revision: "b", StepDigest: "d"}}},
 		},
+		"futile_over":     {[]Body{IneffectiveRestart{VMID: 7, Revision: "a", StepDigest: "d"}, IneffectiveRestart{VMID: 7, Revision: "a", StepDigest: "d", Over: true}}, State{}},
 		"futile_disowned": {[]Body{owned, IneffectiveRestart{VMID: 7, Revision: "a", StepDigest: "d"}, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
 		"attached_latest": {
 			[]Body{Attached{VMID: 7, Identity: "i", Volumes: map[string]string{"scsi1": "a"}}, Attached{VMID: 7, Identity: "i"}},

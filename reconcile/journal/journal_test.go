@@ -38,7 +38,7 @@ func oneOfEach() []Body {
 		},
 		ClusterGuarded{MaxDestroysPerDay: 3, Approvals: 2},
 		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
-		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
+		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2", Over: true},
 		Attached{
 			VMID: 101, Identity: "i1", Volumes: map[string]string{"scsi0": "local-lvm:vm-101-disk-0", "scsi1": ""}, Filling: []string{"scsi2"},
 			Others: []string{"local-lvm:vm-101-disk-9"},

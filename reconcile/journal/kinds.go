@@ -86,9 +86,16 @@ var kinds = []*kind{
 	}.kind(),
 	row[IneffectiveRestart]{
 		name: "futile", version: 3,
+		newer:    func(b IneffectiveRestart) int { return laterField(5, b.Over) },
 		complete: func(b IneffectiveRestart) bool { return b.VMID > 0 && b.Revision != "" && b.StepDigest != "" },
-		fold:     func(f *fold, r Record, b IneffectiveRestart) { f.ineffective.set(b.VMID, r, b) },
-		kept:     "until the vmid's next `futile` or `disowned`",
+		fold: func(f *fold, r Record, b IneffectiveRestart) {
+			if b.Over {
+				f.ineffective.remove(b.VMID)
+				return
+			}
+			f.ineffective.set(b.VMID, r, b)
+		},
+		kept: "until the vmid's next `futile` or `disowned`; one with over no longer",
 	}.kind(),
 	row[Attached]{
 		name: "attached", version: 5,

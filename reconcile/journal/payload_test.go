@@ -78,6 +78,10 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
 		"futile":  {[]Body{event, futile}, `{"v":3,"records":[{"event":{"name":"x"}},{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`},
+		"futile_over": {
+			[]Body{IneffectiveRestart{VMID: 1, Revision: "r", StepDigest: "d", Over: true}},
+			`{"v":5,"records":[{"futile":{"vmid":1,"revision":"r","stepDigest":"d","over":true}}]}`,
+		},
 		"attached": {
 			[]Body{event, attached}, `{"v":5,"records":[{"event":{"name":"x"}},{"attached":{"vmid":1,"identity":"i","volumes":{"scsi1":""}}}]}`,
 		},

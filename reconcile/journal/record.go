@@ -162,6 +162,7 @@ type IneffectiveRestart struct {
 	VMID       int    `json:"vmid"`
 	Revision   string `json:"revision"`
 	StepDigest string `json:"stepDigest"`
+	Over       bool   `json:"over,omitempty"` // a person asked to try the restart again; revision and digest are those of the record that ends
 }
 
 // Attached records the volume that each slot of a guest held last, for the slots into which the manifest puts a disk. It replaces the guest's

@@ -76,6 +76,7 @@ type Guest struct {
 	ObservedAt time.Time        `json:"observedAt,omitzero"` // of the newest full reading
 	Stale      bool             `json:"stale,omitempty"`     // that reading is twice as old as it should ever be
 	DriftSince time.Time        `json:"driftSince,omitzero"`
+	NextTry    time.Time        `json:"nextTry,omitzero"` // of a step that nothing holds; gitops-agent retry ends the wait
 	Converged  time.Time        `json:"lastConverged,omitzero"`
 	Revision   string           `json:"revision,omitempty"` // with which the guest was last in sync
 }

@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/recovery"
+	"gitops-agent/reconcile/retry"
 )
 
 // Report describes everything that the agent found, at the end of a cycle. It is a plain value. The engine publishes one report per cycle,
@@ -23,6 +24,7 @@ type Report struct {
 	Guests     []Guest          `json:"guests"`           // by vmid, then label
 	Unmanaged  []GuestName      `json:"unmanaged"`
 	Recovery   *recovery.Result `json:"recovery,omitempty"` // guests that have a marker and no record; nil if there are none
+	Retried    *retry.Outcome   `json:"retried,omitempty"`  // of the newest gitops-agent retry that this process carried out
 	Late       []Late           `json:"late,omitempty"`     // what the cluster has not answered in time; the agent goes on with what it knows
 	QueueDepth int              `json:"queueDepth"`
 	Cycle      uint64           `json:"cycle"` // counts from the start of the agent

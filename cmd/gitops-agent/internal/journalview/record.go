@@ -49,6 +49,9 @@ func recordText(body journal.Body) string {
 	case journal.Applied:
 		return fmt.Sprintf("%d has the current secrets for %s", b.VMID, cmp.Or(strings.Join(slices.Sorted(maps.Keys(b.Fingerprints)), ", "), "no key"))
 	case journal.IneffectiveRestart:
+		if b.Over {
+			return fmt.Sprintf("%d may be restarted again, digest %s", b.VMID, b.StepDigest)
+		}
 		return fmt.Sprintf("%d was restarted without effect, digest %s", b.VMID, b.StepDigest)
 	case journal.Attached:
 		return fmt.Sprintf("%d held %s", b.VMID, cmp.Or(strings.Join(volumesBySlot(b), ", "), "no volume"))

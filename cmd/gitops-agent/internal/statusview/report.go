@@ -122,6 +122,9 @@ func withReason(reason, text string) string {
 // addGuest adds a row for a guest, and below it one for each further remark.
 func addGuest(t *term.Table, g report.Guest, now time.Time) {
 	notes := remarks(g)
+	if !g.NextTry.IsZero() {
+		notes = append(notes, fmt.Sprintf("tried again in %s; at once: gitops-agent retry %s", max(g.NextTry.Sub(now), 0).Round(time.Second), g.Label()))
+	}
 	first := ""
 	if len(notes) > 0 {
 		first, notes = notes[0], notes[1:]

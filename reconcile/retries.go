@@ -1,0 +1,190 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/retry"
+)
+
+// retries are requests of a person on the host to try guests again at once.
+type retries struct {
+	seen    string         // the id of the newest request that a cycle has seen
+	request retry.Request  // that this cycle carries out
+	found   *retry.Outcome // for request; nil in a cycle without one
+	done    *retry.Outcome // of the newest request; never changed
+	open    map[int]bool   // vmids whose open step was not settled by the last turn of its lane
+}
+
+// retryAsked reports whether there is a request that no cycle has seen.
+func (e *Engine) retryAsked() bool {
+	request, found := e.opts.Retry.Read()
+	return found && request.ID != e.retries.seen
+}
+
+// beginRetry forgets why the guests of a request wait, so that this cycle tries them again. It lifts no hold, leaves hanging tasks alone, and an open
+// step stays open until its outcome is known.
+func (e *Engine) beginRetry(now time.Time) {
+	state := e.opts.Journal.State()
+	e.retries.open = make(map[int]bool)
+	for _, open := range state.Open {
+		if t, known := e.tracks[trackKey{vmid: open.VMID}]; !e.queue.Busy(open.VMID) || known && t.failed != nil {
+			e.retries.open[open.VMID] = true
+		}
+	}
+	request, found := e.opts.Retry.Read()
+	if !found {
+		return
+	}
+	e.retries.seen = request.ID
+	if !e.mayWrite() || e.observer.Snapshot().Inventory.ReadAt.IsZero() {
+		return // a later cycle takes it
+	}
+	outcome := &retry.Outcome{ID: request.ID, Time: now}
+	var records []journal.Body
+	unknown := slices.Clone(request.Guests)
+	for _, ref := range e.retryable(state) {
+		label := ref.Label()
+		unknown = slices.DeleteFunc(unknown, func(l string) bool { return l == label })
+		if !request.Asks(label) {
+			continue
+		}
+		cleared, ends := e.clearWaits(ref, state, now)
+		records = append(records, ends...)
+		outcome.Guests = append(outcome.Guests, retry.Guest{Guest: label, VMID: ref.VMID, Cleared: cleared})
+	}
+	outcome.Unknown = unknown
+	if len(records) > 0 {
+		if err := e.opts.Journal.Append(context.Background(), records...); err != nil {
+			e.log.Warn("journal not written", "error", err)
+		}
+	}
+	e.retries.request, e.retries.found = request, outcome
+}
+
+// retryable returns the guests of the manifests, and after them those that the agent owns without a manifest.
+func (e *Engine) retryable(state journal.State) []guest.Ref {
+	var refs []guest.Ref
+	known := make(map[int]bool, len(e.guests))
+	for _, d := range e.guests {
+		refs, known[d.VMID] = append(refs, d.Ref), true
+	}
+	for _, vmid := range slices.Sorted(maps.Keys(state.Owned)) {
+		if owned := state.Owned[vmid]; !known[vmid] {
+			refs = append(refs, guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: vmid})
+		}
+	}
+	return refs
+}
+
+// clearWaits forgets the failures of a guest, how often it was changed back, and that a restart was without effect. It returns what kept the guest from
+// being tried, and the records that end what the journal states.
+func (e *Engine) clearWaits(ref guest.Ref, state journal.State, now time.Time) (cleared []retry.Cleared, ends []journal.Body) {
+	t, known := e.tracks[keyOf(ref)]
+	if known && t.failed != nil && t.hangingTask() == nil {
+		t.recover()
+		cleared = append(cleared, retry.Backoff)
+	}
+	if known {
+		if t.flaps.overLimit(now) {
+			cleared = append(cleared, retry.Flapping)
+		}
+		t.flaps = flapDamper{}
+	}
+	if _, journaled := state.Flapping[ref.VMID]; journaled {
+		ends = append(ends, journal.Flapping{VMID: ref.VMID})
+	}
+	if mark, marked := state.IneffectiveRestarts[ref.VMID]; marked {
+		mark.Over = true
+		cleared, ends = append(cleared, retry.Restart), append(ends, mark)
+	}
+	return cleared, ends
+}
+
+// endRetry completes the outcome of a request with what still prevents a step, logs and journals it, and removes the file.
+func (e *Engine) endRetry() {
+	outcome, request := e.retries.found, e.retries.request
+	if outcome == nil {
+		return
+	}
+	for i := range outcome.Guests {
+		outcome.Guests[i].Remains = e.remaining(outcome.Guests[i])
+	}
+	if request.All {
+		outcome.Guests = slices.DeleteFunc(outcome.Guests, func(g retry.Guest) bool { return len(g.Cleared) == 0 && len(g.Remains) == 0 })
+	}
+	var records []journal.Body
+	for _, g := range outcome.Guests {
+		text := describeRetry(g)
+		e.log.Info("guest is tried again", event.Key, event.GuestRetried, "vmid", g.VMID, "guest", g.Guest, "uid", request.UID, "outcome", text)
+		message := fmt.Sprintf("by user %d: %s", request.UID, text)
+		if g.VMID == 0 {
+			message = g.Guest + " " + message
+		}
+		records = append(records, journal.Event{Name: "retried", VMID: g.VMID, Revision: e.basis.Load().Revision, Message: message})
+	}
+	if len(records) > 0 {
+		if err := e.opts.Journal.Append(context.Background(), records...); err != nil {
+			e.log.Warn("journal not written", "error", err)
+		}
+	}
+	if err := e.opts.Retry.Remove(request); err != nil {
+		e.log.Warn("request to try guests again not removed", "error", err)
+	}
+	e.retries.done, e.retries.found = outcome, nil
+}
+
+// describeRetry states what was cleared and what remains, for the log and the audit history.
+func describeRetry(g retry.Guest) string {
+	var cleared, remains []string
+	for _, c := range g.Cleared {
+		cleared = append(cleared, string(c))
+	}
+	for _, r := range g.Remains {
+		remains = append(remains, r.Reason)
+	}
+	text := "cleared " + cmp.Or(strings.Join(cleared, ", "), "nothing")
+	if len(remains) > 0 {
+		text += ", remains " + strings.Join(remains, ", ")
+	}
+	return text
+}
+
+// remaining returns what still prevents a step of a guest in this cycle.
+func (e *Engine) remaining(g retry.Guest) []retry.Remains {
+	var list []retry.Remains
+	if e.retries.open[g.VMID] && g.VMID != 0 {
+		list = append(list, retry.Remains{
+			Reason: retry.OpenStep, Message: "a call was sent whose outcome is not known, so nothing else is done for the guest before",
+			Hint: "the agent reads the outcome again at once; without one it waits for ten minutes, since the call may still act",
+		})
+	}
+	key := trackKey{vmid: g.VMID}
+	if g.VMID == 0 {
+		key.label = g.Guest
+	}
+	t, known := e.tracks[key]
+	if !known {
+		return list
+	}
+	held := make(map[plan.ConditionReason]bool)
+	for _, h := range t.now.held {
+		held[plan.ConditionReason(h.Reason)] = true
+		list = append(list, retry.Remains{Reason: string(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint})
+	}
+	for _, c := range t.now.conditions {
+		if (c.Type == plan.Blocked || c.Type == plan.IdentityConflict || c.Type == plan.NotObserved) && !held[c.Reason] {
+			list = append(list, retry.Remains{Reason: string(c.Reason), Message: c.Message, Hint: c.Hint})
+		}
+	}
+	return list
+}

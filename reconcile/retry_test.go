@@ -1,0 +1,197 @@
+package reconcile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/retry"
+)
+
+func takesRequests(t *testing.T) labOption {
+	dir := t.TempDir()
+	return func(o *reconcile.Options) { o.Retry = retry.File{Dir: dir} }
+}
+
+// askAgain leaves a request for these guests, or for all without any, and returns the outcome.
+func (l *lab) askAgain(id string, labels ...string) retry.Outcome {
+	l.Helper()
+	l.ok(l.opts.Retry.Write(retry.Request{ID: id, Guests: labels, All: len(labels) == 0, UID: 1000, Since: time.Now()}))
+	time.Sleep(3 * time.Second) // a look each second, and a cycle
+	done := l.engine.Report().Retried
+	if _, found := l.opts.Retry.Read(); found || done == nil || done.ID != id {
+		l.Fatalf("got outcome %+v, and the file still there: %t; want the request taken", done, found)
+	}
+	return *done
+}
+
+// TestRetryEndsTheBackoff makes a guest fail until it waits for minutes. A request ends the wait: without a commit, and for this guest alone.
+func TestRetryEndsTheBackoff(t *testing.T) {
+	runLab(t, []labOption{takesRequests(t)}, func(t *testing.T, l *lab) {
+		l.files["web.yaml"], l.files["db.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}"), vmYAML("db-1", 202, "memory: {size: 2Gi}")
+		l.push("two guests", alice)
+		defer l.start()()
+		l.converge()
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/config$", Kind: pvesim.ErrorText, Text: "not today", Times: -1}))
+		for _, vmid := range []int{201, 202} {
+			l.ok(l.sim.Edit(vmid, "memory", "4096"))
+		}
+		long := func(vmid int) bool { return time.Until(l.guest(l.engine.Report(), vmid).NextTry) > 2*time.Minute }
+		eventually(t, "long waits", func() bool { return long(201) && long(202) })
+		l.sim.ClearFaults()
+		time.Sleep(10 * time.Second)
+		if got := l.sim.Value(201, "memory"); got != "4096" {
+			t.Fatalf("got memory %s while the guest waits, want 4096", got)
+		}
+		outcome := l.askAgain("first", "VirtualMachine/web-1", "VirtualMachine/gone")
+		want := retry.Guest{Guest: "VirtualMachine/web-1", VMID: 201, Cleared: []retry.Cleared{retry.Backoff}}
+		if len(outcome.Guests) != 1 || !slices.Equal(outcome.Guests[0].Cleared, want.Cleared) || outcome.Guests[0].Guest != want.Guest || len(outcome.Guests[0].Remains) != 0 {
+			t.Errorf("got %+v, want %+v", outcome.Guests, want)
+		}
+		if !slices.Equal(outcome.Unknown, []string{"VirtualMachine/gone"}) {
+			t.Errorf("got unknown guests %v, want the one without a manifest", outcome.Unknown)
+		}
+		eventually(t, "the repair", func() bool { return l.sim.Value(201, "memory") == "2048" })
+		if got := l.sim.Value(202, "memory"); got != "4096" || !long(202) {
+			t.Errorf("got memory %s of the other guest, waiting long: %t; want it unchanged", got, long(202))
+		}
+		if outcome := l.askAgain("second"); len(outcome.Guests) != 1 || outcome.Guests[0].VMID != 202 {
+			t.Errorf("got %+v for all guests, want the one that waits", outcome.Guests)
+		}
+		l.converge()
+		if !l.guest(l.engine.Report(), 202).NextTry.IsZero() {
+			t.Error("got a next try of a guest in sync, want none")
+		}
+	})
+}
+
+// TestRetryEndsFlapping asks for a guest whose repairs are spaced out, before the start of the agent.
+func TestRetryEndsFlapping(t *testing.T) {
+	runLab(t, []labOption{takesRequests(t)}, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		l.push("one guest", alice)
+		stop := l.start()
+		l.converge()
+		flaps := func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonFlapping) }
+		for range 30 {
+			l.ok(l.sim.Edit(201, "memory", "4096"))
+			time.Sleep(time.Minute / 2)
+			if flaps() && l.sim.Value(201, "memory") == "4096" {
+				break
+			}
+		}
+		if g := l.guest(l.engine.Report(), 201); !flaps() || !g.NextTry.After(time.Now()) {
+			t.Fatalf("got %+v, want a guest that flaps and waits", g)
+		}
+		stop()
+		l.ok(l.opts.Retry.Write(retry.Request{ID: "stopped", Guests: []string{"VirtualMachine/web-1"}, Since: time.Now()}))
+		defer l.start()()
+		time.Sleep(20 * time.Second)
+		done := l.engine.Report().Retried
+		if done == nil || len(done.Guests) != 1 || !slices.Equal(done.Guests[0].Cleared, []retry.Cleared{retry.Flapping}) || flaps() {
+			t.Errorf("got outcome %+v, want the flapping cleared", done)
+		}
+		if got := l.sim.Value(201, "memory"); got != "2048" {
+			t.Errorf("got memory %s, want the repair", got)
+		}
+		if got := l.journal.State().Flapping; len(got) != 0 {
+			t.Errorf("got records %v, want none", got)
+		}
+	})
+}
+
+// TestRetryRepeatsARestart asks for a guest whose restart did not apply the pending change: it is restarted once more, and no second time.
+func TestRetryRepeatsARestart(t *testing.T) {
+	runLabWithProbe(t, []labOption{takesRequests(t)}, func(t *testing.T, l *lab, p *probe) {
+		l.files["web.yaml"] = runningWeb(1)
+		l.push("one guest", alice)
+		stop := l.start()
+		l.converge()
+		p.setHooks(hooks{read: waitsFor("cores", "1", "2")})
+		l.files["web.yaml"] = runningWeb(2)
+		l.waitForAcceptance(l.push("two cores", alice))
+		restarts := func(want int, when string) {
+			t.Helper()
+			time.Sleep(time.Hour)
+			if got := l.sim.Effects(201, pvesim.Stopped); got != want {
+				t.Errorf("got %d restarts an hour after %s, want %d", got, when, want)
+			}
+		}
+		restarts(1, "the change")
+		got := l.askAgain("again", "VirtualMachine/web-1")
+		if want := []retry.Cleared{retry.Backoff, retry.Restart}; len(got.Guests) != 1 || !slices.Equal(got.Guests[0].Cleared, want) {
+			t.Errorf("got %+v, want %v cleared", got.Guests, want)
+		}
+		restarts(2, "the request")
+		stop()
+		defer l.start()()
+		restarts(2, "another start of the agent")
+	})
+}
+
+// TestRetryLiftsNothingElse asks for guests with a held step, a hanging task and an open step. It changes nothing and names the reasons.
+func TestRetryLiftsNothingElse(t *testing.T) {
+	runLab(t, []labOption{takesRequests(t)}, func(t *testing.T, l *lab) {
+		l.files["web.yaml"], l.files["db.yaml"], l.files["app.yaml"] = webOnBridge("vmbr0"), vmYAML("db-1", 202, "state: stopped"), vmYAML("app-1", 203, "state: stopped")
+		l.push("three guests", alice)
+		defer l.start()()
+		l.converge()
+		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.TaskNeverEnds, Path: "/qemu/202/status/start$"}))
+		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.DropBefore, Path: "/qemu/203/status/start$"}))
+		l.files["web.yaml"], l.files["db.yaml"], l.files["app.yaml"] = webOnBridge("vmbr1"), vmYAML("db-1", 202, "state: running"), vmYAML("app-1", 203, "state: running")
+		l.push("changes", alice)
+		l.digestOfHold(201)
+		eventually(t, "the open step", func() bool { return l.hasOpenStep(203) })
+		time.Sleep(time.Minute)
+		const route = "POST /nodes/{node}/qemu/{vmid}/status/start"
+		starts := l.sim.Counters().Routes[route]
+		remains := func(id string, vmid int, want string) {
+			t.Helper()
+			for _, g := range l.askAgain(id).Guests {
+				if g.VMID == vmid && slices.ContainsFunc(g.Remains, func(r retry.Remains) bool { return r.Reason == want && r.Message != "" && r.Hint != "" }) {
+					return
+				}
+			}
+			t.Errorf("got %+v, want %s named for guest %d", l.engine.Report().Retried.Guests, want, vmid)
+		}
+		remains("held", 201, string(gate.HoldApproval))
+		remains("open", 203, retry.OpenStep)
+		if got := l.sim.Counters().Routes[route]; got != starts || starts == 0 {
+			t.Errorf("got %d calls of start, want none after the first %d", got, starts)
+		}
+		eventually(t, "the hanging task", func() bool { return hasCondition(l.guest(l.engine.Report(), 202), plan.Blocked, plan.ReasonTaskHangs) })
+		starts = l.sim.Counters().Routes[route]
+		remains("hanging", 202, string(plan.ReasonTaskHangs))
+		if got := l.sim.Counters().Routes[route]; got != starts {
+			t.Errorf("got %d calls of start beside the hanging task, want none", got-starts)
+		}
+		if got := l.sim.Value(201, "net0"); !strings.Contains(got, "vmbr0") {
+			t.Errorf("got %s, want the held change not made", got)
+		}
+	})
+}
+
+// hasOpenStep reports whether a step of the guest has no outcome.
+func (l *lab) hasOpenStep(vmid int) bool {
+	for _, open := range l.journal.State().Open {
+		if open.VMID == vmid {
+			return true
+		}
+	}
+	return false
+}
+
+// lifeOfRetry asks for a guest that fails.
+func lifeOfRetry(t *testing.T, l *lab, _ *eventLog) {
+	l.opts.Retry = retry.File{Dir: t.TempDir()}
+	l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	l.askAgain("once", "VirtualMachine/web-1")
+}
