@@ -460,8 +460,8 @@ func TestGuardsNeverWeakenAlone(t *testing.T) {
 			adopted.Add(int64(p.adopted))
 		})
 	}, func(t *testing.T) string {
-		if attempted.Load() < 3*int64(*guardSeeds.count) || weakened.Load() == 0 {
-			t.Errorf("got %d weaker guards asked for and %d approved, want histories that try both", attempted.Load(), weakened.Load())
+		if attempted.Load() < 3*int64(*guardSeeds.count) || weakened.Load() == 0 || moved.Load() == 0 {
+			t.Errorf("got %d weaker guards asked for, %d approved and %d guests moved, want histories that try all", attempted.Load(), weakened.Load(), moved.Load())
 		}
 		return fmt.Sprintf("%d pushes each, %d weaker guards asked for, %d approved, %d guests destroyed, %d moved, %d adopted", pushesPerHistory, attempted.Load(), weakened.Load(), destroyed.Load(), moved.Load(), adopted.Load())
 	})
@@ -515,18 +515,43 @@ func (p *pusher) run() {
 	eventually(p.lab, "the first revision", func() bool { return p.journal.State().ClusterGuards != nil && p.engine.Report().Source.Accepted != nil })
 	time.Sleep(5 * time.Minute)
 	p.checkAdopted(journal.State{}, p.journal.State())
-	for range pushesPerHistory {
+	for n := range pushesPerHistory {
+		if n == pushesPerHistory/2 {
+			p.beginMove()
+		}
 		held := p.heldNow()
 		before, destroyed := p.journal.State(), map[int]int{}
 		for _, g := range p.guests {
 			destroyed[g.vmid] = p.sim.Effects(g.vmid, pvesim.Destroyed)
 		}
-		p.act(held)
+		if n >= pushesPerHistory/2 && n < pushesPerHistory/2+3 {
+			p.judgeMove()
+		} else {
+			p.act(held)
+		}
 		time.Sleep(5 * time.Minute)
 		p.heldNow()
 		if p.Failed() {
 			return
 		}
 		p.check(before, p.journal.State(), destroyed, time.Now()) // a suspension that ended meanwhile may be gone
+	}
+}
+
+// beginMove gives a guest that changes nothing else another vmid, so that each history has a move.
+func (p *pusher) beginMove() {
+	p.files["keep.yaml"] = vmYAML("keep-1", 219)
+	p.waitForAcceptance(p.push("another vmid", alice))
+	time.Sleep(5 * time.Minute)
+}
+
+// judgeMove approves the move as one person after the other.
+func (p *pusher) judgeMove() {
+	p.heldNow()
+	for _, digest := range p.digests {
+		if is := p.shown[digest]; is != nil && is.field == "vmid" && is.new == "219" {
+			p.waitForAcceptance(p.push(approve(digest), p.someone(func(w person) bool { return w.judges && w.name != "alice" })))
+			return
+		}
 	}
 }
