@@ -4,7 +4,6 @@ package verify_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/gooverlay"
 )
 
 // TestEveryCheckMatters removes each check of the list from the source, one at a time, and fails if the test of that check
@@ -77,26 +78,12 @@ func read(t *testing.T, file string) string {
 // build compiles the tests of this package with changed source and returns the binary.
 func build(t *testing.T, changed overlay) string {
 	t.Helper()
-	dir, here := t.TempDir(), workingDirectory(t)
-	replace := map[string]string{}
+	here, sources := workingDirectory(t), make(map[string]string, len(changed))
 	for file, source := range changed {
-		replace[filepath.Join(here, file)] = filepath.Join(dir, file)
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(source), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		sources[filepath.Join(here, file)] = source
 	}
-	config, err := json.Marshal(map[string]map[string]string{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), config, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(dir, "verify.test")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	binary := filepath.Join(t.TempDir(), "verify.test")
+	gooverlay.Build(t, sources, "test", "-c", "-vet=off", "-o", binary, ".")
 	return binary
 }
 

@@ -3,12 +3,13 @@
 package crash
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/gooverlay"
 )
 
 // clockVariable is the environment variable with the path of a process's clock file. A program of a user does not contain it.
@@ -74,24 +75,7 @@ func buildPrograms(t testing.TB) string {
 		}
 		changed = strings.Replace(changed, old, now, 1)
 	}
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {
-		original: write("time.go", changed),
-		filepath.Join(filepath.Dir(original), "crash_clock.go"): write("crash_clock.go", clockSource),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-overlay", write("overlay.json", string(overlay)), "-o", dir+"/",
-		"gitops-agent/cmd/gitops-agent", "gitops-agent/cmd/pvesim")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	gooverlay.Build(t, map[string]string{original: changed, filepath.Join(filepath.Dir(original), "crash_clock.go"): clockSource},
+		"build", "-trimpath", "-o", dir+"/", "gitops-agent/cmd/gitops-agent", "gitops-agent/cmd/pvesim")
 	return dir
 }

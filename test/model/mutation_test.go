@@ -3,13 +3,14 @@
 package model_test
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/gooverlay"
 )
 
 // TestTheModelFindsEveryMutation removes each protection, one at a time, and fails if the search finds no violation without it. The source on disk does
@@ -52,25 +53,11 @@ func buildMutated(t *testing.T) string {
 		dir := filepath.Dir(m.file)
 		changed[filepath.Join(dir, "protection_off.go")] = "package " + filepath.Base(dir) + "\n\nimport \"os\"\n\nvar protectionOff = os.Getenv(\"MODEL_PROTECTION_OFF\")\n"
 	}
-	dir, replace := t.TempDir(), map[string]string{}
+	sources := make(map[string]string, len(changed))
 	for file, source := range changed {
-		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		replace[filepath.Join(root, file)] = copied
-		if err := os.WriteFile(copied, []byte(source), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		sources[filepath.Join(root, file)] = source
 	}
-	config, err := json.Marshal(map[string]map[string]string{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), config, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(dir, "model.test")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	binary := filepath.Join(t.TempDir(), "model.test")
+	gooverlay.Build(t, sources, "test", "-c", "-vet=off", "-o", binary, ".")
 	return binary
 }
