@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // logMask replaces what a line of a task log says about the recorder's disks, files and clock.
@@ -135,4 +136,41 @@ func (r *replay) leaveRace(entry string) string {
 		return fmt.Sprintf("  got  numbers %v, want the recorded ones in any order", g.recorded)
 	}
 	return ""
+}
+
+// TestRaceAcceptsOnePermutation checks that a race excuses the order of parallel writes and nothing else.
+func TestRaceAcceptsOnePermutation(t *testing.T) {
+	t.Parallel()
+	text := func(numbers ...string) string {
+		var out []string
+		for i, n := range numbers {
+			out = append(out, "scsi"+itoa(i)+":vm-151-disk-"+n)
+		}
+		return strings.Join(out, " ")
+	}
+	tests := map[string]struct {
+		log, config, gotLog, gotConfig string
+		equal                          bool
+	}{
+		"as_recorded":         {text("0"), text("0", "1"), text("0"), text("0", "1"), true},
+		"permutation":         {text("1"), text("1", "0"), text("0"), text("0", "1"), true},
+		"log_and_config":      {text("1"), text("1", "0"), text("0"), text("1", "0"), false},
+		"number_used_twice":   {text("1"), text("1", "0"), text("0"), text("0", "0"), false},
+		"other_numbers":       {text("1"), text("1", "0"), text("2"), text("2", "3"), false},
+		"disk_is_missing":     {text("1"), text("1", "0"), text("0"), text("0"), false},
+		"last_write":          {"", `"description":"w14"s "tags":"t14"s`, "", `"description":"w19"s "tags":"t19"s`, true},
+		"two_writes_mixed":    {"", `"description":"w14"s "tags":"t14"s`, "", `"description":"w19"s "tags":"t14"s`, false},
+		"not_one_of_the_last": {"", `"description":"w14"s "tags":"t14"s`, "", `"description":"w20"s "tags":"t20"s`, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := races(renaming{})[0]
+			same := g.renumber(anyLast(tt.log), anyLast(tt.gotLog)) == anyLast(tt.log)
+			same = g.renumber(anyLast(tt.config), anyLast(tt.gotConfig)) == anyLast(tt.config) && same
+			if got := same && g.isPermutation(); got != tt.equal {
+				t.Errorf("equal: got %t, want %t", got, tt.equal)
+			}
+		})
+	}
 }
