@@ -24,7 +24,6 @@ var secondExceptions = map[string]string{
 	"62/7":  "volumes of the recorder's other guests",
 	"63/52": "of two rules with the same order, either may be first",
 	"63/54": "of two rules with the same order, either may be first",
-	"63/88": "a call of the manager is absent",
 	"63/89": "a call of the manager is absent",
 	"68/75": "progress of a backup or restore",
 	"60/75": "the recorder's QEMU could not save",

@@ -38,6 +38,7 @@ func haRoutes() []*route {
 		readRoute("/cluster/ha/resources/{sid}", haGet).withPermission(audit),
 		writeRoute(http.MethodPut, "/cluster/ha/resources/{sid}", haUpdate).withParams(change).withPermission(console),
 		writeRoute(http.MethodDelete, "/cluster/ha/resources/{sid}", haDelete).withParams(remove).withPermission(console),
+		writeRoute(http.MethodPost, "/cluster/ha/resources/{sid}/migrate", haRequestMove).withParams(map[string]rule{"node": text().needed()}).withPermission(console),
 		readRoute("/cluster/ha/status/current", haStatus).withPermission(audit),
 		readRoute("/cluster/ha/status/manager_status", haManagerStatus).withPermission(audit),
 	}

@@ -30,6 +30,29 @@ func (c *call) haMigrate(target string) (rep reply, managed bool, err error) {
 	return rep, true, err
 }
 
+// haRequestMove requests the migration of a managed guest, which the manager carries out later. The reply does not wait for it.
+func haRequestMove(c *call) (reply, error) {
+	target := c.params["node"]
+	var h *haResource
+	err := c.sim.locked(func() error {
+		switch h = c.haOf(); {
+		case h == nil:
+			return apiErrorf("resource '%s' is not HA managed", c.vars["sid"])
+		case !c.sim.hasNode(target):
+			return apiErrorf("no such cluster node '%s'", target)
+		}
+		return c.requireQuorum()
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	c.sim.afterDelay(c.sim.opts.HADelay, func() { c.sim.haMove(h, target) })
+	var o object
+	o.str("sid", h.sid())
+	o.str("requested-node", target)
+	return dataReply(o.bytes())
+}
+
 // afterDelay runs f after d. It does not run f if d is negative, as when the manager is switched off, or if the Sim is closed first.
 func (s *Sim) afterDelay(d time.Duration, f func()) {
 	if d < 0 {

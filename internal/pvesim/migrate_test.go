@@ -117,6 +117,21 @@ func TestHAMigratesAfterDelay(t *testing.T) {
 	})
 }
 
+func TestHAMovesAResourceOnRequest(t *testing.T) {
+	bubble(t, twoNodes, func(t *testing.T, c *client) {
+		addRunningVM(t, c.sim, 100, "scsi0: san:1\n")
+		const path = "/cluster/ha/resources/vm:100/migrate"
+		checkReply(t, "not managed", c.call("POST", path, "node=pve2"), 500, "resource 'vm:100' is not HA managed")
+		c.ok("POST", "/cluster/ha/resources", "sid=vm:100")
+		checkReply(t, "unknown node", c.call("POST", path, "node=pve9"), 500, "no such cluster node 'pve9'")
+		c.ok("POST", path, "node=pve2")
+		c.ok("GET", vm100+"/config")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		checkReply(t, "old node", c.call("GET", vm100+"/config"), 500, oldNodeMissing)
+	})
+}
+
 func TestFencedNodeLosesItsManagedGuests(t *testing.T) {
 	bubble(t, twoNodes, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "scsi0: san:1\n")
