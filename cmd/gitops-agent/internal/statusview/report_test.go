@@ -50,6 +50,18 @@ func TestRemarksShowUncountedApprovals(t *testing.T) {
 	}
 }
 
+func TestReportShowsNextTry(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	name := report.NewGuestName(guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, "pve1")
+	for next, want := range map[time.Time]bool{{}: false, now.Add(250 * time.Second): true} {
+		var out strings.Builder
+		WriteReport(&out, report.Report{Time: now, Guests: []report.Guest{{GuestName: name, NextTry: next}}})
+		if got := strings.Contains(out.String(), "tried again in 4m10s; at once: gitops-agent retry VirtualMachine/web-1"); got != want {
+			t.Errorf("next try %s: got the command shown %t, want %t:\n%s", next, got, want, out.String())
+		}
+	}
+}
+
 // Each row contains the age of its observation, and an old one is marked.
 func TestReportShowsAgeOfObservations(t *testing.T) {
 	t.Parallel()
