@@ -28,6 +28,7 @@ func (e *Engine) assess(planned plan.Plan) {
 		t := e.track(p.Ref)
 		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], now)
 		e.noteHolds(t, p)
+		e.noteHidden(t, p)
 		if e.force.Accepted.Valid() {
 			e.noteDrift(t, p, t.now.sync, now)
 		}

@@ -35,7 +35,7 @@ func (e *Engine) prepare(ctx context.Context) {
 // the claim waits, claimTimer causes the cycle in which the wait has ended.
 func (e *Engine) prepared(ctx context.Context, ready, claim error) {
 	before := e.basis.Load().NoWrites
-	e.noteReady(ready)
+	e.readyErr = ready
 	e.claimErr, e.claimWaits = claim, false
 	e.readWriter()
 	e.proxmox = e.proxmoxReport()

@@ -34,6 +34,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	e.notePlan(planned, made)
 	e.setBasis(e.order(planned).Waits)
 	e.noteWrites()
+	e.noteOutage(ctx)
 	e.offer(ctx, planned)
 	e.assess(planned)
 	e.endRetry()

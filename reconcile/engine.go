@@ -118,6 +118,7 @@ type Engine struct {
 	orders      map[string]journal.Order // as last logged
 	planned     map[plannedStep]bool     // as last logged
 	stopped     gate.WriteStop           // as last logged
+	outage      cluster.Outage           // as last logged
 	gone        error                    // why the state directory is not the one that this process locked; nil if it is
 }
 

@@ -20,6 +20,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -121,7 +122,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	var lines []logged
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
 		"approvals": lifeOfApprovals, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
-		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry,
+		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry, "trouble": lifeOfTrouble, "hanging_task": lifeOfHangingTask,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -317,4 +318,51 @@ func lifeOfExpiry(t *testing.T, l *lab, log *eventLog) {
 	if got := len(log.of(event.OrderExpired)); got != states[journal.OrderExpired] || got == 0 {
 		t.Errorf("got %d lines of expired orders and orders %v, want one each", got, states)
 	}
+}
+
+// lifeOfTrouble hides a guest, breaks the cluster, takes the remote away, and then the state directory, one after the other, each for a while.
+func lifeOfTrouble(t *testing.T, l *lab, log *eventLog) {
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	for _, trouble := range []struct {
+		begins, ends   event.Name
+		reason         string
+		begin, restore func()
+	}{
+		{event.GuestHidden, event.GuestVisible, "", func() {
+			l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}, {Path: "/vms/201", Role: "NoAccess"}})
+		}, func() { l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) }},
+		{event.ClusterLost, event.ClusterReady, string(cluster.OutageUnauthorized), func() { l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.Unauthorized, Times: -1})) }, l.sim.ClearFaults},
+		{event.SourceLost, event.SourceAnswers, string(report.SourceInvalid), func() { rename(l, l.repo.Dir, l.repo.Dir+".away"); l.engine.Hint() }, func() { rename(l, l.repo.Dir+".away", l.repo.Dir); l.engine.Hint() }},
+		{event.StateLost, event.StateRestored, "", func() { rename(l, l.state, l.state+".away") }, func() { rename(l, l.state+".away", l.state) }},
+	} {
+		begun, ended := len(log.of(trouble.begins)), len(log.of(trouble.ends))
+		trouble.begin()
+		eventually(l, string(trouble.begins), func() bool { return len(log.of(trouble.begins)) == begun+1 })
+		time.Sleep(10 * time.Minute)
+		trouble.restore()
+		eventually(l, string(trouble.ends), func() bool { return len(log.of(trouble.ends)) == ended+1 })
+		if got := log.of(trouble.begins); len(got) != begun+1 || got[begun].attrs["reason"] != trouble.reason {
+			t.Errorf("got %s %v in ten minutes, want one for the reason %q", trouble.begins, got, trouble.reason)
+		}
+		l.converge()
+	}
+}
+
+// lifeOfHangingTask lets the task of a start hang until a person stops it.
+func lifeOfHangingTask(_ *testing.T, l *lab, log *eventLog) {
+	l.files["web.yaml"] = vmYAML("web-1", 201, "state: stopped")
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.TaskNeverEnds, Path: "/qemu/201/status/start$", Times: 1}))
+	l.files["web.yaml"] = vmYAML("web-1", 201, "state: running")
+	l.push("running", alice)
+	eventually(l, "the hanging task", func() bool { return len(log.of(event.TaskHangs)) == 1 })
+	upid := log.of(event.TaskHangs)[0].attrs["upid"]
+	l.callAs("root@pam!full", "DELETE", "/nodes/"+cluster.TaskNode(upid)+"/tasks/"+upid, "")
+	eventually(l, "its end", func() bool { return len(log.of(event.TaskEnded)) == 1 })
+	l.converge()
 }

@@ -51,7 +51,8 @@ type lab struct {
 	lock                 *os.File // the lock file of the last start; nil before the first
 	takeOver, noTakeOver bool     // always, or never, whatever happened to the state directory
 
-	segment int64 // bytes of a segment of the journal; 0 is the default
+	remote  gitsource.Remote // of the branch; the zero value is repo
+	segment int64            // bytes of a segment of the journal; 0 is the default
 }
 
 // A lab polls rarely, because each poll starts a git process, and polls at the default interval would take most of the time of a test run.
@@ -143,8 +144,12 @@ func (l *lab) open() {
 	l.Helper()
 	j, err := journal.Open(journal.Options{Dir: filepath.Join(l.state, "journal"), SegmentSize: l.segment, CompactAfter: 1})
 	l.ok(err)
+	remote := l.remote
+	if remote.URL == "" {
+		remote.URL = "file://" + l.repo.Dir
+	}
 	source, err := gitsource.Open(gitsource.Options{
-		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + l.repo.Dir}},
+		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{remote},
 	})
 	l.ok(err)
 	l.journal = j

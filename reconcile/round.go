@@ -48,10 +48,10 @@ func (e *Engine) beginRound(ctx context.Context) bool {
 func (e *Engine) takeReadings(ctx context.Context) (ended bool) {
 	p := e.observer.Take(ctx)
 	if p.AskedReady {
-		e.noteReady(p.ReadyErr)
+		e.readyErr = p.ReadyErr
 	}
 	if p.Listed {
-		e.noteList(ctx, nil)
+		e.noteList(nil)
 	}
 	if !p.Ended {
 		return false
@@ -59,7 +59,7 @@ func (e *Engine) takeReadings(ctx context.Context) (ended bool) {
 	e.rounds.began = time.Time{}
 	e.rounds.deadline.Stop()
 	if p.Err != nil {
-		e.noteList(ctx, p.Err)
+		e.noteList(p.Err)
 		e.observer.Doubt(time.Now(), p.Err)
 	}
 	e.retryClaim = p.Err == nil && e.claimErr != nil
@@ -94,27 +94,10 @@ func (e *Engine) observe(ctx context.Context) {
 }
 
 // noteList notes whether the list of guests could be read.
-func (e *Engine) noteList(ctx context.Context, err error) {
-	switch {
-	case err != nil && e.listErr == nil && ctx.Err() == nil:
-		e.log.WarnContext(ctx, "cluster not observed", "error", err)
-	case err == nil && e.listErr != nil:
-		e.log.InfoContext(ctx, "cluster observed again")
-	}
+func (e *Engine) noteList(err error) {
 	if e.listErr = err; err == nil {
 		e.proxmox.LastSuccess = time.Now()
 	}
-}
-
-// noteReady notes whether the cluster may be written to.
-func (e *Engine) noteReady(err error) {
-	switch {
-	case err != nil && e.readyErr == nil:
-		e.log.Warn("cluster not ready for writes", "error", err)
-	case err == nil && e.readyErr != nil:
-		e.log.Info("cluster ready for writes again")
-	}
-	e.readyErr = err
 }
 
 // proxmoxReport returns the state of the cluster for the report.

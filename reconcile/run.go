@@ -38,7 +38,7 @@ func NewEngine(opts Options) *Engine {
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 		source:   report.Source{Branch: opts.Branch, Reason: report.SourceUnread},
 	}
-	e.epoch, e.stopped = e.epochs.Now(), gate.StopNoRevision
+	e.epoch, e.stopped, e.outage = e.epochs.Now(), gate.StopNoRevision, cluster.OutageUnread
 	if opts.Journal != nil {
 		e.orders = loggedOrders(opts.Journal.State().Orders, time.Now())
 	}

@@ -1,11 +1,13 @@
 package reconcile_test
 
 import (
+	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"gitops-agent/gitsource"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/report"
@@ -148,4 +150,32 @@ func TestLateClaimIsReported(t *testing.T) {
 		eventually(t, "the repair", func() bool { return l.sim.Value(201, "memory") == "2048" })
 		l.converge()
 	})
+}
+
+// TestHangingRemoteIsReported asks a remote that accepts connections and never replies. The report names it as late; sockets need the real clock.
+func TestHangingRemoteIsReported(t *testing.T) {
+	t.Parallel()
+	remote, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = remote.Close() })
+	l := newLab(t, newSim(t, pvesim.Options{}), func(o *reconcile.Options) { o.Tick = 200 * time.Millisecond })
+	l.remote = gitsource.Remote{URL: "http://" + remote.Addr().String() + "/guests.git", AllowInsecure: true}
+	defer l.start()()
+	for !isLate(l.engine.Report(), report.ComponentSource) {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("got no late remote")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	for _, late := range l.engine.Report().Late {
+		if late.Component == report.ComponentSource && (late.Remote != l.remote.URL || late.Calls != 1) {
+			t.Errorf("got %+v late, want the remote named", late)
+		}
+	}
+	if r := l.engine.Report(); r.Source.Reason != report.SourceUnread || r.Source.Remotes[0].Reason != report.SourceLate {
+		t.Errorf("got source %q, remote %q, want the remote late", r.Source.Reason, r.Source.Remotes[0].Reason)
+	}
 }

@@ -1,6 +1,9 @@
 package reconcile
 
-import "gitops-agent/reconcile/journal"
+import (
+	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/journal"
+)
 
 // stateDirectoryHint is how a person ends the stop of writes that the loss of the state directory causes.
 const stateDirectoryHint = "put the same directory back and writing continues; otherwise stop the agent, check that no other agent uses the directory, and start it again"
@@ -13,9 +16,9 @@ func (e *Engine) readPresence() {
 	e.gone = gone
 	switch {
 	case gone != nil && was == nil:
-		e.log.Error("state directory lost, nothing is written to the cluster", "error", gone, "hint", stateDirectoryHint)
+		e.log.Error("state directory lost, nothing is written to the cluster", event.Key, event.StateLost, "error", gone, "hint", stateDirectoryHint)
 	case gone == nil && was != nil:
-		e.log.Info("state directory is back, the cluster may be written to again")
+		e.log.Info("state directory is back, the cluster may be written to again", event.Key, event.StateRestored)
 		e.event(journal.Event{Name: "state-directory-back", Message: "after: " + was.Error()})
 	}
 }

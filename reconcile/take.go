@@ -33,15 +33,16 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	if changed && !p.InForce.Resumed {
 		clearFailures(e.tracks)
 	}
+	was := e.source.Reason
 	e.source.Error, e.fetchErr, e.unread = "", p.Err, p.Unchecked
 	e.source.Reason = report.SourceReason(gitsource.FaultOf(p.Err))
 	if p.Err != nil {
-		if e.source.Error = p.Err.Error(); ctx.Err() == nil {
-			e.log.WarnContext(ctx, "poll failed", "error", p.Err)
-		}
+		e.source.Error = p.Err.Error()
+		e.noteSource(ctx, was)
 		return changed
 	}
 	e.source.LastSuccess, e.source.Remote = p.At, p.Head.Remote
+	e.noteSource(ctx, was)
 	if e.source.Head != string(p.Head.Commit) {
 		e.source.Head, e.source.HeadSeen = string(p.Head.Commit), p.At
 	}

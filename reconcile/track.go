@@ -27,6 +27,7 @@ func keyOf(ref guest.Ref) trackKey {
 // track is what the engine remembers of a guest between cycles: its retries, its drift, and the assessment of the present cycle. It does not
 // outlive the process, and only retries and reports depend on it.
 type track struct {
+	hidden     bool // as last logged: the token may not see the guest
 	retry      backoff
 	flaps      flapDamper
 	failed     error     // why the last turn of its lane ended early; nil if it did not

@@ -45,6 +45,20 @@ const (
 	GuestRetried   Name = "guest.retried"   // a person asked that it is tried again at once
 )
 
+// Events of what keeps the agent from work.
+const (
+	GuestHidden   Name = "guest.hidden" // from the token
+	GuestVisible  Name = "guest.visible"
+	TaskHangs     Name = "task.hangs"
+	TaskEnded     Name = "task.ended" // one that hung
+	ClusterLost   Name = "cluster.lost"
+	ClusterReady  Name = "cluster.ready"
+	SourceLost    Name = "source.lost"
+	SourceAnswers Name = "source.answers"
+	StateLost     Name = "state.lost" // the state directory
+	StateRestored Name = "state.restored"
+)
+
 // Events of guards.
 const (
 	GuardHeld      Name = "guard.held"      // a manifest weakens it, and approvals are missing
@@ -69,6 +83,7 @@ func Names() []Name {
 		PlanMade, StepHeld, StepReleased, StepWithdrawn, StepBegun, StepEnded, StepSettled,
 		OrderAccepted, OrderExecuted, OrderRefused, OrderExpired, OrderUnknown,
 		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered, GuestRetried,
+		GuestHidden, GuestVisible, TaskHangs, TaskEnded, ClusterLost, ClusterReady, SourceLost, SourceAnswers, StateLost, StateRestored,
 		GuardHeld, GuardWithdrawn, GuardWeakened,
 		WritesStopped, WritesAllowed, AgentPaused, AgentResumed, AgentClaimed, AgentSuperseded,
 	}
