@@ -160,6 +160,9 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 			Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
 		})
 	}
+	if c, refused := e.refusedCondition(p.Ref); refused {
+		list = append(list, c)
+	}
 	if t.flaps.overLimit(now) {
 		list = append(list, plan.Condition{
 			Type: plan.Blocked, Reason: plan.ReasonFlapping, Message: "another program or person keeps changing the guest back, so repairs are spaced out",

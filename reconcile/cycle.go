@@ -32,7 +32,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	made := report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)}
 	e.opts.Hooks.plan(made)
 	e.notePlan(planned, made)
-	e.setBasis(e.order(planned).Waits)
+	e.setBasis(e.order(planned, e.checkHealth(ctx, planned)).Waits)
 	e.noteWrites()
 	e.noteOutage(ctx)
 	e.offer(ctx, planned)
@@ -50,12 +50,12 @@ func (e *Engine) plan() plan.Plan {
 }
 
 // order returns which steps wait for other guests.
-func (e *Engine) order(planned plan.Plan) plan.Ordering {
+func (e *Engine) order(planned plan.Plan, notReady map[string]string) plan.Ordering {
 	now := time.Now()
 	judge := e.basis.Load().Gate(e.opts.Journal.State(), now)
 	judge.Waits = nil
 	return plan.NewOrdering(planned, e.guests, plan.OrderingOptions{
-		Now: now, Stuck: e.stuck(), Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable,
+		Now: now, Stuck: e.stuck(), Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable, NotReady: notReady,
 	})
 }
 

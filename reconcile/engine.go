@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/hostguest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -56,6 +57,7 @@ type Options struct {
 	Retry    retry.File         // asks that guests are tried again at once; the zero value asks for nothing
 	Secrets  secret.Source      // of the secrets that manifests name
 	Minimum  guard.Minimum      // of the guards, whatever is approved
+	Health   health.Options     // of the checks in spec.health
 	Self     hostguest.Facts    // of the machine on which the agent runs; the zero value is no guest of the cluster
 	Logger   *slog.Logger       // nil logs nothing
 	Hooks    Hooks
@@ -75,6 +77,8 @@ type Engine struct {
 	vault    *secret.Vault
 	writer   *writer.Writer
 	queue    *queue.Queue
+	health   *health.Prober
+	checked  map[string]*guest.Desired // the guests with checks of the present cycle, by label; nil if there are none
 	hint     chan struct{}
 	lanes    mailbox
 

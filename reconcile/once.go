@@ -21,7 +21,7 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.observe(ctx)
 	e.cycle(ctx)
 	hasWorked := e.opts.Journal.State().Seq != before || !e.Report().Converged
-	for range len(e.guests) + 2 { // a guest may release another one that waits for it, and each guest once
+	for range len(e.guests) + len(e.checked) + 2 { // a guest may release another one that waits for it, each guest once, and each check once
 		if e.isIdle() && !hasWorked {
 			break // every guest has been read, and nothing followed
 		}
@@ -31,6 +31,7 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 		if err := e.drain(ctx); err != nil {
 			return e.Report(), err
 		}
+		e.health.Wait()
 		e.observer.DueAll()
 		e.observe(ctx)
 		e.cycle(ctx)
@@ -42,9 +43,10 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	return e.Report(), e.cycleError()
 }
 
-// isIdle reports whether no lane is busy, no result of a lane waits for the engine, and no work waits for a claim of the cluster.
+// isIdle reports whether no lane is busy, no result of a lane waits for the engine, no work waits for a claim of the cluster, and no health check
+// runs or has a result that the engine has not taken.
 func (e *Engine) isIdle() bool {
-	return e.queue.Depth() == 0 && e.lanes.isEmpty() && !e.claimWaits // in this order: a lane posts its result before it ends
+	return e.queue.Depth() == 0 && e.lanes.isEmpty() && !e.claimWaits && !e.health.Busy() // in this order: a lane posts its result before it ends
 }
 
 // awaitClaim waits until a claim of the cluster that work waits for is decided. Most often there is none.

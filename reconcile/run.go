@@ -12,6 +12,7 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/observe"
@@ -56,6 +57,8 @@ func NewEngine(opts Options) *Engine {
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
+	opts.Health.Changed = func() { e.lanes.ring() }
+	e.health = health.New(opts.Health)
 	e.queue = queue.New(queue.Options{
 		Parallel: opts.Parallel, Limit: opts.Limits.For, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() },
 	})
@@ -81,6 +84,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.restoreFlaps(time.Now())
 	defer e.observer.Wait()
 	defer e.errands.calls.Wait()
+	defer e.health.Wait()
 	e.resuming, e.errands.began[report.ComponentRevision] = true, time.Now()
 	wg.Go(func() { e.poll(ctx, resumed, polls) })
 	tick := time.NewTimer(cycleDeadline) // the first cycle waits for the revision in force, but not forever

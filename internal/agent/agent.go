@@ -113,6 +113,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Separate: c.Trust.Guards.SeparateApprover,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
 		Self:    c.self("/"),
+		Health:  c.health(client),
 		Secrets: secrets, Minimum: c.Minimum(),
 		Endpoints: client.Endpoints,
 	})

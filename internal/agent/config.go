@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/health"
 )
 
 // Config is the agent's only configuration: a file on the agent's host, never in the repository. The comment of each field is its
@@ -37,9 +38,18 @@ type Config struct {
 	Parallel int `yaml:"parallel"`
 	// Limits bound the load of that work on the cluster.
 	Limits LimitsConfig `yaml:"limits"`
+	// Checks bound what the checks in spec.health of manifests may reach.
+	Checks ChecksConfig `yaml:"checks"`
 	// ShutdownTimeout is how long the agent may take to end after SIGTERM: it sends nothing any more, waits for the replies to calls that it has sent, and
 	// journals them. TimeoutStopSec of a systemd unit must be at least 15 seconds longer. Default 30s.
 	ShutdownTimeout Duration `yaml:"shutdown_timeout"`
+}
+
+// ChecksConfig bounds the checks that manifests ask for.
+type ChecksConfig struct {
+	// Allow lists the addresses that checks may reach, as addresses or networks with or without a port: 10.0.0.0/24, 10.0.0.5:5432, [fd00::/8]:443.
+	// Default: none.
+	Allow []string `yaml:"allow"`
 }
 
 // LimitsConfig bounds the work on nodes and storages, which guests share.
@@ -357,6 +367,9 @@ func (c *Config) check() error {
 	}
 	refuse(len(c.Proxmox.Endpoints) == 0, "proxmox.endpoints is required: https://host:8006 of at least one node")
 	refuse(c.Proxmox.TokenFile == "", "proxmox.token_file is required: a file with one line, user@realm!name=secret")
+	if _, err := health.ParseAllow(c.Checks.Allow); err != nil {
+		refuse(true, "checks.allow: "+err.Error())
+	}
 	refuse(c.Proxmox.SelfVMID != 0 && c.Proxmox.SelfVMID < 100,
 		fmt.Sprintf("proxmox.self_vmid: got %d, want the vmid of the guest in which the agent runs, 100 or more", c.Proxmox.SelfVMID))
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))

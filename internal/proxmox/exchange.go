@@ -20,6 +20,7 @@ type exchange struct {
 	reply string // of status 200
 	done  bool   // reply is complete
 
+	alone   bool              // of a read: a failed answer counts without another endpoint that confirms it
 	check   cluster.LastCheck // runs when nothing is left to wait for; nil always passes
 	secrets []string          // among the parameters; errors must not contain them
 }

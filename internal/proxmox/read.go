@@ -24,6 +24,9 @@ func (t *transport) read(req *http.Request, x *exchange) (*http.Response, error)
 		return a.result(x)
 	}
 	t.probe(req)
+	if x.alone {
+		return t.readAlone(req, x, order)
+	}
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
 	r := reading{t: t, ctx: ctx, req: req, x: x, order: order, up: up, results: make(chan *attempt, len(order))}
@@ -32,6 +35,21 @@ func (t *transport) read(req *http.Request, x *exchange) (*http.Response, error)
 		return nil, err
 	}
 	return chosen.result(x)
+}
+
+// readAlone asks one endpoint after the other until one answers. No answer is confirmed, and a late one is waited for: the reply comes from inside a
+// guest, which other endpoints know no better.
+func (t *transport) readAlone(req *http.Request, x *exchange, order []int) (*http.Response, error) {
+	var last *attempt
+	for _, at := range order {
+		last = t.attempt(req.Context(), req, x, at)
+		last.judge(false)
+		t.settle(req.Context(), []*attempt{last}, last, nil)
+		if last.rank >= rankAnswer || req.Context().Err() != nil {
+			break
+		}
+	}
+	return last.result(x)
 }
 
 // reading is one read from several endpoints.

@@ -30,6 +30,7 @@ const (
 	routeTemplate    = routeGuest + "/template"
 	routeClone       = routeGuest + "/clone"
 	routeCurrent     = routeGuest + "/status/current"
+	routeAgentInfo   = routeGuest + "/agent/info"
 	routeStart       = routeGuest + "/status/start"
 	routeReboot      = routeGuest + "/status/reboot"
 	routeShutdown    = routeGuest + "/status/shutdown"

@@ -27,8 +27,8 @@ func agentRoutes() []*route {
 // agentLacks is the reply to the commands of an agent that answers only to ping and network-get-interfaces, as one whose administrator has blocked
 // the others does.
 func (c *call) agentLacks(command string) (reply, error) {
-	var g *guest
-	if err := c.sim.locked(func() (err error) { g, err = c.vmWithAgent(); return err }); err != nil {
+	g, err := c.awaitAgent()
+	if err != nil {
 		return reply{}, err
 	}
 	if command == "ping" {
@@ -59,14 +59,24 @@ func (c *call) vmWithAgent() (*guest, error) {
 	case !g.running:
 		return nil, apiErrorf("VM %d is not running", g.vmid)
 	case g.unresponsive || g.paused:
-		return nil, apiErrorf("QEMU guest agent is not running")
+		return nil, errSilentAgent
 	}
 	return g, nil
 }
 
+var errSilentAgent = apiErrorf("QEMU guest agent is not running")
+
+// awaitAgent is vmWithAgent without the lock. An agent that does not answer costs pingDelay, in which the call occupies a worker of the node.
+func (c *call) awaitAgent() (g *guest, err error) {
+	err = c.sim.locked(func() (err error) { g, err = c.vmWithAgent(); return err })
+	if err == errSilentAgent {
+		c.sim.wait(pingDelay)
+	}
+	return g, err
+}
+
 func pingAgent(c *call) (reply, error) {
-	err := c.sim.locked(func() error { _, err := c.vmWithAgent(); return err })
-	if err != nil {
+	if _, err := c.awaitAgent(); err != nil {
 		return reply{}, err
 	}
 	return dataReply([]byte(`{"result":{}}`))

@@ -3,6 +3,7 @@ package pvesim
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestGuestAgent(t *testing.T) {
@@ -89,6 +90,21 @@ func TestMoveVolume(t *testing.T) {
 		checkReply(t, "running", c.call("POST", ct+"/move_volume", "volume=rootfs", "storage=local"), 500, "cannot move volumes of a running container")
 		if got := c.call("POST", ct+"/move_volume", "volume=rootfs", "storage=local", "digest=00"); got.status != 500 || !strings.HasPrefix(got.reason, "detected modified configuration") {
 			t.Errorf("stale digest: got %d %s, want it rejected", got.status, got.reason)
+		}
+	})
+}
+
+// TestSilentGuestAgent: Proxmox waits three seconds for an agent that does not answer, and meanwhile answers other calls.
+func TestSilentGuestAgent(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addRunningVM(t, c.sim, 100, "agent: enabled=1\n")
+		if err := c.sim.IgnoreShutdown(100); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		checkReply(t, "silent", c.call("GET", vm100+"/agent/info"), 500, "QEMU guest agent is not running")
+		if elapsed := time.Since(began); elapsed != 3*time.Second {
+			t.Errorf("got an answer after %s, want 3s", elapsed)
 		}
 	})
 }

@@ -23,6 +23,7 @@ type Desired struct {
 	Suspend   *Suspension
 	Lifecycle Lifecycle
 	DependsOn []string  // labels
+	Health    Health    // what shows that the guest is ready; the zero value is its run state
 	Wave      int       // lower waves first
 	Ignore    []string  // native keys, or key.subkey, that are not compared
 	Marker    string    // ownership tag that the guest must have, without any other marker; "" while it is not owned
@@ -40,6 +41,21 @@ type Invalid struct {
 	Field   string // path below spec
 	Message string // "got ..., want ..."
 	Hint    string // may be ""
+}
+
+// Health are the checks that a guest passes when it is ready for the guests that depend on it. All that are set must pass.
+type Health struct {
+	Agent bool   // the guest agent of a virtual machine answers
+	TCP   string // "10.0.0.5:5432" accepts connections; "" checks nothing
+	HTTP  string // "http://10.0.0.5/healthz" answers with a status of the class 2xx; "" checks nothing
+}
+
+// Addresses names the addresses that are checked, for people.
+func (h Health) Addresses() string {
+	if h.TCP == "" || h.HTTP == "" {
+		return h.TCP + h.HTTP
+	}
+	return h.TCP + " and " + h.HTTP
 }
 
 // Verb is what an Intent wants of its key.

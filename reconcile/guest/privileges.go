@@ -16,6 +16,10 @@ import (
 func Privileges(d Desired) []Need {
 	n := needs{d: &d}
 	n.onGuest("VM.Audit", "vmid", d.Origin)
+	if d.Health.Agent {
+		n.onGuest("VM.GuestAgent.Audit", "health", d.Origin)
+		n.list[len(n.list)-1].Or = "VM.Monitor" // of Proxmox VE 8
+	}
 	if !d.Observe {
 		n.ongoing()
 		n.create()

@@ -119,6 +119,7 @@ type common struct {
 	mode        opt[string]
 	suspend     opt[suspension]
 	dependsOn   textList
+	health      health
 	wave        opt[int]
 	startup     startup
 	lifecycle   lifecycle
@@ -144,7 +145,8 @@ func (c *common) fields() []field {
 		{"template", "template", "Convert the guest to a template. This cannot be undone, and waits for a signed approval. false has no effect.", byHand(flag(&c.template))},
 		{"mode", "", "observe plans and reports but writes nothing. Default: enforce.", choice(&c.mode, "enforce", "observe")},
 		{"suspend", "", "Stop all work on this guest.", withExamples(child(&c.suspend), `{"reason": "being moved to new disks", "author": "ops", "until": "2026-12-01"}`)},
-		{"dependsOn", "", "Guests that must have converged before the agent works on this guest, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
+		{"dependsOn", "", "Guests that must have converged, and be ready, before the agent creates, starts or interrupts this guest, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
+		{"health", "", "What shows that this guest is ready for the guests that depend on it. Default: its run state.", withExamples(group(&c.health), `{"agent": true}`, `{"tcp": "10.0.0.5:5432"}`)},
 		{"wave", "", "Guests of lower waves go first. The agent stops waiting for a guest that failed five times. Default: 0.", integer(&c.wave, -1000, 1000)},
 		{"startup", "", "What happens when a node boots or shuts down.", withExamples(group(&c.startup), `{"onBoot": true, "order": 2, "upDelay": "30s"}`)},
 		{"lifecycle", "", "What may be done to this guest without asking.", withExamples(group(&c.lifecycle), `{"destroy": "deny", "rebootPolicy": "approve"}`)},
@@ -171,6 +173,7 @@ func (c *common) lower(l *lowering) {
 	c.lowerTemplate(l)
 	c.lowerPlacement(l)
 	c.lowerHA(l)
+	c.lowerHealth(l)
 	c.lifecycle.check(l)
 }
 

@@ -19,6 +19,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -194,6 +195,7 @@ func newExampleEngine(t *testing.T, sim *pvesim.Sim, cluster string, from pushed
 	engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Policy: func() (*verify.Policy, error) { return from.policy, nil }, Branch: "main", Floors: client,
 		Scope: intake.Scope{Cluster: cluster}, Note: intake.RewriteNote{Dir: state}, Journal: j, Source: source,
+		Health: health.Options{Ping: client.PingAgent},
 		Secrets: secret.Source{Key: []byte("a key of the tests, of 32 bytes."), Read: func(name string) (string, error) {
 			if !slices.Contains(slices.Collect(maps.Keys(secrets)), name) {
 				return "", fmt.Errorf("no secret %s", name)

@@ -35,6 +35,9 @@ func describe(d guest.Desired) string {
 			fmt.Fprintf(&b, "  %s: %s\n", part.name, part.value)
 		}
 	}
+	if d.Health != (guest.Health{}) {
+		fmt.Fprintf(&b, "  health: %+v\n", d.Health)
+	}
 	if d.Suspend != nil {
 		fmt.Fprintf(&b, "  suspended: %s, %s, until %s\n", d.Suspend.Reason, d.Suspend.Author, d.Suspend.Until)
 	}

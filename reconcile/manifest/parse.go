@@ -140,7 +140,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		Template: c.template.value, HA: c.ha.value.wanted(c.ha.place), Refresh: s.refresh(),
 		Adopt: c.adopt.value == "ifUnmanaged", Observe: c.mode.value == "observe", Wave: c.wave.value,
 		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
-		DependsOn: texts(c.dependsOn), Ignore: c.finish(l, s),
+		DependsOn: texts(c.dependsOn), Health: c.health.checks(), Ignore: c.finish(l, s),
 	}
 	d.Settings = c.settings(l)
 	if c.state.set {

@@ -66,6 +66,7 @@ const (
 	ReasonNotObserved    ConditionReason = "not-observed"    // Unknown: the guest, or a guest that may use its volumes, was not read
 	ReasonRemoved        ConditionReason = "removed"         // Orphaned: no manifest names the guest any more
 	ReasonUnusedVolumes  ConditionReason = "unused-volumes"  // Leftover: volumes belong to the guest that no slot uses
+	ReasonCheckRefused   ConditionReason = "check-refused"   // Warned: the config of the agent's host does not allow a check in spec.health of the guest
 	ReasonCopied         ConditionReason = "copied"          // Warned: another guest has the guest's marker, since it was cloned from it
 	ReasonMinimum        ConditionReason = "guard-minimum"   // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
 	ReasonNeedsRoot      ConditionReason = "needs-root"      // Warned: the guest lacks a setting that only root@pam may make
@@ -81,7 +82,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonWarnings,
+		ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonWarnings,
 	}
 }
 

@@ -1,0 +1,96 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/health"
+	"gitops-agent/reconcile/plan"
+)
+
+// checkHealth starts the checks of the guests for which a step waits, and returns why such guests are not ready, by label. Guests that nothing waits for
+// are not checked, and neither are guests that the agent is about to change: what they answer now says nothing about later.
+func (e *Engine) checkHealth(ctx context.Context, planned plan.Plan) map[string]string {
+	e.checked = checkedGuests(e.guests)
+	needed, now := e.neededGuests(planned), time.Now()
+	var targets []health.Target
+	if len(needed) > 0 {
+		for _, p := range planned.Guests {
+			if d := needed[p.Ref.Label()]; d != nil && p.Managed && !e.queue.Busy(p.Ref.VMID) && (len(p.Steps) == 0 || d.Observe || d.Suspend.Active(now)) {
+				row := cluster.Row{Kind: d.Kind, VMID: p.Ref.VMID, Node: p.Node}
+				targets = append(targets, health.Target{Label: d.Label(), Row: row, Check: d.Health})
+			}
+		}
+	}
+	e.health.Want(ctx, targets)
+	notReady := make(map[string]string, len(needed))
+	for label := range needed {
+		if why := e.health.Result(label).NotReady(now); why != "" {
+			notReady[label] = why
+		}
+	}
+	return notReady
+}
+
+// checkedGuests returns the guests whose manifests have checks, by label; nil if there are none.
+func checkedGuests(guests []guest.Desired) map[string]*guest.Desired {
+	var checked map[string]*guest.Desired
+	for i := range guests {
+		if guests[i].Health == (guest.Health{}) {
+			continue
+		}
+		if checked == nil {
+			checked = make(map[string]*guest.Desired)
+		}
+		checked[guests[i].Label()] = &guests[i]
+	}
+	return checked
+}
+
+// neededGuests returns the guests with checks for which a step waits, by label; nil if there are none.
+func (e *Engine) neededGuests(planned plan.Plan) map[string]*guest.Desired {
+	if len(e.checked) == 0 {
+		return nil
+	}
+	waiting := make(map[string]bool)
+	for _, p := range planned.Guests {
+		if slices.ContainsFunc(p.Steps, plan.Step.NeedsDependencies) {
+			waiting[p.Ref.Label()] = true
+		}
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	needed := make(map[string]*guest.Desired)
+	for i := range e.guests {
+		d := &e.guests[i]
+		if len(d.DependsOn) == 0 || !waiting[d.Label()] {
+			continue
+		}
+		for _, on := range d.DependsOn {
+			if checked := e.checked[on]; checked != nil {
+				needed[on] = checked
+			}
+		}
+	}
+	return needed
+}
+
+// refusedCondition returns the condition of a guest with a check that the config of the host does not allow, and whether it has one.
+func (e *Engine) refusedCondition(ref guest.Ref) (plan.Condition, bool) {
+	if len(e.checked) == 0 {
+		return plan.Condition{}, false
+	}
+	d := e.checked[ref.Label()]
+	if d == nil || !e.health.Refuses(d.Label(), d.Health) {
+		return plan.Condition{}, false
+	}
+	return plan.Condition{
+		Type: plan.Warned, Reason: plan.ReasonCheckRefused,
+		Message: "checks.allow in the config of the agent's host does not allow the check of " + d.Health.Addresses() + ", so guests that depend on this guest wait",
+		Hint:    "add the address to checks.allow, or change spec.health in the manifest",
+	}, true
+}
