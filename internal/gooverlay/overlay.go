@@ -27,7 +27,8 @@ func Build(t testing.TB, sources map[string]string, command string, args ...stri
 	}
 	overlay := filepath.Join(dir, "overlay.json")
 	write(t, overlay, config)
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{command, "-overlay", overlay}, args...)...)
+	args = append([]string{command, "-overlay", overlay}, args...)
+	cmd := exec.CommandContext(t.Context(), "go", args...) //nolint:gosec // tests alone choose the arguments
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", command, err, out)
 	}
