@@ -34,11 +34,11 @@ func withGuestAgents(a *guestAgents) []labOption {
 	return []labOption{func(o *reconcile.Options) { o.Health.Ping = a.ping }}
 }
 
-// notReady returns the text of the step of a guest that waits for another guest to be ready, "" if there is none.
-func notReady(l *lab, vmid int, op cluster.Op) string {
+// notReady returns the text of the step of web-1 that waits for another guest to be ready, "" if there is none.
+func notReady(l *lab, op cluster.Op) string {
 	for _, g := range l.engine.Report().Guests {
 		for _, h := range g.Held {
-			if g.VMID == vmid && h.Op == op && h.Reason == gate.HoldNotReady {
+			if g.VMID == 201 && h.Op == op && h.Reason == gate.HoldNotReady {
 				return h.Message
 			}
 		}
@@ -70,10 +70,10 @@ func TestDependentWaitsUntilTheOtherGuestIsReady(t *testing.T) {
 		defer l.start()()
 		eventually(l, "the other guests", func() bool { return l.sim.Running(202) && l.sim.Running(203) })
 		const want = "it depends on VirtualMachine/db-1, which is not ready: guest agent: QEMU guest agent is not running"
-		eventually(l, "the reason", func() bool { return notReady(l, 201, cluster.OpCreate) == want })
+		eventually(l, "the reason", func() bool { return notReady(l, cluster.OpCreate) == want })
 		time.Sleep(5 * time.Minute)
-		if l.sim.Config(201) != "" || notReady(l, 201, cluster.OpCreate) != want {
-			t.Errorf("the dependent guest was created before the other one was ready, or waits for %q", notReady(l, 201, cluster.OpCreate))
+		if l.sim.Config(201) != "" || notReady(l, cluster.OpCreate) != want {
+			t.Errorf("the dependent guest was created before the other one was ready, or waits for %q", notReady(l, cluster.OpCreate))
 		}
 		if got := l.guest(l.engine.Report(), 202).Sync; got != report.Synced {
 			t.Errorf("got the guest that is not ready %s, want it in sync", got)
@@ -104,7 +104,7 @@ func TestRestartWaitsUntilTheOtherGuestIsReady(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, append(web, "memory: {size: 4Gi}", "description: new")...)
 		l.push("more memory", alice)
 		eventually(l, "the hold", func() bool {
-			return strings.Contains(notReady(l, 201, cluster.OpReboot), "QEMU guest agent is not running") && l.sim.Value(201, "description") == "new"
+			return strings.Contains(notReady(l, cluster.OpReboot), "QEMU guest agent is not running") && l.sim.Value(201, "description") == "new"
 		})
 		time.Sleep(2 * time.Minute)
 		if got := l.sim.Effects(201, pvesim.Stopped); got != 0 {
@@ -126,7 +126,7 @@ func TestCheckThatHangsDelaysNothing(t *testing.T) {
 		l.files["app.yaml"] = vmYAML("app-1", 203, "memory: {size: 2Gi}")
 		l.push("three guests", alice)
 		stop := l.start()
-		eventually(l, "the hold", func() bool { return strings.Contains(notReady(l, 201, cluster.OpCreate), "no answer") })
+		eventually(l, "the hold", func() bool { return strings.Contains(notReady(l, cluster.OpCreate), "no answer") })
 		l.ok(l.sim.Edit(203, "memory", "4096"))
 		eventually(l, "the repair", func() bool { return l.sim.Value(203, "memory") == "2048" })
 		began := time.Now()
@@ -149,7 +149,7 @@ func TestCheckThatTheHostDoesNotAllow(t *testing.T) {
 		}
 		l.files["web.yaml"] = vmYAML("web-1", 201, "dependsOn: [VirtualMachine/db-1]")
 		l.push("two guests", alice)
-		eventually(l, "the hold", func() bool { return strings.Contains(notReady(l, 201, cluster.OpCreate), "checks.allow") })
+		eventually(l, "the hold", func() bool { return strings.Contains(notReady(l, cluster.OpCreate), "checks.allow") })
 	})
 }
 
@@ -164,7 +164,7 @@ func TestObservedGuestIsChecked(t *testing.T) {
 		l.files["db.yaml"] = vmYAML("db-1", 202, "state: running", "health: {agent: true}", "mode: observe", "memory: {size: 4Gi}")
 		l.files["web.yaml"] = vmYAML("web-1", 201, "dependsOn: [VirtualMachine/db-1]")
 		l.push("observe it", alice)
-		eventually(l, "the hold", func() bool { return strings.Contains(notReady(l, 201, cluster.OpCreate), "is not running") })
+		eventually(l, "the hold", func() bool { return strings.Contains(notReady(l, cluster.OpCreate), "is not running") })
 		a.answer.Store(true)
 		eventually(l, "the dependent guest", func() bool { return l.sim.Config(201) != "" })
 	})
@@ -184,7 +184,7 @@ func TestOnceChecksOnce(t *testing.T) {
 				if made := l.sim.Config(201) != ""; made != answers || !l.sim.Running(202) {
 					t.Errorf("got the dependent guest created %t, want %t", made, answers)
 				}
-				if why := notReady(l, 201, cluster.OpCreate); strings.Contains(why, "guest agent: QEMU guest agent is not running") == answers {
+				if why := notReady(l, cluster.OpCreate); strings.Contains(why, "guest agent: QEMU guest agent is not running") == answers {
 					t.Errorf("got the reason %q", why)
 				}
 			})

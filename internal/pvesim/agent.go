@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 )
@@ -69,7 +70,7 @@ var errSilentAgent = apiErrorf("QEMU guest agent is not running")
 // awaitAgent is vmWithAgent without the lock. An agent that does not answer costs pingDelay, in which the call occupies a worker of the node.
 func (c *call) awaitAgent() (g *guest, err error) {
 	err = c.sim.locked(func() (err error) { g, err = c.vmWithAgent(); return err })
-	if err == errSilentAgent {
+	if errors.Is(err, errSilentAgent) {
 		c.sim.wait(pingDelay)
 	}
 	return g, err

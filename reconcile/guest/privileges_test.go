@@ -32,7 +32,11 @@ func TestPrivileges(t *testing.T) {
 		want    []string
 	}{
 		"observed": {Desired{Ref: vm, Observe: true, State: Running}, []Intent{text("cores", "2")}, []string{"VM.Audit /vms/201: vmid"}},
-		"minimal":  {Desired{Ref: vm, Lifecycle: kept}, nil, []string{"VM.Audit /vms/201: vmid", "VM.Config.Options /vms/201: tags"}},
+		"checked": {
+			Desired{Ref: vm, Observe: true, Health: Health{Agent: true}}, nil,
+			[]string{"VM.Audit /vms/201: vmid", "VM.GuestAgent.Audit|VM.Monitor /vms/201: health"},
+		},
+		"minimal": {Desired{Ref: vm, Lifecycle: kept}, nil, []string{"VM.Audit /vms/201: vmid", "VM.Config.Options /vms/201: tags"}},
 		"removable": {Desired{Ref: vm}, nil, []string{
 			"VM.Allocate /vms/201: lifecycle", "VM.Audit /vms/201: vmid", "VM.Config.Options /vms/201: tags", "VM.PowerMgmt /vms/201: lifecycle",
 		}},
