@@ -28,7 +28,7 @@ func Build(t testing.TB, sources map[string]string, command string, args ...stri
 	overlay := filepath.Join(dir, "overlay.json")
 	write(t, overlay, config)
 	args = append([]string{command, "-overlay", overlay}, args...)
-	cmd := exec.CommandContext(t.Context(), "go", args...) //nolint:gosec // tests alone choose the arguments
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", command, err, out)
 	}

@@ -16,6 +16,7 @@ type guestView struct {
 	DriftSince      timeView
 	Observed        timeView
 	LastSync        timeView
+	TriedAgain      timeView        // when a step that failed is tried again
 	OtherConditions []conditionView // without those that the changes and the held steps already show
 	HeldSteps       []heldStepView
 }
@@ -37,6 +38,7 @@ type heldStepView struct {
 func newGuestView(g report.Guest, now time.Time) guestView {
 	v := guestView{
 		Guest: g, DriftSince: timeView{g.DriftSince, now}, Observed: timeView{g.ObservedAt, now}, LastSync: timeView{g.Converged, now},
+		TriedAgain: timeView{g.NextTry, now},
 	}
 	for _, c := range g.Conditions {
 		shown := c.Type == plan.Held && len(g.Held) > 0 || c.Type == plan.Drifted && len(g.Changes) > 0

@@ -231,6 +231,14 @@ func TestPageShowsEveryText(t *testing.T) {
 		".Guests.Held.Hold.Uncounted.Reason":  "the message holds it",
 		".Guests.Held.Hold.Uncounted.Signer":  "the message holds it",
 		".Guests.Held.Hold.Uncounted.Subject": "the message holds it",
+
+		".Retried.ID":                     "the command gitops-agent retry prints it",
+		".Retried.Guests.Guest":           "the command gitops-agent retry prints it",
+		".Retried.Guests.Cleared":         "the command gitops-agent retry prints it",
+		".Retried.Guests.Remains.Reason":  "the command gitops-agent retry prints it",
+		".Retried.Guests.Remains.Message": "the command gitops-agent retry prints it",
+		".Retried.Guests.Remains.Hint":    "the command gitops-agent retry prints it",
+		".Retried.Unknown":                "the command gitops-agent retry prints it",
 	}
 	for _, path := range paths {
 		if shown := strings.Contains(body, "text of "+path+" end"); shown == (elsewhere[path] != "") {

@@ -125,6 +125,7 @@ func orphaned() report.Guest {
 func failed() report.Guest {
 	g := synced(guest.Container, "mail-1", 231, "pve1")
 	g.Sync, g.Health, g.Status, g.DriftSince = report.OutOfSync, report.Degraded, guest.StatusStopped, noon.Add(-26*time.Hour)
+	g.NextTry = noon.Add(4 * time.Minute)
 	g.Conditions = []plan.Condition{{
 		Type: plan.Failed, Reason: "start", Since: noon.Add(-26 * time.Hour),
 		Message: "start of Container/mail-1 (231): task UPID:pve1:0003A7F2:01C9D3A1:69BFD0C0:vzstart:231:root@pam!gitops:: startup for container '231' failed\n" +
