@@ -34,11 +34,13 @@ func TestIncidentUpgradeMakesTheRevisionInForceInvalid(t *testing.T) {
 		words []string
 	}{
 		"cut_ssh_key": {
-			map[string]string{"web.yaml": vmYAML("web-1", 201, "description: second", "cloudInit: {sshKeys: [ssh-ed25519 AAAA]}")}, 201,
+			map[string]string{"web.yaml": vmYAML("web-1", 201, "description: second", "cloudInit: {sshKeys: [ssh-ed25519 AAAA]}")},
+			201,
 			[]string{"web.yaml:9:", "cloudInit.sshKeys[0]", "want an SSH public key"},
 		},
 		"limits_of_a_drive": {
-			map[string]string{"web.yaml": vmYAML("web-1", 201, "description: second", "disks: {scsi0: {limits: {mbps: 10, readMBps: 10}}}")}, 201,
+			map[string]string{"web.yaml": vmYAML("web-1", 201, "description: second", "disks: {scsi0: {limits: {mbps: 10, readMBps: 10}}}")},
+			201,
 			[]string{"web.yaml:9:", "disks.scsi0.limits.mbps", "want one or the other"},
 		},
 		"time_zone": {map[string]string{"dns.yaml": dnsYAML("description: second", "timezone: Etc/UTC")}, 210, []string{"timezone", "Etc/UTC"}},
@@ -54,7 +56,8 @@ func TestIncidentUpgradeMakesTheRevisionInForceInvalid(t *testing.T) {
 			}, 201, []string{"keys.yaml:5:", "want an SSH public key"},
 		},
 		"guard_of_a_held_guest": {
-			map[string]string{"web.yaml": vmYAML("web-1", 201, "description: second", "lifecycle: {destroy: allow}", "cloudInit: {sshKeys: [ssh-ed25519 AAAA]}")}, 201,
+			map[string]string{"web.yaml": vmYAML("web-1", 201, "description: second", "lifecycle: {destroy: allow}", "cloudInit: {sshKeys: [ssh-ed25519 AAAA]}")},
+			201,
 			[]string{"cloudInit.sshKeys[0]"},
 		},
 	}

@@ -33,7 +33,8 @@ func TestPrivileges(t *testing.T) {
 	}{
 		"observed": {Desired{Ref: vm, Observe: true, State: Running}, []Intent{text("cores", "2")}, []string{"VM.Audit /vms/201: vmid"}},
 		"checked": {
-			Desired{Ref: vm, Observe: true, Health: Health{Agent: true}}, nil,
+			Desired{Ref: vm, Observe: true, Health: Health{Agent: true}},
+			nil,
 			[]string{"VM.Audit /vms/201: vmid", "VM.GuestAgent.Audit|VM.Monitor /vms/201: health"},
 		},
 		"minimal": {Desired{Ref: vm, Lifecycle: kept}, nil, []string{"VM.Audit /vms/201: vmid", "VM.Config.Options /vms/201: tags"}},

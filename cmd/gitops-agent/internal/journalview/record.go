@@ -55,6 +55,15 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%d was restarted without effect, digest %s", b.VMID, b.StepDigest)
 	case journal.Attached:
 		return fmt.Sprintf("%d held %s", b.VMID, cmp.Or(strings.Join(volumesBySlot(b), ", "), "no volume"))
+	case journal.Repeated:
+		if b.Over {
+			return fmt.Sprintf("%d has no call of an earlier process any more", b.VMID)
+		}
+		return fmt.Sprintf("%d may still get a call of an earlier process", b.VMID)
+	case journal.Flapping:
+		return fmt.Sprintf("%d was repaired often: level %.1f", b.VMID, b.Level)
+	case journal.Introduced:
+		return fmt.Sprintf("%s/%s by %s", b.Kind, b.Name, cmp.Or(strings.Join(signers(b.By), ", "), "an unknown signer"))
 	case journal.Ordered:
 		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, term.Shorten(b.Key, 16)), cmp.Or(b.Subject, "an unknown signer"), b.State)
 	case journal.Writer:
@@ -64,6 +73,16 @@ func recordText(body journal.Body) string {
 	default:
 		return ""
 	}
+}
+
+// signers returns the names of those who introduced fields, sorted and each once.
+func signers(by []journal.Introduction) []string {
+	var names []string
+	for _, i := range by {
+		names = append(names, i.Signer)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // volumesBySlot returns "scsi1=VOLUME" for each slot of a record, sorted by slot.

@@ -1,0 +1,31 @@
+package journalview
+
+import (
+	"testing"
+
+	"gitops-agent/reconcile/journal"
+)
+
+func TestRecordText(t *testing.T) {
+	t.Parallel()
+	alice, bob := journal.Introduction{Signer: "alice", Commit: "aaa111"}, journal.Introduction{Signer: "bob", Commit: "bbb222"}
+	tests := map[string]struct {
+		body journal.Body
+		want string
+	}{
+		"repeated":        {journal.Repeated{VMID: 101}, "101 may still get a call of an earlier process"},
+		"repeated_over":   {journal.Repeated{VMID: 101, Over: true}, "101 has no call of an earlier process any more"},
+		"flapping":        {journal.Flapping{VMID: 101, Level: 4.25}, "101 was repaired often: level 4.2"},
+		"introduced":      {journal.Introduced{Kind: "Container", Name: "dns", By: []journal.Introduction{bob, alice, bob}}, "Container/dns by alice, bob"},
+		"introduced_over": {journal.Introduced{Kind: "Container", Name: "dns"}, "Container/dns by an unknown signer"},
+		"restart":         {journal.IneffectiveRestart{VMID: 101, StepDigest: "d19e57", Over: true}, "101 may be restarted again, digest d19e57"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := recordText(tt.body); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
