@@ -155,7 +155,9 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	if sync == report.OutOfSync && p.Managed && isLive {
 		list = append(list, plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "the guest differs from its manifest"})
 	}
-	if p.Ref.VMID == 0 && e.unassigned != nil {
+	if holder := e.uuidHolders[p.Ref.Label()]; holder != 0 && p.Ref.VMID == 0 {
+		list = append(list, uuidCondition(holder))
+	} else if p.Ref.VMID == 0 && e.unassigned != nil {
 		list = append(list, plan.Condition{
 			Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
 		})

@@ -105,6 +105,7 @@ type Engine struct {
 	recovery    recovery.Found // guests that have a marker and no record
 	ownGuests   map[int]bool   // vmids of the guests in which the agent may run itself; replaced, never changed
 	unassigned  error          // why guests without a vmid did not get one
+	uuidHolders map[string]int // vmids of machines that have the uuid of a manifest without a vmid, by its label
 	tracks      map[trackKey]*track
 	convergence convergence
 	cycles      uint64

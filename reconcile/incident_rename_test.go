@@ -164,3 +164,39 @@ func TestIncidentLostStateAndTagsCreatesGuestTwice(t *testing.T) {
 		})
 	}
 }
+
+// TestIncidentLostStateTagsAndNameCreatesMachineTwice loses the state directory of an agent that made a machine without a vmid in its manifest, and somebody
+// removes its tags and renames it. Its uuid, which the manifest names, still shows that it exists. Other machines delay nothing.
+func TestIncidentLostStateTagsAndNameCreatesMachineTwice(t *testing.T) {
+	const uuid = "b0a6fd2c-5dd7-4d0c-8a4c-6a1d52a2a9b1"
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		manifest := withoutVMID(vmYAML("auto", 299, "raw: {smbios1: uuid="+uuid+"}"))
+		l.files["auto.yaml"] = manifest
+		l.push("one machine", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		l.loseState()
+		l.ok(l.sim.Edit(200, "tags", ""))
+		l.ok(l.sim.Edit(200, "name", "renamed"))
+		guests := len(l.sim.Guests())
+		l.files["new.yaml"] = withoutVMID(vmYAML("new-1", 299, "raw: {smbios1: uuid=3f2f2b0e-95a3-4f3c-9a53-0f8b1a3de7c2}"))
+		l.push("and a new one", alice)
+		defer l.start()()
+		l.waitForCondition(0, string(plan.Blocked), string(plan.ReasonMayExist), "200 has the SMBIOS uuid")
+		eventually(l, "the new machine", func() bool { return len(l.sim.Guests()) == guests+1 })
+		time.Sleep(10 * time.Minute)
+		if got := len(l.sim.Guests()); got != guests+1 {
+			t.Fatalf("got %d guests, want %d", got, guests+1)
+		}
+		if hint := l.hintOf(0, plan.Blocked, plan.ReasonMayExist); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
+			t.Errorf("got hint %q, want the way to adopt 200", hint)
+		}
+		l.files["auto.yaml"] = strings.Replace(manifest, "spec:\n", "spec:\n  vmid: 200\n  adopt: ifUnmanaged\n", 1)
+		l.push("it is ours", alice)
+		l.converge()
+		if got := len(l.sim.Guests()); got != guests+1 {
+			t.Errorf("got %d guests, want %d", got, guests+1)
+		}
+	})
+}

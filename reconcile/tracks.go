@@ -58,7 +58,7 @@ func (e *Engine) stuck() map[string]bool {
 	labels := make(map[string]bool)
 	for _, d := range e.guests {
 		t, known := e.tracks[keyOf(d.Ref)]
-		if known && t.failsRepeatedly() || d.VMID == 0 && e.unassigned != nil {
+		if known && t.failsRepeatedly() || d.VMID == 0 && (e.unassigned != nil || e.uuidHolders[d.Label()] != 0) {
 			labels[d.Label()] = true
 		}
 	}

@@ -21,44 +21,58 @@ import (
 // cannot reserve a vmid, so another program may still take it; the create fails then and overwrites nothing. It returns whether a cycle follows.
 func (e *Engine) assignVMIDs(ctx context.Context) bool {
 	state, inventory, span := e.opts.Journal.State(), e.observer.Snapshot().Inventory, e.force.Accepted.Set().Cluster.VMIDs
-	var wanted []guest.Ref
+	var wanted []guest.Desired
 	for i := range e.guests {
 		d := &e.guests[i]
 		if d.VMID == 0 && d.Invalid == nil && len(plan.Candidates(d, plan.Desired{Guests: e.guests, Owned: state.Owned, VMIDs: span}, inventory)) == 0 {
-			wanted = append(wanted, d.Ref)
+			wanted = append(wanted, *d)
 		}
 	}
 	if len(wanted) == 0 {
-		e.unassigned = nil
+		e.unassigned, e.uuidHolders = nil, nil
 		return false
 	}
 	if e.errands.isUnderWay(report.ComponentVMIDs) {
 		return false
 	}
-	taken := takenVMIDs(state, inventory, e.guests)
+	taken, before := takenVMIDs(state, inventory, e.guests), e.uuidHolders
+	search := uuidSearch{e.opts.Cluster, inventory, state.Owned, make(map[int]string)}
 	e.errands.run(report.ComponentVMIDs, func() func() {
 		var found []journal.Assigned
+		holders := make(map[string]int)
 		var failed error
 		next := span.From
-		for _, ref := range wanted {
+		for _, d := range wanted {
+			if uuid := d.WantedUUID(); uuid != "" {
+				holder, err := search.holder(ctx, uuid, before[d.Label()])
+				if err != nil {
+					failed = fmt.Errorf("assign a vmid to %s: %w", d.Label(), err)
+					break
+				}
+				if holder != 0 {
+					holders[d.Label()] = holder
+					continue
+				}
+			}
 			vmid, err := firstFree(ctx, e.opts.Cluster, span, next, taken)
 			if err != nil {
-				failed = fmt.Errorf("assign a vmid to %s: %w%s", ref.Label(), err, recentlyFreed(state, span))
+				failed = fmt.Errorf("assign a vmid to %s: %w%s", d.Label(), err, recentlyFreed(state, span))
 				break
 			}
 			taken[vmid], next = true, vmid+1
-			found = append(found, journal.Assigned{Kind: string(ref.Kind), Name: ref.Name, VMID: vmid})
+			found = append(found, journal.Assigned{Kind: string(d.Kind), Name: d.Name, VMID: vmid})
 		}
-		return func() { e.takeVMIDs(ctx, found, failed) }
+		return func() { e.takeVMIDs(ctx, found, holders, failed) }
 	})
 	return !e.errands.inline
 }
 
 // takeVMIDs journals the vmids that were found, before they are used. A vmid that has been taken since, or whose guest no longer needs one, is dropped.
-func (e *Engine) takeVMIDs(ctx context.Context, found []journal.Assigned, failed error) {
+func (e *Engine) takeVMIDs(ctx context.Context, found []journal.Assigned, holders map[string]int, failed error) {
 	if ctx.Err() != nil {
 		return
 	}
+	e.uuidHolders = holders
 	var records []journal.Body
 	taken := takenVMIDs(e.opts.Journal.State(), e.observer.Snapshot().Inventory, e.guests)
 	for _, a := range found {
