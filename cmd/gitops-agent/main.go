@@ -22,7 +22,27 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
+
+// untilSignal returns a context that ends with the first signal that asks the program to end. Such signals have their default effect again before it
+// ends, so that a second one ends the program at once.
+func untilSignal() context.Context {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() {
+		received := <-signals
+		signal.Stop(signals)
+		cancel(signalError(received.String()))
+	}()
+	return ctx
+}
+
+// signalError is the cause of the end of a context by a signal of that name.
+type signalError string
+
+func (e signalError) Error() string { return string(e) + " signal received" }
+
+// Is makes the end by a signal a cancellation.
+func (e signalError) Is(target error) bool { return target == context.Canceled }

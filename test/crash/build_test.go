@@ -55,7 +55,9 @@ func crashOffset(i int) int64 {
 func buildPrograms(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	goroot, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	env := exec.CommandContext(t.Context(), "go", "env", "GOROOT")
+	env.Env = append(os.Environ(), "GOFLAGS=") // with -json it would not print the value alone
+	goroot, err := env.Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,7 +65,7 @@ type turn struct {
 	resume  chan fate
 	hasRead bool
 	history []uint64 // what it knows: the state at each moment when it was released
-	result  *lane.Result
+	result  atomic.Pointer[lane.Result]
 }
 
 // run is one path.
@@ -169,7 +170,7 @@ func (r *run) laneActions(vmid int) []action {
 			t.history = append(t.history, r.hashFor(vmid))
 			go func(p *process) {
 				result := p.worker.Work(context.WithValue(context.Background(), turnKey{}, t), vmid, uses)
-				t.result = &result
+				t.result.Store(&result)
 			}(r.process)
 		}}}
 	case t.at == "":
@@ -226,7 +227,7 @@ func (r *run) bury() {
 		for vmid, t := range r.turns {
 			synctest.Wait()
 			switch {
-			case t.result != nil:
+			case t.result.Load() != nil:
 				delete(r.turns, vmid)
 			case t.at != "":
 				t.at = ""
@@ -253,11 +254,11 @@ func (r *run) explore(choices, widths []int, visited map[uint64]bool) (options [
 	for range 400 {
 		synctest.Wait()
 		for _, vmid := range r.scenario.vmids {
-			if t := r.turns[vmid]; t != nil && t.result != nil {
+			if t := r.turns[vmid]; t != nil && t.result.Load() != nil {
 				delete(r.turns, vmid)
-				_, _, r.refused[vmid] = volumes.Refusal(t.result.Err)
-				if t.result.Err != nil {
-					r.failed[vmid] = t.result.Err
+				_, _, r.refused[vmid] = volumes.Refusal(t.result.Load().Err)
+				if t.result.Load().Err != nil {
+					r.failed[vmid] = t.result.Load().Err
 				}
 			}
 		}
