@@ -67,8 +67,10 @@ func TestGuardRailsAreVisible(t *testing.T) {
 		"remote_of_several": {func(r *report.Report) {
 			r.Source.Remotes[1].State, r.Source.Remotes[1].Error = report.RemoteBehind, "older"
 		}, 200, "ok\nremote: behind: https://mirror.example.org", "behind for"},
-		"remote": {func(r *report.Report) { r.Source.Reason, r.Source.Error = report.SourceUnauthorized, "HTTP status 401" },
-			200, "ok\nsource: unauthorized: HTTP status 401", "The remote could not be read: unauthorized"},
+		"remote": {
+			func(r *report.Report) { r.Source.Reason, r.Source.Error = report.SourceUnauthorized, "HTTP status 401" },
+			200, "ok\nsource: unauthorized: HTTP status 401", "The remote could not be read: unauthorized",
+		},
 		"cluster": {func(r *report.Report) {
 			r.Writes = stop(gate.StopNotReady, "cluster home has no quorum")
 			r.Proxmox.Ready, r.Proxmox.Reason, r.Proxmox.Error = false, cluster.OutageNoQuorum, "cluster home has no quorum"
