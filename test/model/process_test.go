@@ -35,6 +35,8 @@ type process struct {
 	worker  *lane.Worker
 	now     *lane.Basis
 	dead    bool
+	first   uint64 // the newest record of the journal when the process started
+	started time.Time
 
 	cacheMu sync.Mutex
 	cache   map[string]uint64
@@ -49,7 +51,7 @@ func (r *run) start() error {
 	if err != nil {
 		return err
 	}
-	p := &process{run: r, reader: reader{r.world}, journal: j, cache: map[string]uint64{}}
+	p := &process{run: r, reader: reader{r.world}, journal: j, first: j.State().Seq, started: time.Now(), cache: map[string]uint64{}}
 	p.epoch = p.epochs.Now()
 	p.worker = lane.New(lane.Options{
 		Cluster: p, Volumes: volumes.New(p, nil), Journal: j, Vault: secret.NewVault(secret.Source{}, "home"), Epochs: &p.epochs,

@@ -348,10 +348,13 @@ func (r *run) hashFor(vmid int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %v %d|", r.force.commit, r.process.epoch, slices.Sorted(maps.Keys(r.world.volumes)), r.waited)
 	state := r.process.journal.State()
-	fmt.Fprintf(h, "%d %v|", len(state.Destroys), r.lateCall != nil && r.lateCall.VMID == vmid)
+	fmt.Fprintf(h, "%d %v %v|", len(state.Destroys), r.lateCall != nil && r.lateCall.VMID == vmid, state.Repeated[vmid])
+	if state.Repeated[vmid] || len(state.Open) > 0 {
+		fmt.Fprintf(h, "%s|", time.Since(r.process.started).Round(time.Second)) // how long a late call of an earlier process may still act
+	}
 	for _, o := range state.Open {
 		if o.VMID == vmid || o.Op == "destroy" {
-			fmt.Fprintf(h, "open %d %s %d %v %v %d|", o.VMID, o.Op, o.Dispatched, o.UPID != "", o.Revision, r.effects[o.Step+" "+o.Op])
+			fmt.Fprintf(h, "open %d %s %d %v %v %d %v|", o.VMID, o.Op, o.Dispatched, o.UPID != "", o.Revision, r.effects[o.Step+" "+o.Op], o.Seq > r.process.first)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(state.Orders)) {
