@@ -58,10 +58,11 @@ func BenchmarkCreate(b *testing.B) {
 	for b.Loop() {
 		s = newSlowTickSite(b, bin)
 		s.repo.Files["cluster.yaml"] = clusterManifest
-		s.repo.Push(s.sig, killer, "no guests")
+		s.writeGuests(1, "")
+		s.repo.Push(s.sig, killer, "one guest, for which the agent claims the cluster")
 		s.run()
 		s.converged()
-		s.writeGuests(someGuests, "")
+		s.writeGuests(1+someGuests, "")
 		counted, wall = append(counted, s.pushed()), wall+s.took
 		_ = s.agent.Process.Kill()
 	}
