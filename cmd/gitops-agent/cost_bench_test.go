@@ -48,8 +48,8 @@ func (s *site) reportCalls(counted []calls, guests int) {
 	}
 }
 
-// BenchmarkCreate creates guests from a blank source, from the push to convergence: time and API calls. The target is 2.5 s, and five calls for each
-// guest besides last checks and readings of tasks.
+// BenchmarkCreate creates guests from a blank source, from the push to convergence: time and API calls. The targets are 2.5 s, and five
+// calls for each guest. Last checks and readings of tasks come on top.
 func BenchmarkCreate(b *testing.B) {
 	bin := buildBinaries(b)
 	var counted []calls

@@ -19,7 +19,7 @@ type Filter struct {
 }
 
 // selection applies a filter to the records in their order. A record of a step matches by what the step's first record says, and a record that contains
-// only a vmid by the guest that had the vmid then. It remembers open steps and one guest per vmid, whatever the length of the journal.
+// only a vmid by the guest that had the vmid then. It remembers open steps and one guest per vmid, so its memory does not grow with the journal.
 type selection struct {
 	filter Filter
 	vmid   int                // of the filter's guest, if the filter names a vmid
