@@ -11,7 +11,7 @@ step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
 install_tools() {
   local package missing=()
   [ "$(id -u)" = 0 ] || return 0
-  for package in git openssh-server openssh-client iproute2 postgresql; do
+  for package in git openssh-server openssh-client iproute2 postgresql prometheus; do
     dpkg -s "$package" > /dev/null 2>&1 || missing+=("$package")
   done
   if [ ${#missing[@]} != 0 ]; then

@@ -4,12 +4,14 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
@@ -20,11 +22,12 @@ type reportCollector struct {
 	newest *atomic.Pointer[report.Report]
 }
 
-// The first block contains the seven series of a guest.
+// The first block contains the eight series of a guest.
 var (
 	guestInfo      = describe("guest_info", "A guest that a manifest names or that the agent owns.", "kind", "vmid", "node", "name")
 	guestInSync    = describe("guest_in_sync", "1 if the guest matches its manifest.", "kind", "vmid")
 	guestDriftKeys = describe("guest_drift_keys", "Configuration keys that differ.", "kind", "vmid")
+	guestDegraded  = describe("guest_degraded", "1 if the agent cannot bring the guest in sync without a person.", "kind", "vmid")
 	guestHeld      = describe("guest_held_steps", "Steps of the guest that the gate holds.", "kind", "vmid")
 	guestDrift     = describe("guest_drift_start_timestamp_seconds", "When the guest began to differ, 0 if it does not differ.", "kind", "vmid")
 	guestConverged = describe("guest_last_converged_timestamp_seconds", "When the guest was last in sync, 0 if not since the agent started.", "kind", "vmid")
@@ -38,7 +41,14 @@ var (
 	fleetSuspended = describe("suspended_guests", "Guests whose manifest suspends all changes.")
 	fleetHeld      = describe("steps_held", "Steps that the gate holds, by reason.", "reason")
 	fleetReasons   = describe("conditions", "Guests with a condition, by the reason of the condition.", "reason")
+	restartOldest  = describe("restart_pending_oldest_timestamp_seconds", "When the guest that waits longest for a restart began to wait, 0 if there is none.")
+	heldOldest     = describe("steps_held_oldest_timestamp_seconds", "When the step that is held for the longest time for the reason was first held, 0 if there is none.", "reason")
+	suspendOldest  = describe("suspended_oldest_timestamp_seconds", "When the guest that is suspended for the longest time was first seen to be suspended, 0 if there is none.")
 	fleetOldest    = describe("held_oldest_timestamp_seconds", "When the step that is held for the longest time was first held, 0 if no step is held.")
+
+	clusterInfo = describe("cluster_info", "The cluster that the agent works on.", "cluster")
+	cycleEnd    = describe("cycle_timestamp_seconds", "When the newest cycle ended, 0 before the first one.")
+	pauseStart  = describe("paused_timestamp_seconds", "When a person paused the agent, 0 if it is not paused.")
 
 	sourceInfo   = describe("source_info", "The accepted revision.", "ref", "commit")
 	sourceCommit = describe("source_commit_timestamp_seconds",
@@ -55,6 +65,8 @@ var (
 
 	queueDepth     = describe("queue_depth", "Guests whose work is running or queued.")
 	inflight       = describe("inflight_steps", "Steps that have begun and have not ended.")
+	journalState   = describe("journal_state", "1 for the reason why the journal takes records or takes none.", "reason")
+	endpointClock  = describe("proxmox_endpoint_clock_ahead_seconds", "How far the clock of the endpoint's node is ahead of that of this host, at least; negative if it is behind.", "endpoint")
 	journalHealthy = describe("journal_healthy", "1 if the journal can be written.")
 	lateCalls      = describe("late_calls", "Calls to Proxmox that have no reply within the deadline of a cycle, by what they ask for.", "component")
 	writesAllowed  = describe("writes_allowed", "1 for the current reason why the agent may or may not write to the cluster.", "reason")
@@ -63,9 +75,10 @@ var (
 // Describe implements prometheus.Collector.
 func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		guestInfo, guestInSync, guestDriftKeys, guestHeld, guestDrift, guestConverged, guestObserved,
+		guestInfo, guestInSync, guestDriftKeys, guestDegraded, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
-		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, queueDepth, inflight, journalHealthy, lateCalls, writesAllowed,
+		restartOldest, heldOldest, suspendOldest, clusterInfo, cycleEnd, pauseStart,
+		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
 	} {
 		ch <- d
 	}
@@ -87,14 +100,23 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 		sendGuest(send, g)
 	}
 	sendFleet(send, r)
+	sendAges(send, r)
 	sendSource(send, r)
 	sendEndpoints(ch, r)
 	for _, outage := range cluster.Outages() {
 		send(proxmoxState, boolean(r.Proxmox.Reason == outage), string(outage))
 	}
+	if r.Cluster != "" {
+		send(clusterInfo, 1, strings.ToValidUTF8(r.Cluster, "?"))
+	}
+	send(cycleEnd, timestamp(r.Time))
+	send(pauseStart, pausedSince(r.Writes))
 	send(queueDepth, float64(r.QueueDepth))
 	send(inflight, float64(r.Journal.Inflight))
 	send(journalHealthy, boolean(r.Journal.Healthy))
+	for _, fault := range journal.Faults() {
+		send(journalState, boolean(r.Journal.Reason == fault), string(fault))
+	}
 	late := map[report.Component]int{}
 	for _, l := range r.Late {
 		late[l.Component] += l.Calls
@@ -120,6 +142,7 @@ func sendGuest(send sender, g report.Guest) {
 	send(guestInfo, 1, kind, vmid, strings.ToValidUTF8(g.Node, "?"), strings.ToValidUTF8(g.Name, "?"))
 	send(guestInSync, boolean(g.Sync == report.Synced), kind, vmid)
 	send(guestDriftKeys, float64(len(g.Changes)), kind, vmid)
+	send(guestDegraded, boolean(g.Health == report.Degraded), kind, vmid)
 	send(guestHeld, float64(len(g.Held)), kind, vmid)
 	send(guestDrift, timestamp(g.DriftSince), kind, vmid)
 	send(guestConverged, timestamp(g.Converged), kind, vmid)
@@ -135,9 +158,7 @@ func sendFleet(send sender, r *report.Report) {
 			reason[string(h.Reason)]++
 		}
 		guards[h.Digest] = true
-		if at := timestamp(h.Since); oldest == 0 || at < oldest {
-			oldest = at
-		}
+		oldest = older(oldest, h.Since)
 	}
 	if r.Guards != nil {
 		for _, h := range r.Guards.Held {
@@ -189,6 +210,45 @@ func sendFleet(send sender, r *report.Report) {
 	send(fleetOldest, oldest)
 }
 
+// sendAges sends since when guests are suspended or wait for a restart, and since when steps are held, for each reason.
+func sendAges(send sender, r *report.Report) {
+	held, conditions := map[gate.HoldReason]float64{}, map[plan.ConditionType]float64{}
+	if r.Guards != nil {
+		for _, h := range r.Guards.Held {
+			held[h.Reason] = older(held[h.Reason], h.Since)
+		}
+	}
+	for _, g := range r.Guests {
+		for _, c := range g.Conditions {
+			conditions[c.Type] = older(conditions[c.Type], c.Since)
+		}
+		for _, h := range g.Held {
+			held[h.Reason] = older(held[h.Reason], h.Since)
+		}
+	}
+	for _, h := range gate.HoldReasons() {
+		send(heldOldest, held[h], string(h))
+	}
+	send(suspendOldest, conditions[plan.Suspended])
+	send(restartOldest, conditions[plan.PendingRestart])
+}
+
+// older returns the earlier one of a timestamp, of which 0 is none, and a time.
+func older(oldest float64, t time.Time) float64 {
+	if at := timestamp(t); oldest == 0 || at < oldest {
+		return at
+	}
+	return oldest
+}
+
+// pausedSince returns when the agent was paused. A pause whose file states no time began before every other one, at 1.
+func pausedSince(w report.Writes) float64 {
+	if w.Paused == nil {
+		return 0
+	}
+	return max(1, timestamp(w.Paused.Since))
+}
+
 // sendEndpoints sends the state of each endpoint of the configuration.
 func sendEndpoints(ch chan<- prometheus.Metric, r *report.Report) {
 	send := func(d *prometheus.Desc, t prometheus.ValueType, value float64, labels ...string) {
@@ -201,6 +261,7 @@ func sendEndpoints(ch chan<- prometheus.Metric, r *report.Report) {
 		}
 		sent[e.Address] = true
 		send(endpointUp, prometheus.GaugeValue, boolean(e.State != cluster.EndpointDown), e.Address)
+		send(endpointClock, prometheus.GaugeValue, e.ClockAhead, e.Address)
 		send(endpointFirst, prometheus.GaugeValue, boolean(e.Current), e.Address)
 		for _, fault := range cluster.EndpointFaults() {
 			send(endpointFaults, prometheus.CounterValue, float64(e.Faults[fault]), e.Address, string(fault))

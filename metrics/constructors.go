@@ -26,11 +26,20 @@ func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
 }
 
 func histogram(name, help string, buckets []float64) prometheus.Histogram {
-	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
+	return prometheus.NewHistogram(histogramOpts(name, help, buckets))
 }
 
 func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
+	return prometheus.NewHistogramVec(histogramOpts(name, help, buckets), labels)
+}
+
+// histogramOpts describes a histogram that has the given buckets and also native ones, 1.1 times as wide as the one before. A Prometheus that does not ask for
+// native buckets does not get them. Native buckets become wider instead of more than 100.
+func histogramOpts(name, help string, buckets []float64) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Namespace: namespace, Name: name, Help: help, Buckets: buckets,
+		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+	}
 }
 
 // describe returns the description of a gauge that is computed at each scrape.

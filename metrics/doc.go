@@ -9,7 +9,7 @@
 //
 // Every label has a closed list of values, and every counter exists from the first scrape, at zero. The series of API requests are the
 // exception: those of a route begin with the first request on that route. Text from the repository is never a label, except the guest
-// names of guest_info. A guest has seven series.
+// names of guest_info. A guest has eight series.
 //
 // The files:
 //

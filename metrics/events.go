@@ -1,7 +1,10 @@
 package metrics
 
 import (
+	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -67,19 +70,29 @@ func (m *Metrics) Drift(o report.DriftOutcome) {
 	m.drift.WithLabelValues(string(o.Cause)).Inc()
 }
 
-// Converged records the durations of a revision's convergence.
+// Converged records the durations of a revision's convergence, with its commit as exemplar.
 func (m *Metrics) Converged(o report.ConvergedOutcome) {
-	m.convergence.Observe(o.Total.Seconds())
-	m.pushed.Observe(o.SinceProof.Seconds())
-	m.stages.WithLabelValues("verify").Observe(o.Verify.Seconds())
-	m.stages.WithLabelValues("apply").Observe(o.Apply.Seconds())
+	commit := prometheus.Labels{"revision": commitOf(o.Revision)}
+	observe := func(h prometheus.Observer, d time.Duration) {
+		h.(prometheus.ExemplarObserver).ObserveWithExemplar(d.Seconds(), commit)
+	}
+	observe(m.convergence, o.Total)
+	observe(m.pushed, o.SinceProof)
+	observe(m.stages.WithLabelValues("verify"), o.Verify)
+	observe(m.stages.WithLabelValues("apply"), o.Apply)
 }
+
+// commitOf returns the commit of a revision, "main@sha1:<40 hex>". An exemplar may have 128 characters, and the name of a branch may be longer.
+func commitOf(revision string) string { return revision[strings.LastIndex(revision, ":")+1:] }
 
 // StatusConnections sets the number of open connections to the status page.
 func (m *Metrics) StatusConnections(open int) { m.connections.Set(float64(open)) }
 
 // StatusConnectionLimit sets how many connections to the status page may be open.
 func (m *Metrics) StatusConnectionLimit(limit int) { m.connLimit.Set(float64(limit)) }
+
+// StatusRefused counts a request to the status page that was refused.
+func (m *Metrics) StatusRefused(reason string) { m.connRefused.WithLabelValues(reason).Inc() }
 
 // StatusConnectionClosed counts a connection to the status page that was closed early.
 func (m *Metrics) StatusConnectionClosed(reason string) { m.connClosed.WithLabelValues(reason).Inc() }

@@ -43,8 +43,10 @@ type Metrics struct {
 	recovered   *prometheus.CounterVec
 	trustedRoot *prometheus.GaugeVec
 	rootExpiry  prometheus.Gauge
+	tokenExpiry prometheus.Gauge
 	connections prometheus.Gauge
 	connLimit   prometheus.Gauge
+	connRefused *prometheus.CounterVec
 	connClosed  *prometheus.CounterVec
 }
 
@@ -58,9 +60,15 @@ var (
 	workBuckets = []float64{.1, .5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800}
 )
 
-// New registers every metric of the agent. The rejections are the reasons for which a signature can be rejected (verify.Reasons); their series
-// start at zero. New panics if a metric is already registered.
-func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
+// Reasons are label values that other packages define, which metrics does not import. Their series start at zero.
+type Reasons struct {
+	Rejections []string // for which a signature is rejected: verify.Reasons
+	Refusals   []string // for which a request to the status page is refused: access.Reasons
+	Closes     []string // for which a connection to it is closed early: status.CloseReasons
+}
+
+// New registers every metric of the agent. New panics if a metric is already registered.
+func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 	m := &Metrics{
 		polls:       counters("source_polls_total", "Polls of the remote, by result.", "result"),
 		pollTime:    histogram("source_poll_duration_seconds", "Duration of one poll of the remote, including verification.", callBuckets),
@@ -84,30 +92,32 @@ func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 		syncTime:    histogram("journal_sync_duration_seconds", "Duration of one fsync of the journal.", fastBuckets),
 		recovered:   counters("journal_recovered_total", "Steps that a crash or a lost reply left open, by the outcome that was found.", "outcome"),
 		trustedRoot: gauges("trusted_root_info", "The trusted root in force, identified by the SHA-256 of its file.", "sha256"),
-		rootExpiry:  gauge("trusted_root_expiry_timestamp_seconds", "When the first of the still valid keys and authorities of the trusted root expires, 0 if none expires."),
+		rootExpiry:  gauge("trusted_root_expiry_timestamp_seconds", "When the trusted root can no longer verify new signatures, 0 if it does not expire."),
+		tokenExpiry: gauge("token_expiry_timestamp_seconds", "When the token for the Proxmox API expires, as the config of the agent states it, 0 if it does not."),
 		connections: gauge("status_connections", "Open connections to the status page, the probes and the metrics."),
 		connLimit:   gauge("status_connections_limit", "Connections to the status page that may be open, which leaves file descriptors for the agent's work."),
+		connRefused: counters("status_requests_refused_total", "Requests to the status page that were refused, by reason.", "reason"),
 		connClosed:  counters("status_connections_closed_total", "Connections to the status page that were closed early because the limit was reached, by reason.", "reason"),
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
 	m.report.Store(&report.Report{Writes: report.Writes{Reason: gate.StopNoRevision}}) // until the first cycle
-	m.zero(rejections)
+	m.zero(reasons)
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
-		m.rootExpiry, m.connections, m.connLimit, m.connClosed, reportCollector{&m.report},
+		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, reportCollector{&m.report},
 	)
 	return m
 }
 
 // zero creates the series of every label value, so that rates and alerts work from the first scrape.
-func (m *Metrics) zero(rejections []string) {
+func (m *Metrics) zero(reasons Reasons) {
 	for _, r := range report.PollResults() {
 		m.polls.WithLabelValues(string(r))
 	}
 	m.verified.WithLabelValues("accepted", "")
-	for _, r := range rejections {
+	for _, r := range reasons.Rejections {
 		m.verified.WithLabelValues("refused", r)
 		m.refused.WithLabelValues(r)
 	}
@@ -137,13 +147,13 @@ func (m *Metrics) zero(rejections []string) {
 	for _, r := range journal.Results() {
 		m.recovered.WithLabelValues(string(r))
 	}
-	for _, reason := range closeReasons() {
+	for _, reason := range reasons.Closes {
 		m.connClosed.WithLabelValues(reason)
 	}
+	for _, reason := range reasons.Refusals {
+		m.connRefused.WithLabelValues(reason)
+	}
 }
-
-// closeReasons returns the reasons for which the status page closes a connection early.
-func closeReasons() []string { return []string{"idle", "refused"} }
 
 func stageNames() []string { return []string{"verify", "apply"} }
 
@@ -152,6 +162,9 @@ func (m *Metrics) JournalSync(records int, d time.Duration) {
 	m.records.Add(float64(records))
 	m.syncTime.Observe(d.Seconds())
 }
+
+// TokenExpiry sets when the token for the Proxmox API expires. The zero time means that this is not known, or that it does not expire.
+func (m *Metrics) TokenExpiry(expiry time.Time) { m.tokenExpiry.Set(timestamp(expiry)) }
 
 // TrustedRoot sets the trusted root in force. The zero time means that the trusted root does not expire.
 func (m *Metrics) TrustedRoot(sha256 string, expiry time.Time) {

@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"pgregory.net/rapid"
+
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/report"
@@ -27,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func newMetrics(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	return metrics.New(registry, metrics.Build{Version: "1.2.3", Commit: "abcdef0", GoVersion: "go1.26.8"}, rejections()), registry
+	return metrics.New(registry, metrics.Build{Version: "1.2.3", Commit: "abcdef0", GoVersion: "go1.26.8"}, reasons()), registry
 }
 
 // scrape returns the text that Prometheus reads.
@@ -121,8 +123,8 @@ func TestGuestThatLeavesHasNoSeries(t *testing.T) {
 		return slices.DeleteFunc(series(t, registry), func(s string) bool { return !strings.Contains(s, `vmid="`+vmid+`"`) })
 	}
 	m.Report(sampleReport())
-	if got := len(of("307")); got != 7 {
-		t.Errorf("got %d series of the guest, want 7", got)
+	if got := len(of("307")); got != 8 {
+		t.Errorf("got %d series of the guest, want 8", got)
 	}
 	r := sampleReport()
 	r.Guests = slices.DeleteFunc(r.Guests, func(g report.Guest) bool { return g.VMID == 307 })
@@ -130,8 +132,8 @@ func TestGuestThatLeavesHasNoSeries(t *testing.T) {
 	if got := of("307"); len(got) != 0 {
 		t.Errorf("got %v of a guest that left the report, want none", got)
 	}
-	if got := len(of("211")); got != 7 {
-		t.Errorf("got %d series of a guest that stays, want 7", got)
+	if got := len(of("211")); got != 8 {
+		t.Errorf("got %d series of a guest that stays, want 8", got)
 	}
 }
 
@@ -160,13 +162,52 @@ func TestSeriesAreBounded(t *testing.T) {
 			others++
 		}
 	}
-	if own != 7*guests {
-		t.Errorf("got %d series for %d guests, want 7 each", own, guests)
+	if own != 8*guests {
+		t.Errorf("got %d series for %d guests, want 8 each", own, guests)
 	}
 	if others > 1500 {
 		t.Errorf("got %d series that do not belong to a guest, want 1,500 at most", others)
 	}
 	t.Logf("%d series that do not belong to a guest", others)
+}
+
+// Guests come and go at random, also with the vmids of others before them. The number of series depends on the present guests alone.
+func TestSeriesWhileGuestsComeAndGo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		registry := prometheus.NewPedanticRegistry()
+		m := metrics.New(registry, metrics.Build{}, reasons())
+		count := func() int {
+			families, err := registry.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, f := range families {
+				n += len(f.GetMetric())
+			}
+			return n
+		}
+		m.Report(report.Report{Cluster: "home"})
+		empty := count()
+		for range rapid.IntRange(1, 8).Draw(t, "cycles") {
+			vmids := rapid.SliceOfN(rapid.IntRange(0, 30), 0, 40).Draw(t, "vmids") // 0 and a vmid that occurs twice have no series
+			r := report.Report{Cluster: "home"}
+			distinct := map[int]bool{}
+			for i, vmid := range vmids {
+				r.Guests = append(r.Guests, report.Guest{GuestName: report.GuestName{Kind: guest.Container, Name: fmt.Sprint("guest-", i), VMID: vmid}, Sync: report.Synced})
+				distinct[vmid] = vmid != 0
+			}
+			m.Report(r)
+			delete(distinct, 0)
+			if got, want := count(), empty+8*len(distinct); got != want {
+				t.Fatalf("got %d series with guests %v, want %d", got, vmids, want)
+			}
+		}
+		m.Report(report.Report{Cluster: "home"})
+		if got := count(); got != empty {
+			t.Fatalf("got %d series after all guests have gone, want %d", got, empty)
+		}
+	})
 }
 
 func TestRequestKeepsLabelsClosed(t *testing.T) {
@@ -244,7 +285,7 @@ func TestConcurrentEventsAndScrapes(t *testing.T) {
 
 func BenchmarkScrape(b *testing.B) {
 	registry := prometheus.NewRegistry()
-	m := metrics.New(registry, metrics.Build{}, rejections())
+	m := metrics.New(registry, metrics.Build{}, reasons())
 	recordConvergence(m)
 	r := sampleReport()
 	for i := range 1000 {

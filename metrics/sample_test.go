@@ -3,11 +3,14 @@ package metrics_test
 import (
 	"time"
 
+	"gitops-agent/internal/status"
+	"gitops-agent/internal/status/access"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
@@ -26,7 +29,7 @@ func sampleReport() report.Report {
 			Remotes:  []report.Remote{{URL: "https://git.lan/infra.git", State: report.RemoteLate}, {URL: "https://mirror.lan/infra.git", State: report.RemoteAnswers}},
 			Accepted: &report.Revision{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
 		},
-		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},
+		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed, Paused: &pause.Note{Since: noon.Add(-time.Minute)}},
 		Proxmox: report.Proxmox{Ready: true, Reason: cluster.OutageNone, Endpoints: []cluster.Endpoint{
 			{Address: "pve1.lan:8006", State: cluster.EndpointDown, Fault: cluster.FaultLate, Faults: map[cluster.EndpointFault]uint64{cluster.FaultLate: 2}},
 			{Address: "pve2.lan:8006", State: cluster.EndpointUp, Current: true, ExtraReads: map[cluster.ExtraReadReason]uint64{cluster.ExtraLate: 2}},
@@ -40,13 +43,18 @@ func sampleReport() report.Report {
 			},
 			{
 				GuestName: report.GuestName{Kind: guest.Container, Name: "dns-1", VMID: 201, Node: "pve2"}, Managed: true, Sync: report.OutOfSync, Health: report.HealthSuspended,
-				Changes:    []report.Change{{Key: "memory", Class: guest.Live}, {Key: "rootfs", Class: guest.Destructive}},
-				Held:       []report.HeldStep{{Op: cluster.OpConfig, Hold: report.Hold{Reason: gate.HoldSuspended}, Since: noon.Add(-time.Hour)}},
+				Changes: []report.Change{{Key: "memory", Class: guest.Live}, {Key: "rootfs", Class: guest.Destructive}},
+				Held:    []report.HeldStep{{Op: cluster.OpConfig, Hold: report.Hold{Reason: gate.HoldSuspended}, Since: noon.Add(-time.Hour)}},
+				Conditions: []plan.Condition{
+					{Type: plan.Drifted, Reason: plan.ReasonDiffers, Since: noon.Add(-time.Hour)},
+					{Type: plan.Suspended, Reason: plan.ConditionReason(gate.HoldSuspended), Since: noon.Add(-2 * time.Hour)},
+				},
 				ObservedAt: noon.Add(-12 * time.Second), DriftSince: noon.Add(-time.Hour), Converged: noon.Add(-time.Hour),
 			},
 			{
-				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3"}, Sync: report.OutOfSync, Health: report.Healthy,
+				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3"}, Sync: report.OutOfSync, Health: report.Degraded,
 				Held:       []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: gate.HoldApproval}, Since: noon.Add(-3 * time.Hour)}},
+				Conditions: []plan.Condition{{Type: plan.PendingRestart, Reason: plan.ReasonPendingRestart, Since: noon.Add(-3 * time.Hour)}},
 				ObservedAt: noon.Add(-15 * time.Second), DriftSince: noon.Add(-3 * time.Hour),
 			},
 			{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-3"}, Managed: true, Sync: report.SyncUnknown, Health: report.Missing},
@@ -70,13 +78,14 @@ func recordConvergence(m *metrics.Metrics) {
 	m.QueueWait(40 * time.Millisecond)
 	m.Drift(report.DriftOutcome{Cause: report.DriftCluster})
 	m.Drift(report.DriftOutcome{Cause: report.DriftCluster, Repaired: true})
-	m.Converged(report.ConvergedOutcome{Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
+	m.Converged(report.ConvergedOutcome{Revision: "main@sha1:" + commit, Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
 	m.Recovered(211, cluster.OpStart, journal.NotRun)
 	m.Order("approve", journal.OrderRun)
 	m.Request("GET", "/cluster/resources", "200", 20*time.Millisecond)
 	m.Request("PUT", "/nodes/{node}/{kind}/{vmid}/config", "500", time.Second)
 	m.JournalSync(5, 2*time.Millisecond)
 	m.TrustedRoot("0f1e2d", noon.AddDate(1, 0, 0))
+	m.TokenExpiry(noon.AddDate(0, 6, 0))
 	m.Report(sampleReport())
 }
 
@@ -121,11 +130,15 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 	m.Report(r)
 }
 
-// rejections returns the reasons for which the verifier rejects a signature.
-func rejections() []string {
-	var reasons []string
-	for _, r := range verify.Reasons() {
-		reasons = append(reasons, string(r))
+// reasons returns the label values that other packages define.
+func reasons() metrics.Reasons {
+	return metrics.Reasons{Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons())}
+}
+
+func texts[T ~string](values []T) []string {
+	texts := make([]string, 0, len(values))
+	for _, v := range values {
+		texts = append(texts, string(v))
 	}
-	return reasons
+	return texts
 }

@@ -53,6 +53,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
 	a.judgeSteps(t, p, judge, now, present)
 	a.judgeGuards(t, p, judge, now, present)
+	a.judgeSuspension(judge.Policies.Of(p.Ref).Suspend, now)
 	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
 	if len(copies) > 0 {
 		a.conditions = append(a.conditions, plan.MarkerCopiesCondition(copies, judge.Owned[p.Ref.VMID].Tag))
@@ -109,6 +110,16 @@ func (a *assessment) judgeGuards(t *track, p plan.Guest, judge gate.Gate, now ti
 			a.held = append(a.held, h)
 			a.conditions = append(a.conditions, heldCondition(h))
 		}
+	}
+}
+
+// judgeSuspension adds the condition of a guest that is suspended, unless a step that is held for this reason has it already.
+func (a *assessment) judgeSuspension(s *guest.Suspension, now time.Time) {
+	isSuspended := func(c plan.Condition) bool { return c.Type == plan.Suspended }
+	if s.Active(now) && !slices.ContainsFunc(a.conditions, isSuspended) {
+		a.conditions = append(a.conditions, plan.Condition{
+			Type: plan.Suspended, Reason: plan.ConditionReason(gate.HoldSuspended), Message: s.String(), Hint: "remove spec.suspend",
+		})
 	}
 }
 

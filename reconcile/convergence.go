@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
@@ -25,6 +26,7 @@ func (e *Engine) noteConvergence(assessed []*track, state journal.State, now tim
 		Revision: rev.String(), Total: now.Sub(e.force.Seen), SinceProof: now.Sub(rev.ProvenTime()),
 		Verify: e.force.Since.Sub(e.force.Seen), Apply: now.Sub(e.force.Since),
 	})
+	e.event(journal.Event{Name: history.RevisionConverged, Revision: rev.String()})
 	e.log.Info("revision converged", event.Key, event.RevisionConverged, "revision", rev.String(), "duration", now.Sub(e.force.Seen))
 }
 

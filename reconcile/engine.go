@@ -84,6 +84,7 @@ type Engine struct {
 
 	basis  atomic.Pointer[lane.Basis]
 	report atomic.Pointer[report.Report]
+	shown  atomic.Pointer[shown]
 
 	// The fields below belong to the goroutine of Run or Once.
 	force       intake.InForce
@@ -124,11 +125,17 @@ type Engine struct {
 	planned     map[plannedStep]bool     // as last logged
 	stopped     gate.WriteStop           // as last logged
 	outage      cluster.Outage           // as last logged
+	endpoints   []cluster.Endpoint       // of the cluster, in this cycle
+	clocks      map[string]bool          // addresses of endpoints whose clocks differ, as last logged
+	fault       journal.Fault            // as last logged
 	gone        error                    // why the state directory is not the one that this process locked; nil if it is
 }
 
 // Report returns the newest report. It is safe for concurrent use. The caller must not change the report.
 func (e *Engine) Report() report.Report { return *e.report.Load() }
+
+// Values returns what the manifest wants of a guest of the newest report and what was read, key by key. It is safe for concurrent use.
+func (e *Engine) Values(g report.Guest) []report.Value { return e.shown.Load().values(g) }
 
 // Hint asks for a poll of the remote now. It never blocks.
 func (e *Engine) Hint() {

@@ -14,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gitops-agent/internal/fulldisk"
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
@@ -123,6 +125,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
 		"approvals": lifeOfApprovals, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
 		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry, "trouble": lifeOfTrouble, "hanging_task": lifeOfHangingTask,
+		"clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -134,8 +137,9 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 			})
 		})
 	}
+	others := []event.Name{event.ConfigReloaded, event.ConfigRefused} // a test of package agent makes these happen
 	for _, name := range event.Names() {
-		if !slices.ContainsFunc(lines, func(l logged) bool { return l.name == name }) {
+		if !slices.Contains(others, name) && !slices.ContainsFunc(lines, func(l logged) bool { return l.name == name }) {
 			t.Errorf("got no line of %s, want one", name)
 		}
 	}
@@ -365,4 +369,52 @@ func lifeOfHangingTask(_ *testing.T, l *lab, log *eventLog) {
 	l.callAs("root@pam!full", "DELETE", "/nodes/"+cluster.TaskNode(upid)+"/tasks/"+upid, "")
 	eventually(l, "its end", func() bool { return len(log.of(event.TaskEnded)) == 1 })
 	l.converge()
+}
+
+// lifeOfClocks lets the clock of an endpoint differ for a while.
+func lifeOfClocks(t *testing.T, l *lab, log *eventLog) {
+	ahead := 0.0
+	l.opts.Endpoints = func() []cluster.Endpoint { return []cluster.Endpoint{{Address: "pve1:8006", ClockAhead: ahead}} }
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	for _, ahead = range []float64{-3600, 9, 10, 0} {
+		time.Sleep(10 * time.Minute)
+	}
+	if differs, agrees := log.of(event.ClockDiffers), log.of(event.ClockAgrees); len(differs) != 2 || len(agrees) != 2 || differs[0].attrs["ahead_seconds"] != "-3600" {
+		t.Errorf("got %v and %v, want two differences and their ends", differs, agrees)
+	}
+}
+
+// lifeOfRoot lets the trusted root expire, and replaces it.
+func lifeOfRoot(t *testing.T, l *lab, log *eventLog) {
+	valid := l.policy
+	l.sig.Retire(sigtest.CA, time.Now().Add(time.Hour))
+	l.trust(alice, olga, wanda)
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	time.Sleep(2 * time.Hour)
+	if got := log.of(event.RootExpired); len(got) != 1 || !l.engine.Report().Source.RootExpired || !l.engine.Report().Converged {
+		t.Errorf("got expiries %v, want one, and the revision in force as before", got)
+	}
+	l.policy = valid
+	eventually(l, "the newer root", func() bool { return len(log.of(event.RootRenewed)) == 1 })
+}
+
+// lifeOfDisk fills the disk under the journal.
+func lifeOfDisk(t *testing.T, l *lab, log *eventLog) {
+	l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves the web")
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	l.ok(fulldisk.Fill(filepath.Join(l.state, "journal")))
+	l.ok(l.sim.Edit(201, "description", "by hand"))
+	eventually(l, "the full disk", func() bool { return len(log.of(event.JournalFailed)) == 1 })
+	time.Sleep(10 * time.Minute)
+	if got := log.of(event.JournalFailed); len(got) != 1 || got[0].attrs["reason"] != string(journal.FaultDiskFull) {
+		t.Errorf("got %v in ten minutes, want one full disk", got)
+	}
 }

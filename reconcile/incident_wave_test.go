@@ -88,6 +88,38 @@ func TestSuspendedGuestDoesNotBlockAWave(t *testing.T) {
 	}
 }
 
+// TestSuspensionIsReportedWithoutDrift suspends a guest that is in sync. Its condition names the suspension, and lasts while a step is held and no longer is.
+func TestSuspensionIsReportedWithoutDrift(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["db.yaml"] = vmYAML("db-1", 202)
+		l.push("a guest", alice)
+		defer l.start()()
+		l.converge()
+		l.files["db.yaml"] = vmYAML("db-1", 202, "suspend: {reason: repair, author: alice}")
+		l.push("the guest is suspended", alice)
+		l.converge()
+		suspended := func() (c plan.Condition) {
+			t.Helper()
+			for _, c := range l.guest(l.engine.Report(), 202).Conditions {
+				if c.Type == plan.Suspended {
+					return c
+				}
+			}
+			t.Error("got no condition of the suspended guest")
+			return c
+		}
+		first := suspended()
+		if first.Message != "suspended by alice: repair" || first.Since.IsZero() {
+			t.Errorf("got %+v, want the reason and the beginning of the suspension", first)
+		}
+		l.ok(l.sim.Edit(202, "onboot", "1"))
+		time.Sleep(5 * time.Minute)
+		if again := suspended(); !again.Since.Equal(first.Since) {
+			t.Errorf("got a suspension since %s, want since %s", again.Since, first.Since)
+		}
+	})
+}
+
 // TestIncidentFailingGuestKeepsLaterWavesDown adds a guest of the first wave that cannot be created. A user stops an existing guest of the second
 // wave meanwhile.
 func TestIncidentFailingGuestKeepsLaterWavesDown(t *testing.T) {

@@ -96,8 +96,8 @@ func TestEngineUsesTheListOfGuests(t *testing.T) {
 		time.Sleep(31 * time.Second) // not at the moment of a tick
 		l.sim.ResetCounters()
 		time.Sleep(5 * time.Minute)
-		if got := l.sim.Counters(); got.Reads != 20 || got.Writes != 0 || l.reads() != 0 {
-			t.Errorf("got %d reads and %d writes in 20 ticks, want the inventory alone: %v", got.Reads, got.Writes, got.Routes)
+		if got := l.sim.Counters(); got.Reads != 40 || got.Writes != 0 || l.reads() != 0 {
+			t.Errorf("got %d reads and %d writes in 20 ticks, want the inventory and the quorum alone: %v", got.Reads, got.Writes, got.Routes)
 		}
 		l.ok(l.sim.Edit(201, "description", "by hand"))
 		time.Sleep(4 * time.Second)

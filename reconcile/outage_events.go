@@ -3,9 +3,11 @@ package reconcile
 import (
 	"context"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -48,4 +50,51 @@ func (e *Engine) noteHidden(t *track, p plan.Guest) {
 		e.log.Info("guest visible again", event.Key, event.GuestVisible, "vmid", p.Ref.VMID, "guest", p.Ref.Label())
 	}
 	t.hidden = hidden
+}
+
+// readEndpoints notes the states of the endpoints of the cluster for this cycle.
+func (e *Engine) readEndpoints() {
+	if e.opts.Endpoints != nil {
+		e.endpoints = e.opts.Endpoints()
+	}
+}
+
+// noteClocks logs that the clock of an endpoint differs from that of this host, and that it no longer does.
+func (e *Engine) noteClocks() {
+	for _, endpoint := range e.endpoints {
+		switch differs := endpoint.ClockDiffers(); {
+		case differs == e.clocks[endpoint.Address]:
+		case differs:
+			if e.clocks == nil {
+				e.clocks = make(map[string]bool)
+			}
+			e.clocks[endpoint.Address] = true
+			e.log.Warn("clocks differ", event.Key, event.ClockDiffers, "endpoint", endpoint.Address, "ahead_seconds", endpoint.ClockAhead)
+		default:
+			delete(e.clocks, endpoint.Address)
+			e.log.Info("clocks agree again", event.Key, event.ClockAgrees, "endpoint", endpoint.Address)
+		}
+	}
+}
+
+// noteJournal logs that the journal takes no more records. Only a start of the agent ends that.
+func (e *Engine) noteJournal() {
+	err := e.opts.Journal.Healthy()
+	if fault := journal.FaultOf(err); fault != e.fault {
+		e.fault = fault
+		e.log.Error("journal cannot be written, nothing is written to the cluster", event.Key, event.JournalFailed, "reason", string(fault), "error", err)
+	}
+}
+
+// readRoot notes and logs whether the trusted root has expired, so that no new signature can be verified, and whether a newer root has replaced it.
+func (e *Engine) readRoot(now time.Time) {
+	end := e.source.RootExpires
+	expired := !end.IsZero() && end.Before(now)
+	switch {
+	case expired && !e.source.RootExpired:
+		e.log.Warn("trusted root expired, no new signature can be verified", event.Key, event.RootExpired, "expired", end)
+	case !expired && e.source.RootExpired:
+		e.log.Info("trusted root is valid again", event.Key, event.RootRenewed, "expires", end)
+	}
+	e.source.RootExpired = expired
 }

@@ -37,6 +37,17 @@ func (w *brokenWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
+// only lets the cause reply to requests for one path.
+func (w *brokenWire) only(path string, cause outageCause) {
+	here := outageCause(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, path) {
+			return cause(r)
+		}
+		return w.next.RoundTrip(r)
+	})
+	w.cause.Store(&here)
+}
+
 func fails(err error) outageCause {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }

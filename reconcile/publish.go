@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,23 +24,23 @@ func (e *Engine) publish(planned plan.Plan) {
 	r := report.Report{
 		Time: now, Cluster: basis.Cluster, Source: e.source, Proxmox: e.proxmox, QueueDepth: e.queue.Depth(), Cycle: e.cycles,
 		Writes:    report.Writes{Allowed: basis.NoWrites == gate.WritesAllowed, Reason: basis.NoWrites, Message: basis.Why, Paused: e.pauseReport()},
-		Journal:   report.Journal{Healthy: true, Inflight: len(state.Open)},
+		Journal:   report.Journal{Healthy: true, Reason: journal.FaultNone, Inflight: len(state.Open)},
 		Guests:    make([]report.Guest, 0, len(planned.Guests)),
 		Converged: e.convergence.now, Guards: e.guards.report, Late: e.late(now),
 	}
 	for _, remote := range e.opts.Source.Remotes() {
 		r.Source.Remotes = append(r.Source.Remotes, remoteReport(remote))
 	}
-	if e.opts.Endpoints != nil {
-		r.Proxmox.Endpoints = e.opts.Endpoints()
-	}
+	r.Proxmox.Endpoints = e.endpoints
 	if err := e.opts.Journal.Healthy(); err != nil {
-		r.Journal.Healthy, r.Journal.Error = false, err.Error()
+		r.Journal.Healthy, r.Journal.Reason, r.Journal.Error = false, journal.FaultOf(err), err.Error()
 	}
 	r.Source.Accepted = e.revisionReport(state)
+	dependsOn := e.dependencies()
 	for _, p := range planned.Guests {
 		if t, known := e.tracks[keyOf(p.Ref)]; known && isReported(p) {
 			r.Guests = append(r.Guests, e.guestReport(p, t, snapshot, basis.Policies.Of(p.Ref), now))
+			r.Guests[len(r.Guests)-1].DependsOn = dependsOn[p.Ref.Label()]
 		}
 	}
 	slices.SortFunc(r.Guests, func(a, b report.Guest) int {
@@ -50,6 +51,7 @@ func (e *Engine) publish(planned plan.Plan) {
 	}
 	r.Retried = e.retries.done
 	r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
+	e.shown.Store(&shown{guests: e.guests, seen: maps.Clone(snapshot.Guests)})
 	e.report.Store(&r)
 	e.opts.Hooks.report(r)
 }
@@ -106,7 +108,7 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 	live, isLive := snapshot.Guests[p.Ref.VMID]
 	g := report.Guest{
 		GuestName: report.NewGuestName(p.Ref, p.Node), Managed: p.Managed, Sync: t.now.sync, Operation: operationOf(t.now),
-		Status: live.Status, ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
+		Status: live.Status, Tags: guest.PlainTags(live.Keys["tags"].Text), ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
 		DriftSince: t.driftSince, Converged: t.convergedAt, Revision: t.revision,
 	}
 	if g.Sync == report.OutOfSync && t.now.released && !t.mayRun(now) && !e.retries.open[p.Ref.VMID] {
@@ -117,6 +119,35 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 	}
 	g.Health = healthOf(g, isLive, policy, now)
 	return g
+}
+
+// shown is what the newest report was made from. It is not changed after it was made.
+type shown struct {
+	guests []guest.Desired
+	seen   map[int]guest.Observed
+}
+
+// values returns the keys of a guest. There are none before the first report.
+func (s *shown) values(g report.Guest) []report.Value {
+	if s == nil {
+		return nil
+	}
+	var wanted *guest.Desired
+	if i := slices.IndexFunc(s.guests, func(d guest.Desired) bool { return d.Label() == g.Label() }); i >= 0 {
+		wanted = &s.guests[i]
+	}
+	return report.NewValues(wanted, s.seen[g.VMID], g.Changes)
+}
+
+// dependencies returns the labels that the manifests of guests name in dependsOn, by label.
+func (e *Engine) dependencies() map[string][]string {
+	on := make(map[string][]string)
+	for i := range e.guests {
+		if d := &e.guests[i]; len(d.DependsOn) > 0 {
+			on[d.Label()] = d.DependsOn
+		}
+	}
+	return on
 }
 
 // operationOf returns what the agent does with a guest now.

@@ -7,8 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/verify"
 )
@@ -93,6 +95,29 @@ func TestIncidentLostQuorumNoticedOnlyByWork(t *testing.T) {
 	})
 }
 
+// TestIncidentFailedClaimsForgetThePredecessor starts an agent without quorum, after a push: its claims fail until the quorum is back. Then it writes, without
+// a person.
+func TestIncidentFailedClaimsForgetThePredecessor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2", "pve3"}}))
+		l.noTakeOver = true
+		l.files["cluster.yaml"] = clusterYAML
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("one guest", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		l.sim.LoseQuorum()
+		l.files["web.yaml"] = vmYAML("web-1", 201, "description: newer")
+		l.push("a change", alice)
+		defer l.start()()
+		time.Sleep(4 * time.Hour) // sixteen polls
+		l.sim.RegainQuorum()
+		l.converge()
+	})
+}
+
 // TestIncidentRefusedPushHidesConvergence refuses a push on top of a revision that had converged.
 func TestIncidentRefusedPushHidesConvergence(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
@@ -133,6 +158,30 @@ func TestUnreadablePolicyIsItsOwnReason(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if r := l.engine.Report(); r.Writes.Reason != gate.StopPolicy || r.Source.Error != "" || !r.Proxmox.Ready {
 			t.Errorf("got writes %q (%s), source error %q, want the policy to blame", r.Writes.Reason, r.Writes.Message, r.Source.Error)
+		}
+	})
+}
+
+// TestIncidentLostQuorumWithoutOfflineNodes takes the quorum while the list still shows every node online, as in a cluster whose corosync has stopped.
+func TestIncidentLostQuorumWithoutOfflineNodes(t *testing.T) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+		w := &brokenWire{next: l.sim.Transport()}
+		l.cluster = l.connect(proxmox.Options{Transport: w})
+		l.opts.Cluster, l.opts.Floors = l.cluster, l.cluster
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		time.Sleep(time.Minute)
+		w.only("/cluster/status", replies(200, `{"data":[{"type":"cluster","name":"lab","quorate":0},{"type":"node","name":"pve1","online":1}]}`))
+		time.Sleep(16 * time.Second)
+		if r := l.engine.Report(); r.Proxmox.Reason != cluster.OutageNoQuorum || r.Writes.Reason != gate.StopNotReady || r.Converged {
+			t.Errorf("got cluster %q, writes %q, converged %t, want no quorum within a tick", r.Proxmox.Reason, r.Writes.Reason, r.Converged)
+		}
+		w.cause.Store(nil)
+		time.Sleep(16 * time.Second)
+		if r := l.engine.Report(); r.Proxmox.Reason != cluster.OutageNone || !r.Converged {
+			t.Errorf("got cluster %q, converged %t, want it ready within a tick", r.Proxmox.Reason, r.Converged)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func (e *Engine) beginRound(ctx context.Context) bool {
 		e.rounds.due = true
 		return true
 	}
-	if !e.observer.Begin(ctx, observe.Request{VMIDs: e.vmids(), UnderHA: observe.UnderHA(e.guests), Ready: e.readyErr != nil}) {
+	if !e.observer.Begin(ctx, observe.Request{VMIDs: e.vmids(), UnderHA: observe.UnderHA(e.guests), Ready: e.readyErr != nil || !e.errands.inline}) {
 		return false // the list of guests hangs
 	}
 	e.rounds.began, e.rounds.due = now, false

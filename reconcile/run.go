@@ -14,6 +14,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/queue"
@@ -39,7 +40,7 @@ func NewEngine(opts Options) *Engine {
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 		source:   report.Source{Branch: opts.Branch, Reason: report.SourceUnread},
 	}
-	e.epoch, e.stopped, e.outage = e.epochs.Now(), gate.StopNoRevision, cluster.OutageUnread
+	e.epoch, e.stopped, e.outage, e.fault = e.epochs.Now(), gate.StopNoRevision, cluster.OutageUnread, journal.FaultNone
 	if opts.Journal != nil {
 		e.orders = loggedOrders(opts.Journal.State().Orders, time.Now())
 	}

@@ -9,9 +9,11 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/verify"
 )
 
 // enforce makes a revision the desired state.
@@ -29,6 +31,9 @@ func (e *Engine) enforce(force intake.InForce) {
 // take processes the outcome of a poll. It returns whether another revision came into force.
 func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	changed = p.InForce.Since != e.force.Since
+	if p.Root != (verify.RootInfo{}) {
+		e.source.RootExpires = p.Root.Expiry
+	}
 	e.enforce(p.InForce)
 	if changed && !p.InForce.Resumed {
 		clearFailures(e.tracks)
@@ -82,7 +87,7 @@ func (e *Engine) refuse(r *report.Refused) {
 		r.Since = old.Since
 	} else {
 		e.log.Warn("revision refused", event.Key, event.RevisionRefused, "commit", r.Commit, "reason", r.Reason, "error", r.Error)
-		e.event(journal.Event{Name: "revision-refused", Revision: r.Commit, Message: r.Reason})
+		e.event(journal.Event{Name: history.RevisionRefused, Revision: r.Commit, Message: r.Reason})
 		e.opts.Hooks.refused(*r)
 	}
 	e.source.Refused = r

@@ -38,16 +38,17 @@ The trailer Gitops-Target is added if the config contains binding: trailer. If t
 			return runApprove(cmd.Context(), p.out, p.err, opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.url, "url", "", "`address` of the agent, instead of the one in the config")
+	targetFlags(cmd, &opts.agent)
 	cmd.Flags().StringVar(&opts.target, "target", "", "add the trailer Gitops-Target with this `CLUSTER/BRANCH`")
 	return cmd
 }
 
 type approveOptions struct {
-	config      string
-	required    bool // the flag --config was given, so the file must exist
-	url, target string
-	digests     []string
+	config   string
+	required bool // the flag --config was given, so the file must exist
+	agent    statusview.Target
+	target   string
+	digests  []string
 }
 
 func runApprove(ctx context.Context, out, notes io.Writer, opts approveOptions) error {
@@ -115,7 +116,7 @@ func (o approveOptions) released(ctx context.Context, notes io.Writer) []string 
 }
 
 func (o approveOptions) report(ctx context.Context) (report.Report, error) {
-	client, err := statusview.NewClient(o.url, configReader(o.config))
+	client, err := statusview.NewClient(o.agent, configReader(o.config))
 	if err != nil {
 		return report.Report{}, err
 	}

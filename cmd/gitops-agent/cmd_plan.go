@@ -4,16 +4,14 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"sync/atomic"
 
 	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 
 	"github.com/spf13/cobra"
@@ -96,8 +94,9 @@ func previewOf(ctx context.Context, config agent.Config, manifests planview.Subj
 		return reconcile.Preview{}, err
 	}
 	defer cluster.Close()
-	counting := &countingReader{Reader: cluster, progress: term.NewProgress(notes), of: guestsToRead(manifests)}
-	defer counting.progress.End()
+	progress, guests := term.NewProgress(notes), guestsToRead(manifests)
+	defer progress.End()
+	counting := &observe.CountingReader{Reader: cluster, Counted: func(n int) { progress.Show("read %d of %d guests", n, max(guests, n)) }}
 	return reconcile.NewPreview(ctx, counting, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
 }
 
@@ -124,22 +123,6 @@ func guestsToRead(manifests planview.Subject) int {
 		}
 	}
 	return len(vmids)
-}
-
-// countingReader shows the number of guests that were read.
-type countingReader struct {
-	cluster.Reader
-	progress *term.Progress
-	of       int
-	read     atomic.Int64
-}
-
-// Observe reads a guest in full.
-func (r *countingReader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
-	seen, err := r.Reader.Observe(ctx, row)
-	n := r.read.Add(1)
-	r.progress.Show("read %d of %d guests", n, max(int64(r.of), n))
-	return seen, err
 }
 
 func writePlan(out io.Writer, document planview.Document, output string) error {

@@ -174,7 +174,7 @@ func awaitRetry(ctx context.Context, config agent.Config, wait time.Duration) (t
 
 // retryOutcome returns what the running agent did for a request, or nil if its status does not tell.
 func retryOutcome(ctx context.Context, config agent.Config, request retry.Request) *retry.Outcome {
-	client, err := statusview.NewClient("", func() (agent.Config, error) { return config, nil })
+	client, err := statusview.NewClient(statusview.Target{}, func() (agent.Config, error) { return config, nil })
 	if err != nil {
 		return nil
 	}

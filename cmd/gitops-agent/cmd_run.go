@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
 	"slices"
+	"sync"
+	"syscall"
 
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -16,6 +20,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/selection"
 
 	"github.com/spf13/cobra"
 )
@@ -31,7 +36,9 @@ observes, plans and reports, and writes nothing to the cluster.
 
 One agent writes to a cluster at a time. The agent claims the cluster before its first write and stops writing when another agent has claimed it. With
 --take-over it claims the cluster although another agent has claimed it: after the state directory was lost, restored or moved to another
-host, and the other agent was stopped. A restart never needs it, so do not put it into the unit of a service.`,
+host, and the other agent was stopped. A restart never needs it, so do not put it into the unit of a service.
+
+SIGHUP makes the agent read its config again, with the files that it names. If anything in it is not valid, nothing changes and the log says why.`,
 			ending{term.ExitDone, "stopped; with --once: converged"}, ending{term.ExitError, "error"},
 			ending{term.ExitChanges, "with --once: changes, held steps or restarts are pending"},
 			ending{term.ExitRefused, "with --once: the newest revision is refused; the last accepted one stays in force"}),
@@ -71,6 +78,11 @@ func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
 	if opts.once {
 		config.Listen = new(string) // the status page would exist only for a moment
 	}
+	hangups := make(chan os.Signal, 1)
+	if !opts.once {
+		signal.Notify(hangups, syscall.SIGHUP) // before the start, which takes a moment: the signal would end the program
+		defer signal.Stop(hangups)
+	}
 	a, err := agent.New(ctx, agent.Options{Config: config, Build: opts.build, Logger: opts.log, DryRun: opts.dryRun, TakeOver: opts.takeOver})
 	if err != nil {
 		return err
@@ -78,7 +90,7 @@ func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
 	if opts.once {
 		err = runOnce(ctx, out, a)
 	} else {
-		err = a.Run(ctx)
+		err = runUntilStopped(ctx, a, opts.config, hangups)
 	}
 	if closing := a.Close(); closing != nil {
 		return errors.Join(err, closing)
@@ -86,9 +98,28 @@ func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
 	return err
 }
 
+// runUntilStopped runs the agent until ctx ends. Each hangup makes it read its config again.
+func runUntilStopped(ctx context.Context, a *agent.Agent, config string, hangups <-chan os.Signal) error {
+	ctx, stop := context.WithCancel(ctx)
+	var reloading sync.WaitGroup
+	defer reloading.Wait()
+	defer stop()
+	reloading.Go(func() {
+		for {
+			select {
+			case <-hangups:
+				_ = a.Reload(ctx, func() (agent.Config, error) { return readConfig(config) }) // it logs its error
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return a.Run(ctx)
+}
+
 func runOnce(ctx context.Context, out io.Writer, a *agent.Agent) error {
 	report, err := a.Once(ctx)
-	statusview.WriteReport(out, report)
+	statusview.WriteReport(out, report, selection.Selection{})
 	return cmp.Or(err, onceOutcome(report))
 }
 

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/selection"
 
 	"github.com/spf13/cobra"
 )
@@ -19,23 +20,33 @@ func newStatusCommand(p *program) *cobra.Command {
 		Use:   "status",
 		Short: "Show the report of the running agent, or wait until the cluster is converged",
 		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one was refused, and every guest. With --wait it polls
-until the cluster is converged.`,
+until the cluster is converged.
+
+The flags that select, sort and group guests have the names and values of the parameters of the status page. A guest is shown if it matches all of
+them; --sync and --health take several values, separated by commas.`,
 			ending{term.ExitDone, "the report was printed; with --wait: converged"},
 			ending{term.ExitError, "the agent does not answer, or it refused the revision of --revision"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
 		Example: `  gitops-agent status
   gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 10m
-  gitops-agent status -o json --url http://10.0.0.5:9746`,
+  gitops-agent status --problems --sort drift
+  gitops-agent status --search "web prod" --group node
+  gitops-agent status -o json --url https://agent.example.org:9746 --token-file /etc/gitops-agent/status-token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.config = p.config
+			var err error
+			if opts.selection, err = selectionOf(cmd); err != nil {
+				return err
+			}
 			return runStatus(cmd.Context(), p.out, p.err, opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.url, "url", "", "`address` of the agent, instead of the one in the config")
+	targetFlags(cmd, &opts.agent)
 	cmd.Flags().Var(choice{&opts.wait, []string{waitConverged}}, "wait", "wait for this state")
 	completeWords(cmd, "wait", []string{waitConverged})
 	cmd.Flags().StringVar(&opts.revision, "revision", "", "with --wait: the `commit` that must be in force, seven digits or more")
 	cmd.Flags().DurationVar(&opts.timeout, "timeout", 5*time.Minute, "with --wait: the longest time to wait")
+	addSelectionFlags(cmd)
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
@@ -44,11 +55,13 @@ until the cluster is converged.`,
 const waitConverged = "converged"
 
 type statusOptions struct {
-	config, url string
-	wait        string
-	revision    string
-	timeout     time.Duration
-	output      string
+	config    string
+	agent     statusview.Target
+	wait      string
+	revision  string
+	timeout   time.Duration
+	selection selection.Selection
+	output    string
 }
 
 func (o statusOptions) check() error {
@@ -67,7 +80,7 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 	if err := opts.check(); err != nil {
 		return err
 	}
-	client, err := statusview.NewClient(opts.url, configReader(opts.config))
+	client, err := statusview.NewClient(opts.agent, configReader(opts.config))
 	if err != nil {
 		return err
 	}
@@ -81,10 +94,17 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 	if body == nil {
 		return err
 	}
-	if opts.output == outputJSON {
+	switch {
+	case opts.output != outputJSON:
+		statusview.WriteReport(out, document.Report, opts.selection)
+	case len(opts.selection.Values()) > 0:
+		selected, problem := statusview.Select(document, opts.selection)
+		if problem != nil {
+			return problem
+		}
+		_, _ = out.Write(selected)
+	default:
 		_, _ = out.Write(body)
-	} else {
-		statusview.WriteReport(out, document.Report)
 	}
 	return err
 }

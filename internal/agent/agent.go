@@ -5,30 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"os"
+	"net/http"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/status"
 	"gitops-agent/metrics"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/intake"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
-	"gitops-agent/reconcile/queue"
-	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
-	"gitops-agent/reconcile/retry"
 	"gitops-agent/reconcile/secret"
-	"gitops-agent/verify"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -47,92 +38,30 @@ type Options struct {
 // Agent contains all parts of a running agent. Create it with New, then call Run or Once, then Close.
 type Agent struct {
 	opts     Options
-	engine   *reconcile.Engine
-	trust    *trust
 	listener net.Listener
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
-	closers  []io.Closer // in the order of opening; closed in reverse order
+	reloads  chan reload
+
+	current atomic.Pointer[session]
+	last    atomic.Pointer[report.Report] // of the session before; shown until the current one has a report
 }
 
 // New opens every part that can fail: trusted root, API client, journal (with its lock), repository, secrets and listener. It writes nothing
 // to the cluster. ctx bounds only New, not the agent.
 func New(ctx context.Context, opts Options) (*Agent, error) {
-	a := &Agent{opts: opts, registry: prometheus.NewRegistry()}
-	if err := a.open(ctx); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	return a, nil
-}
-
-func (a *Agent) open(ctx context.Context) error {
-	c := a.opts.Config
-	if err := errors.Join(c.checkPrivateFiles(), checkStateOwner(c.StateDir, os.Geteuid())); err != nil {
-		return err
-	}
+	a := &Agent{opts: opts, registry: prometheus.NewRegistry(), reloads: make(chan reload)}
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m := metrics.New(a.registry, a.opts.Build, rejections())
-	a.metrics = m
-	a.trust = &trust{
-		config: c, tuf: c.Trust.TUF, log: a.opts.Logger,
-		onRoot: func(r verify.RootInfo) { m.TrustedRoot(fmt.Sprintf("%x", r.SHA256), r.Expiry) },
-	}
-	if _, err := a.trust.Policy(); err != nil {
-		return err
-	}
-	options := c.proxmoxOptions(a.opts.Logger, m.Request)
-	options.MayWrite = c.PauseFile().Check
-	client, err := proxmox.New(options)
-	if err != nil {
-		return fmt.Errorf("proxmox: %w", err)
-	}
-	a.closers = append(a.closers, closer(client.Close))
-	j, err := a.openJournal(m)
-	if err != nil {
-		return err
-	}
-	source, err := gitsource.Open(c.sourceOptions(a.opts.Logger))
-	if err != nil {
-		return err
-	}
-	secrets, err := c.secrets()
-	if err != nil {
-		return err
-	}
-	if err := a.listen(ctx); err != nil {
-		return err
-	}
-	a.engine = reconcile.NewEngine(reconcile.Options{
-		Cluster: client, Source: source, Policy: a.trust.Policy, Journal: j, Branch: c.Source.Branch,
-		Scope: intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
-		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
-		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
-		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
-		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
-		TakeOver: a.opts.TakeOver,
-		Separate: c.Trust.Guards.SeparateApprover,
-		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
-		Self:    c.self("/"),
-		Health:  c.health(client),
-		Secrets: secrets, Minimum: c.Minimum(),
-		Endpoints: client.Endpoints,
-	})
-	return nil
-}
-
-func (a *Agent) openJournal(m *metrics.Metrics) (*journal.Journal, error) {
-	j, err := journal.Open(journal.Options{
-		Dir: a.opts.Config.JournalDir(), OnSync: func(s journal.Sync) { m.JournalSync(s.Records, s.Duration) },
-	})
+	a.metrics = metrics.New(a.registry, opts.Build, reasons())
+	first, err := a.openSession(opts.Config, opts.TakeOver)
 	if err != nil {
 		return nil, err
 	}
-	a.closers = append(a.closers, j)
-	a.trust.stateLost = j.Present
-	if err := j.Healthy(); err != nil {
-		a.opts.Logger.Warn("journal cannot be written, the agent only observes", "error", err)
+	a.current.Store(first)
+	if err := a.listen(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
-	return j, nil
+	return a, nil
 }
 
 func (a *Agent) listen(ctx context.Context) error {
@@ -145,7 +74,6 @@ func (a *Agent) listen(ctx context.Context) error {
 		return fmt.Errorf("listen for the status page: %w", err)
 	}
 	a.listener = listener
-	a.closers = append(a.closers, listener)
 	return nil
 }
 
@@ -158,10 +86,16 @@ func (a *Agent) Address() string {
 }
 
 // Report returns the newest report.
-func (a *Agent) Report() report.Report { return a.engine.Report() }
+func (a *Agent) Report() report.Report {
+	newest := a.current.Load().engine.Report()
+	if last := a.last.Load(); newest.Time.IsZero() && last != nil {
+		return *last
+	}
+	return newest
+}
 
 // Hint requests a poll of the remote now.
-func (a *Agent) Hint() { a.engine.Hint() }
+func (a *Agent) Hint() { a.current.Load().engine.Hint() }
 
 // Run reconciles the cluster and serves the status page until ctx ends. It returns an error of the engine, or of the status page.
 func (a *Agent) Run(ctx context.Context) error {
@@ -170,67 +104,51 @@ func (a *Agent) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var serving error
 	if a.listener != nil {
-		limit := maxConnections(a.opts.Logger)
-		a.opts.Logger.InfoContext(ctx, "status page served", "address", a.Address(), "connections", limit)
-		a.metrics.StatusConnectionLimit(limit)
-		connections := status.NewConnections(status.ConnectionOptions{
-			Limit: limit, OnOpen: a.metrics.StatusConnections, Logger: a.opts.Logger,
-			OnClose: func(reason status.CloseReason) { a.metrics.StatusConnectionClosed(string(reason)) },
-		})
-		handler := status.Handler(status.Options{
-			Report: a.engine.Report, Gatherer: a.registry, Hint: a.engine.Hint, WebhookToken: a.webhookToken,
-			Version: a.opts.Build.Version, StaleAfter: a.opts.Config.staleAfter(), Logger: a.opts.Logger,
-		})
 		wg.Go(func() {
 			defer cancel()
-			serving = status.Serve(ctx, a.listener, handler, connections)
+			serving = a.serve(ctx)
 		})
 	}
-	wg.Go(func() { a.trust.keepFresh(ctx) })
-	err := a.engine.Run(ctx)
+	err := a.runSessions(ctx)
 	cancel()
 	wg.Wait()
 	return errors.Join(err, serving)
 }
 
+// serve serves the status page until ctx ends.
+func (a *Agent) serve(ctx context.Context) error {
+	limit := maxConnections(a.opts.Logger)
+	a.opts.Logger.InfoContext(ctx, "status page served", "address", a.Address(), "connections", limit)
+	a.metrics.StatusConnectionLimit(limit)
+	connections := status.NewConnections(status.ConnectionOptions{
+		Limit: limit, OnOpen: a.metrics.StatusConnections, Logger: a.opts.Logger,
+		OnClose: func(reason status.CloseReason) { a.metrics.StatusConnectionClosed(string(reason)) },
+	})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.current.Load().handler.ServeHTTP(w, r) })
+	return status.Serve(ctx, a.current.Load().access.Listener(a.listener), handler, connections)
+}
+
 // Once polls the remote once, and works until all remaining work waits for a person or another system. It then refreshes the trusted root for
 // the next run; the result does not depend on that refresh.
 func (a *Agent) Once(ctx context.Context) (report.Report, error) {
-	report, err := a.engine.Once(ctx)
-	if a.trust.tuf.URL != "" {
-		_ = a.trust.refresh(ctx) // refresh logs the error
+	s := a.current.Load()
+	report, err := s.engine.Once(ctx)
+	if s.trust.tuf.URL != "" {
+		_ = s.trust.refresh(ctx) // refresh logs the error
 	}
 	return report, err
 }
 
 // Close closes all parts, in reverse order of opening.
 func (a *Agent) Close() error {
-	var problems []error
-	for _, c := range slices.Backward(a.closers) {
-		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			problems = append(problems, err)
+	var err error
+	if a.listener != nil {
+		if err = a.listener.Close(); errors.Is(err, net.ErrClosed) {
+			err = nil
 		}
 	}
-	a.closers = nil
-	return errors.Join(problems...)
+	return errors.Join(err, a.current.Load().Close())
 }
-
-// webhookToken reads the secret at each call, so that it can be rotated.
-func (a *Agent) webhookToken() (string, error) {
-	path := a.opts.Config.Source.WebhookTokenFile
-	if path == "" {
-		return "", nil
-	}
-	if err := checkPrivate("source.webhook_token_file", path); err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(path) //nolint:gosec // the operator chooses the path
-	return strings.TrimSpace(string(text)), err
-}
-
-type closer func()
-
-func (c closer) Close() error { c(); return nil }
 
 // shutdownTimeout returns the time that the agent may take to end. The last sixth is for what follows the last reply.
 func (c Config) shutdownTimeout() time.Duration {

@@ -15,7 +15,7 @@ import (
 // the files that the config names. The error contains every problem.
 func (c Config) Check() error {
 	_, policyErr := c.pinnedPolicy()
-	return errors.Join(policyErr, c.checkPrivateFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets())
+	return errors.Join(policyErr, c.checkPrivateFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets(), c.checkAccess())
 }
 
 // checkAnchor returns an error for the placeholder of the example.

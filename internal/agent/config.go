@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -34,6 +35,8 @@ type Config struct {
 	SecretsDir string `yaml:"secrets_dir"`
 	// Listen is the address of the status page, /metrics and the probes. "" disables them. Default 127.0.0.1:9746.
 	Listen *string `yaml:"listen"`
+	// Status defines who may read the status page, /status.json and /metrics.
+	Status StatusConfig `yaml:"status"`
 	// Parallel is the number of guests that the agent works on at the same time. Default 8.
 	Parallel int `yaml:"parallel"`
 	// Limits bound the load of that work on the cluster.
@@ -43,6 +46,24 @@ type Config struct {
 	// ShutdownTimeout is how long the agent may take to end after SIGTERM: it sends nothing any more, waits for the replies to calls that it has sent, and
 	// journals them. TimeoutStopSec of a systemd unit must be at least 15 seconds longer. Default 30s.
 	ShutdownTimeout Duration `yaml:"shutdown_timeout"`
+}
+
+// StatusConfig defines who may read the status page, /status.json and /metrics. /healthz and /readyz are always answered, without credentials only with
+// "ok" or "not ok".
+type StatusConfig struct {
+	// WebConfigFile is a file with TLS, client certificates, users with bcrypt hashes, and headers, as --web.config.file of Prometheus' exporters. The agent
+	// reads it again when it changes. Default: none, http without users.
+	WebConfigFile string `yaml:"web_config_file"`
+	// TokenFile is a file with a token. A request with "Authorization: Bearer <token>" needs no user. Default: none.
+	TokenFile string `yaml:"token_file"`
+	// Hosts are the names, without ports, that requests may use for this host, in addition to localhost. If listen is not a loopback address, addresses are
+	// accepted too. Default: none.
+	Hosts []string `yaml:"hosts"`
+	// Path is the path below which a reverse proxy publishes the status page. Default /.
+	Path string `yaml:"path"`
+	// Unauthenticated permits a listen address other than loopback without users, token and client certificates: everyone who reaches it can read the
+	// status. Default false.
+	Unauthenticated bool `yaml:"unauthenticated"`
 }
 
 // ChecksConfig bounds the checks that manifests ask for.
@@ -240,6 +261,9 @@ type ProxmoxConfig struct {
 	Endpoints []string `yaml:"endpoints"`
 	// TokenFile is a file with one line, user@realm!name=secret, that other users cannot read. Required.
 	TokenFile string `yaml:"token_file"`
+	// TokenExpires is when the token expires, as it was created in Proxmox, for the metrics: Proxmox does not let a token read its own expiry.
+	// Default: not known.
+	TokenExpires time.Time `yaml:"token_expires"`
 	// CAFile is a file with the cluster's certificate authority, /etc/pve/pve-root-ca.pem on a node. Default: the authorities of the system.
 	CAFile string `yaml:"ca_file"`
 	// Fingerprints are SHA-256 fingerprints of the endpoints' certificates, as Proxmox shows them. Default: none.
@@ -370,6 +394,8 @@ func (c *Config) check() error {
 	if _, err := health.ParseAllow(c.Checks.Allow); err != nil {
 		refuse(true, "checks.allow: "+err.Error())
 	}
+	refuse(strings.ContainsAny(c.Status.Path, " ?#%{}") || strings.Contains(c.Status.Path, "//"),
+		fmt.Sprintf("status.path: got %q, want a path such as /gitops", c.Status.Path))
 	refuse(c.Proxmox.SelfVMID != 0 && c.Proxmox.SelfVMID < 100,
 		fmt.Sprintf("proxmox.self_vmid: got %d, want the vmid of the guest in which the agent runs, 100 or more", c.Proxmox.SelfVMID))
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))

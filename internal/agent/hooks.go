@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"gitops-agent/internal/status"
+	"gitops-agent/internal/status/access"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/intake"
@@ -17,11 +19,15 @@ func hooks(m *metrics.Metrics) reconcile.Hooks {
 	}
 }
 
-// rejections returns the reasons for which the verifier rejects a revision, as labels.
-func rejections() []string {
-	reasons := make([]string, 0, len(verify.Reasons()))
-	for _, r := range verify.Reasons() {
-		reasons = append(reasons, string(r))
+// reasons returns the label values that other packages define.
+func reasons() metrics.Reasons {
+	return metrics.Reasons{Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons())}
+}
+
+func texts[T ~string](values []T) []string {
+	texts := make([]string, 0, len(values))
+	for _, v := range values {
+		texts = append(texts, string(v))
 	}
-	return reasons
+	return texts
 }

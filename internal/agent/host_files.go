@@ -27,6 +27,7 @@ func (e *HostFileError) Error() string { return e.Problem + ": " + e.Fix }
 func (c Config) checkPrivateFiles() error {
 	problems := []error{
 		checkPrivate("proxmox.token_file", c.Proxmox.TokenFile), checkPrivate("source.webhook_token_file", c.Source.WebhookTokenFile),
+		checkPrivate("status.token_file", c.Status.TokenFile), checkPrivate("status.web_config_file", c.Status.WebConfigFile),
 	}
 	for i, r := range c.Source.Remotes {
 		remote := fmt.Sprintf("source.remotes[%d].", i)

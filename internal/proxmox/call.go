@@ -41,5 +41,6 @@ func (c *Client) do(ctx context.Context, call cluster.Call, check cluster.LastCh
 	if _, err := parseUPID(data); err != nil {
 		return "", fmt.Errorf("%w: reply names no task: %w", cluster.ErrOutcomeUnknown, err)
 	}
+	c.started.Store(data, true)
 	return data, nil
 }

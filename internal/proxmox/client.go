@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"gitops-agent/reconcile/cluster"
 
@@ -25,7 +26,8 @@ type Reader struct {
 // Client reads and writes a cluster. It is safe for concurrent use.
 type Client struct {
 	*Reader
-	api *pve.Client
+	api     *pve.Client
+	started sync.Map // UPIDs that Do returned, until Wait is called with them
 }
 
 var (

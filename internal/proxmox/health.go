@@ -10,7 +10,7 @@ import (
 
 // Hysteresis: how soon an endpoint goes down, and what brings it up again.
 const (
-	faultsUntilDown = 2 // in a row; faults that cost time count at once
+	faultsUntilDown = 2 // in a row; some faults count at once
 	repliesUntilUp  = 3 // in a row
 )
 
@@ -34,6 +34,7 @@ type endpointHealth struct {
 	probing  bool
 	probeAt  time.Time
 	interval time.Duration // until the next probe
+	ahead    time.Duration // of the node's clock, as cluster.Endpoint.ClockAhead
 }
 
 func newEndpoint(u *url.URL) *endpointHealth {
@@ -73,7 +74,7 @@ func (e *endpointHealth) failed(now time.Time, fault cluster.EndpointFault, prob
 		return false
 	}
 	e.inRow++
-	if e.inRow < faultsUntilDown && !costsTime(fault) {
+	if e.inRow < faultsUntilDown && !countsAtOnce(fault) {
 		return false
 	}
 	e.state, e.since, e.inRow = cluster.EndpointDown, now, 0
@@ -82,11 +83,13 @@ func (e *endpointHealth) failed(now time.Time, fault cluster.EndpointFault, prob
 	return true
 }
 
-// costsTime reports whether a fault may delay each read that meets it by seconds. Proxmox delays status 401 by 3 s.
-func costsTime(fault cluster.EndpointFault) bool {
+// countsAtOnce reports whether one fault is enough. Most of these delay each read that meets them by seconds. Proxmox delays status 401 by 3 s.
+func countsAtOnce(fault cluster.EndpointFault) bool {
 	switch fault {
 	case cluster.FaultUnreachable, cluster.FaultLate, cluster.FaultUnauthorized:
 		return true
+	case cluster.FaultNoQuorum:
+		return true // it costs no time, but every other reply of the endpoint may be old
 	case cluster.FaultBroken, cluster.FaultInvalid, cluster.FaultStatus:
 	}
 	return false
@@ -96,6 +99,6 @@ func costsTime(fault cluster.EndpointFault) bool {
 func (e *endpointHealth) report(current bool) cluster.Endpoint {
 	return cluster.Endpoint{
 		Address: e.url.Host, State: e.state, Since: e.since, Current: current, Fault: e.fault, Error: e.problem,
-		Faults: maps.Clone(e.faults), ExtraReads: maps.Clone(e.extra),
+		Faults: maps.Clone(e.faults), ExtraReads: maps.Clone(e.extra), ClockAhead: e.ahead.Seconds(),
 	}
 }

@@ -28,11 +28,42 @@ func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	}
 	slices.SortFunc(rows, func(a, b cluster.Row) int { return cmp.Compare(a.VMID, b.VMID) })
 	version := r.version.get(readAt, func() (Version, error) { return r.Version(ctx) })
+	if version != (guest.Version{}) && version.Before(firstWithNodeStates) {
+		if err := r.addMaintenance(ctx, &nodes); err != nil {
+			return cluster.Inventory{}, err
+		}
+	}
 	return cluster.Inventory{Rows: rows, Offline: nodes.offline, Maintenance: nodes.maintenance, ReadAt: readAt, Version: version}, nil
 }
 
 // unavailableNodes are names of nodes.
 type unavailableNodes struct{ offline, maintenance []string }
+
+// firstWithNodeStates is the first release whose list of resources shows the HA manager's states of nodes. It takes them from the manager's own file.
+//
+// Source: pve-manager 8.2.9, PVE/API2/Cluster.pm, "hastate" of a node.
+var firstWithNodeStates = guest.Version{Major: 8, Minor: 3}
+
+// addMaintenance adds the nodes that are in maintenance according to the HA manager's own file.
+//
+// Source: PVE API, GET /cluster/ha/status/manager_status.
+func (r *Reader) addMaintenance(ctx context.Context, nodes *unavailableNodes) error {
+	status, err := get[struct {
+		Manager struct {
+			Nodes map[string]string `json:"node_status"`
+		} `json:"manager_status"`
+	}](ctx, r, &exchange{route: routeHAManager, path: "/cluster/ha/status/manager_status"})
+	if err != nil {
+		return fmt.Errorf("read the HA manager's states of nodes: %w", err)
+	}
+	for node, state := range status.Manager.Nodes {
+		if state == "maintenance" && !slices.Contains(nodes.offline, node) {
+			nodes.maintenance = append(nodes.maintenance, node)
+		}
+	}
+	slices.Sort(nodes.maintenance)
+	return nil
+}
 
 // nodeState is what the list shows of a node. The HA manager's state of a node is in the same field as that of a guest.
 type nodeState int

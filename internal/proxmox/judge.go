@@ -20,6 +20,7 @@ const (
 	rankUnusable             // a reply that shows nothing about the resource: 401, 429, 502, 503, HTML
 	rankGateway              // 504 or 595 to 599: this endpoint does not reach the node that the read is about
 	rankAnswer               // another failed status, such as 500 "does not exist": an answer about the resource if another endpoint confirms it
+	rankMinority             // this endpoint is in a part of the cluster without quorum, so what it shows may be old
 	rankValid                // status 200 with data, or 400 with the parameter that the API rejects
 )
 
@@ -32,10 +33,12 @@ type attempt struct {
 	rank rank
 }
 
-// judge sets the rank of an attempt. A reply of status 200 is only compared with the format of the API if there is another endpoint to ask.
-func (a *attempt) judge(alone bool) {
+// judge sets the rank of an attempt at an exchange. A reply of status 200 is only compared with the format of the API if there is another endpoint to ask.
+func (a *attempt) judge(x *exchange, alone bool) {
 	var api *APIError
 	switch {
+	case a.err == nil && !alone && x.route == routeClusterInfo && lacksQuorum(a.body):
+		a.rank = rankMinority
 	case a.err == nil && (alone || hasData(a.body)):
 		a.rank = rankValid
 	case a.err == nil:
@@ -58,6 +61,8 @@ func (a *attempt) judge(alone bool) {
 func (a *attempt) fault() cluster.EndpointFault {
 	var api *APIError
 	switch {
+	case a.rank == rankMinority:
+		return cluster.FaultNoQuorum
 	case a.err == nil:
 		return cluster.FaultInvalid
 	case errors.Is(a.err, errTimeout):
@@ -77,7 +82,10 @@ func (a *attempt) fault() cluster.EndpointFault {
 
 // problem returns the text of a fault.
 func (a *attempt) problem() string {
-	if a.err == nil {
+	switch {
+	case a.rank == rankMinority:
+		return "its part of the cluster has no quorum"
+	case a.err == nil:
 		return "the reply of status 200 is not from the API of Proxmox"
 	}
 	return oneLine(a.err.Error())
@@ -88,6 +96,8 @@ func (a *attempt) problem() string {
 func (a *attempt) answer() string {
 	var api *APIError
 	switch {
+	case a.rank == rankMinority:
+		return "no quorum"
 	case !errors.As(a.err, &api):
 		return ""
 	case a.rank == rankGateway:

@@ -27,7 +27,7 @@ func (t *transport) probe(req *http.Request) {
 			probe := (&http.Request{Method: http.MethodGet, URL: &target, Host: target.Host, Header: req.Header.Clone(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1})
 			x := &exchange{method: http.MethodGet, route: routeClusterInfo, path: "/cluster/status"}
 			a := t.attempt(ctx, probe.WithContext(ctx), x, at)
-			a.judge(false)
+			a.judge(x, false)
 			switch {
 			case t.life.Err() != nil:
 			case a.rank == rankValid:

@@ -19,7 +19,7 @@ func (t *transport) read(req *http.Request, x *exchange) (*http.Response, error)
 	order, up := t.endpoints.order()
 	if len(order) == 1 {
 		a := t.attempt(req.Context(), req, x, 0)
-		a.judge(true)
+		a.judge(x, true)
 		t.settle(req.Context(), []*attempt{a}, a, nil)
 		return a.result(x)
 	}
@@ -43,7 +43,7 @@ func (t *transport) readAlone(req *http.Request, x *exchange, order []int) (*htt
 	var last *attempt
 	for _, at := range order {
 		last = t.attempt(req.Context(), req, x, at)
-		last.judge(false)
+		last.judge(x, false)
 		t.settle(req.Context(), []*attempt{last}, last, nil)
 		if last.rank >= rankAnswer || req.Context().Err() != nil {
 			break
@@ -97,7 +97,7 @@ func (r *reading) ask() {
 	r.asked++
 	go func() {
 		a := r.t.attempt(r.ctx, r.req, r.x, at)
-		a.judge(false)
+		a.judge(r.x, false)
 		r.results <- a
 	}()
 }
@@ -123,6 +123,9 @@ func (r *reading) askNext(a *attempt) bool {
 func (r *reading) decide(last *attempt) *attempt {
 	if last.rank == rankValid || r.t.endpoints.confirmed.has(last, time.Now()) {
 		return last
+	}
+	if last.rank == rankMinority {
+		return nil // one quorate endpoint is worth more than any number of others
 	}
 	answer := last.answer()
 	for _, a := range r.done {
@@ -168,7 +171,7 @@ func (t *transport) settle(ctx context.Context, done []*attempt, chosen *attempt
 	}
 	for _, a := range done {
 		switch {
-		case a.rank == rankBroken || a.rank < chosen.rank:
+		case a.rank == rankBroken, a.rank < chosen.rank:
 			t.endpoints.failed(ctx, a.at, a.fault(), a.problem())
 		case a.rank == rankValid || a.rank == chosen.rank && len(done) > 1 && a.answer() == chosen.answer():
 			t.endpoints.succeeded(ctx, a.at)

@@ -2,9 +2,13 @@ package proxmox
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 
 	pve "github.com/luthermonson/go-proxmox"
 )
@@ -19,31 +23,43 @@ const oldestMajor = 8
 //
 // Source: PVE API, GET /cluster/status and GET /version.
 func (r *Reader) Ready(ctx context.Context) error {
-	version, err := r.Version(ctx)
-	if err != nil {
+	var err error
+	version := r.version.get(time.Now(), func() (v Version, _ error) { v, err = r.Version(ctx); return v, err })
+	if version == (guest.Version{}) && err != nil {
 		return err
 	}
 	if version.Major < oldestMajor {
 		return outage(cluster.OutageTooOld, "Proxmox VE %s, want %d or newer", version, oldestMajor)
 	}
-	// One row is the cluster, if there is one; the other rows are nodes.
-	rows, err := get[[]struct {
-		Type    string `json:"type"`
-		Name    scalar `json:"name"`
-		Quorate scalar `json:"quorate"`
-	}](ctx, r, &exchange{route: routeClusterInfo, path: "/cluster/status"})
+	rows, err := get[[]memberRow](ctx, r, &exchange{route: routeClusterInfo, path: "/cluster/status"})
 	if err != nil {
 		return fmt.Errorf("read cluster status: %w", err)
 	}
 	if len(rows) == 0 {
 		return outage(cluster.OutageInvalid, "cluster status is empty")
 	}
-	for _, row := range rows {
-		if row.Type == "cluster" && !row.Quorate.flag() {
-			return outage(cluster.OutageNoQuorum, "cluster %s has no quorum", row.Name)
-		}
+	if at := slices.IndexFunc(rows, memberRow.lacksQuorum); at >= 0 {
+		return outage(cluster.OutageNoQuorum, "cluster %s has no quorum", rows[at].Name)
 	}
 	return nil
+}
+
+// memberRow is a row of /cluster/status. One row is the cluster, if there is one; the other rows are nodes.
+type memberRow struct {
+	Type    string `json:"type"`
+	Name    scalar `json:"name"`
+	Quorate scalar `json:"quorate"`
+}
+
+// lacksQuorum reports whether the row is that of a cluster, and the node that answers is in a part of it without quorum.
+func (r memberRow) lacksQuorum() bool { return r.Type == "cluster" && !r.Quorate.flag() }
+
+// lacksQuorum reports whether a reply of /cluster/status comes from a node that is in a part of the cluster without quorum.
+func lacksQuorum(body string) bool {
+	var reply struct {
+		Data []memberRow `json:"data"`
+	}
+	return json.Unmarshal([]byte(body), &reply) == nil && slices.ContainsFunc(reply.Data, memberRow.lacksQuorum)
 }
 
 // outage returns why the cluster is not ready.

@@ -16,6 +16,7 @@ const (
 	routeContent     = "/nodes/{node}/storage/{storage}/content"
 	routeSnapshots   = routeGuest + "/snapshot"
 	routeHAResources = "/cluster/ha/resources"
+	routeHAManager   = "/cluster/ha/status/manager_status"
 	routeHAResource  = "/cluster/ha/resources/{sid}"
 	routePools       = "/pools"
 	routeGuests      = "/nodes/{node}/{kind}"

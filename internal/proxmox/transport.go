@@ -195,11 +195,13 @@ func (t *transport) exchange(ctx context.Context, req *http.Request, at int) (*h
 	if t.traced {
 		traced = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	}
+	sentAt := time.Now()
 	res, err := t.next.RoundTrip(addressed(traced, req, t.endpoints.url(at)))
 	if err != nil {
 		sent := !isDialError(err) && (!t.traced || connected.Load())
 		return nil, "", &transportError{sent: sent, err: causeOf(ctx, err)}
 	}
+	t.endpoints.noteClock(at, res.Header, sentAt, time.Now())
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
 		return nil, "", t.apiError(req, res)

@@ -14,12 +14,22 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// Intervals of polling. Wait polls at once, because a task that is waited for again has often ended. The first intervals are short, because a
-// config task takes a tenth of a second.
+// Intervals of polling. The first ones are short, because a config task takes a tenth of a second or less.
 const (
-	firstPoll = 100 * time.Millisecond
+	headStart = 30 * time.Millisecond // of a task that was started now, which has never ended yet
+	firstPoll = 60 * time.Millisecond
 	lastPoll  = 2 * time.Second
 )
+
+// Wait is Reader.Wait. It polls a task that Do has just started after a short time, and any other task at once, which has often ended.
+func (c *Client) Wait(ctx context.Context, name string) (cluster.Task, error) {
+	if _, isNew := c.started.LoadAndDelete(name); isNew {
+		if err := sleep(ctx, headStart); err != nil {
+			return cluster.Task{}, fmt.Errorf("wait for %s: %w", name, err)
+		}
+	}
+	return c.Reader.Wait(ctx, name)
+}
 
 // Limits of the lines that are read of a log.
 const (

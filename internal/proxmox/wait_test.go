@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -114,7 +115,7 @@ func TestWaitIncreasesInterval(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []time.Duration{
-			0, 100, 250, 475, 812, 1318, 2078, 3217, 4925, 6925, 8925, 10925,
+			0, 60, 150, 285, 487, 791, 1246, 1930, 2955, 4493, 6493, 8493, 10493,
 		}
 		for i, at := range server.polls {
 			server.polls[i] = at / time.Millisecond
@@ -123,6 +124,46 @@ func TestWaitIncreasesInterval(t *testing.T) {
 			t.Errorf("polls, in ms (-want +got)\n%s", diff)
 		}
 	})
+}
+
+// A task that was started now is first polled after a short time. It has often ended by then, and one poll is enough.
+func TestWaitForANewTask(t *testing.T) {
+	for name, test := range map[string]struct {
+		runs time.Duration
+		want []time.Duration // polls, in ms
+	}{
+		"short": {10 * time.Millisecond, []time.Duration{30}},
+		"usual": {100 * time.Millisecond, []time.Duration{30, 90, 180}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &taskServer{start: time.Now(), runs: test.runs, exit: "OK"}
+				client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+					if req.Method == http.MethodPost {
+						return ok(`"` + testUPID + `"`), nil
+					}
+					return server.answer(req)
+				}))
+				call := cluster.Call{Op: cluster.OpStart, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101}
+				upid, err := client.Do(t.Context(), call, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 2 { // the second time, the task is not new any more
+					if _, err := client.Wait(t.Context(), upid); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want := append(slices.Clone(test.want), test.want[len(test.want)-1])
+				for i, at := range server.polls {
+					server.polls[i] = at / time.Millisecond
+				}
+				if diff := cmp.Diff(want, server.polls); diff != "" {
+					t.Errorf("polls, in ms (-want +got)\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 func TestWaitEndsWithContext(t *testing.T) {

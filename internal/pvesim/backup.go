@@ -77,6 +77,14 @@ func (t *task) beginBackup(c *call, vmid int, storage string) error {
 	return nil
 }
 
+// backedUpText returns the config in a backup of a guest: that of now, without snapshots.
+func backedUpText(g *guest) string {
+	conf := g.conf.Clone()
+	conf.Snapshots = nil
+	delete(conf.Values, "parent")
+	return conf.Format(g.kind)
+}
+
 func (t *task) endBackup(c *call, vmid int, storage string, begun time.Time, err error) error {
 	g := t.sim.guests[vmid]
 	if g == nil {
@@ -89,7 +97,7 @@ func (t *task) endBackup(c *call, vmid int, storage string, begun time.Time, err
 	if err != nil {
 		return err
 	}
-	a := &archive{kind: g.kind, text: g.text, notes: strings.ReplaceAll(c.params["notes-template"], "{{guestname}}", g.name()), sizes: map[string]int64{}}
+	a := &archive{kind: g.kind, text: backedUpText(g), notes: strings.ReplaceAll(c.params["notes-template"], "{{guestname}}", g.name()), sizes: map[string]int64{}}
 	total := int64(0)
 	for _, slot := range diskSlots(g.kind, g.conf.Values) {
 		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // CloseReason states why a connection was closed early. It is a label of metrics.
@@ -27,7 +29,7 @@ type Connections struct {
 	onOpen  func(open int)
 	onClose func(CloseReason)
 	log     *slog.Logger
-	logs    *tokenBucket
+	logs    *rate.Limiter
 
 	mu   sync.Mutex
 	open map[net.Conn]time.Time // when the connection began to wait for a request; zero while it carries one
@@ -47,7 +49,7 @@ const DefaultConnections = 256
 // NewConnections returns a limit without open connections.
 func NewConnections(opts ConnectionOptions) *Connections {
 	c := &Connections{
-		limit: opts.Limit, onOpen: opts.OnOpen, onClose: opts.OnClose, log: opts.Logger, logs: newTokenBucket(1, time.Minute), open: make(map[net.Conn]time.Time),
+		limit: opts.Limit, onOpen: opts.OnOpen, onClose: opts.OnClose, log: opts.Logger, logs: rate.NewLimiter(rate.Every(time.Minute), 1), open: make(map[net.Conn]time.Time),
 	}
 	if c.limit <= 0 {
 		c.limit = DefaultConnections
@@ -93,9 +95,9 @@ func (c *Connections) makeRoom(added net.Conn) (stays bool) {
 		}
 	}
 	delete(c.open, closing)
+	c.onClose(reason) // before the client notices
 	_ = closing.Close()
-	c.onClose(reason)
-	if c.logs.take(time.Now()) {
+	if c.logs.Allow() {
 		c.log.Warn("status page has too many connections, one was closed", "limit", c.limit, "reason", reason)
 	}
 	return reason == CloseIdle

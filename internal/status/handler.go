@@ -3,17 +3,26 @@ package status
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
+
+	"gitops-agent/internal/status/access"
+	"gitops-agent/internal/status/page"
 )
 
-// Handler returns a handler for GET /, /status.json, /healthz, /readyz and /metrics, and for POST /webhook. Another method on one of
+// Handler returns a handler for GET /, /guests/…, /graph, /events, /page.js, /status.json, /healthz, /readyz and /metrics, and for POST /webhook. Another method on one of
 // these paths is answered with 405 and Allow, another path with 404.
 func Handler(opts Options) http.Handler {
 	opts = opts.withDefaults()
-	s := &site{opts: opts, started: time.Now(), page: newPageTemplate(), rendering: make(chan struct{}, maxRendering)}
+	s := &site{opts: opts, started: time.Now(), rendering: make(chan struct{}, maxRendering), streams: make(chan struct{}, opts.Streams)}
 	s.reloading.maxAge, s.paused.maxAge, s.document.maxAge = maxPageAge, maxPageAge, maxDocumentAge
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.servePage)
+	mux.HandleFunc("GET /graph", s.serveGraph)
+	mux.HandleFunc("GET /guests/{ref}", s.serveGuest)
+	mux.HandleFunc("GET /guests/{kind}/{ref}", s.serveGuest)
+	mux.HandleFunc("GET /events", s.serveEvents)
+	mux.HandleFunc("GET /page.js", serveScript)
 	mux.HandleFunc("GET /status.json", s.serveJSON)
 	mux.HandleFunc("GET /healthz", s.serveHealth)
 	mux.HandleFunc("GET /readyz", s.serveReady)
@@ -23,7 +32,31 @@ func Handler(opts Options) http.Handler {
 	if opts.Hint != nil && opts.WebhookToken != nil {
 		mux.Handle("POST /webhook", newWebhook(opts))
 	}
-	return secureHandler{next: mux, policy: contentSecurityPolicy(), log: opts.Logger}
+	var routes http.Handler = mux
+	if opts.Access != nil {
+		routes = opts.Access.Handler(mux, access.Exempt{Probes: []string{"/healthz", "/readyz"}, Own: []string{"/webhook"}})
+	}
+	return secureHandler{next: below(opts.Path, routes), policy: page.Policy(), log: opts.Logger}
+}
+
+// below returns a handler for a path and everything below it, for reverse proxies that do not remove the path, and for /, for those that do and for probes.
+func below(path string, next http.Handler) http.Handler {
+	path = "/" + strings.Trim(path, "/")
+	if path == "/" {
+		return next
+	}
+	inside := http.StripPrefix(path, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == path:
+			w.Header().Set("Location", path+"/") // the links of the page are relative to a folder
+			w.WriteHeader(http.StatusPermanentRedirect)
+		case strings.HasPrefix(r.URL.Path, path+"/"):
+			inside.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }
 
 // gatherLog writes the errors of the metrics handler to the agent's log.

@@ -1,12 +1,13 @@
 package status
 
 import (
-	"html/template"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"gitops-agent/internal/status/access"
+	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/report"
 )
 
@@ -14,6 +15,12 @@ import (
 type Options struct {
 	// Report returns the newest report. Each request calls it, from several goroutines.
 	Report func() report.Report
+	// Values returns what the manifest wants of a guest and what was read, without secrets. Default: nothing.
+	Values func(report.Guest) []report.Value
+	// History is what the journal says. Default: nothing.
+	History *history.Index
+	// Streams is how many pages are told at the same time when there is a newer report; each takes a connection. Default 16.
+	Streams int
 	// Gatherer provides the metrics of /metrics. Without it, /metrics does not exist.
 	Gatherer prometheus.Gatherer
 	// Hint requests a poll of the remote now; it must not block. Without it, /webhook does not exist.
@@ -21,6 +28,10 @@ type Options struct {
 	// WebhookToken returns the secret that a webhook must contain, without surrounding white space. Each request calls it, so that
 	// the secret can be rotated. If it is nil, or returns "", there is no webhook.
 	WebhookToken func() (string, error)
+	// Access decides which requests are answered. Default: all.
+	Access *access.Access
+	// Path is the path below which a reverse proxy publishes the handler, such as /gitops. The routes exist below it and below /. Default: /.
+	Path string
 	// Version is the agent's version, for the footer of the page.
 	Version string
 	// StaleAfter is the age of a report from which the engine counts as stuck. Default 5 minutes.
@@ -29,11 +40,23 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-const defaultStaleAfter = 5 * time.Minute
+const (
+	defaultStaleAfter = 5 * time.Minute
+	defaultStreams    = 16
+)
 
 func (o Options) withDefaults() Options {
 	if o.StaleAfter <= 0 {
 		o.StaleAfter = defaultStaleAfter
+	}
+	if o.Values == nil {
+		o.Values = func(report.Guest) []report.Value { return nil }
+	}
+	if o.History == nil {
+		o.History = &history.Index{}
+	}
+	if o.Streams <= 0 {
+		o.Streams = defaultStreams
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -44,11 +67,11 @@ func (o Options) withDefaults() Options {
 // site is the state that the routes share.
 type site struct {
 	opts    Options
-	started time.Time          // replaces the time of the report before the first report
-	page    *template.Template // of page.html
+	started time.Time // replaces the time of the report before the first report
 
 	reloading sharedReply   // the page without a selected guest, which reloads itself
 	paused    sharedReply   // the same page, which does not
 	document  sharedReply   // /status.json
+	streams   chan struct{} // bounds the streams of events
 	rendering chan struct{} // bounds the pages that are rendered at the same time
 }

@@ -1,61 +1,104 @@
 package status
 
 import (
-	"bytes"
-	"crypto/sha256"
-	_ "embed" // the page and its style
-	"encoding/base64"
-	"html/template"
+	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
+	"gitops-agent/internal/status/page"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/selection"
 )
-
-//go:embed page.html
-var pageText string
-
-//go:embed page.css
-var pageStyle string
-
-// refreshEvery is the interval at which the browser reloads the page, in seconds. The page has no link to an anchor within itself:
-// browsers treat the reload of such an address as a jump within the page, and would show old content from then on.
-const refreshEvery = 10
-
-func newPageTemplate() *template.Template {
-	return template.Must(template.New("page").Parse(pageText))
-}
-
-// contentSecurityPolicy returns the Content-Security-Policy. It allows only the page's own style sheet, identified by its hash.
-func contentSecurityPolicy() string {
-	sum := sha256.Sum256([]byte(pageStyle))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}
-
-// Style returns the page's style sheet, for the template.
-func (view) Style() template.CSS {
-	return template.CSS(pageStyle) //nolint:gosec // a file of this folder, not input
-}
 
 // maxRendering bounds the pages that are rendered at the same time, because a page of a large fleet takes memory and processor time.
 const maxRendering = 2
 
-// servePage sends the page. Requests without a selected guest share one rendering of each report.
+// How many entries of the journal a page shows.
+const (
+	shownRevisions = 10
+	shownSteps     = 20
+	shownHistory   = 50
+)
+
+// servePage sends the overview. Requests without parameters share one rendering of each report. Links of older releases to a guest lead to its page.
 func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
-	report := s.opts.Report()
 	query := r.URL.Query()
-	label, reloads := query.Get("guest"), query.Get("refresh") != "off"
-	render := func() reply { return s.renderPage(report, label, reloads) }
-	var page reply
-	switch {
-	case label != "":
-		page = render()
-	case reloads:
-		page = s.reloading.get(editionOf(report), render)
-	default:
-		page = s.paused.get(editionOf(report), render)
+	if label := query.Get("guest"); label != "" {
+		w.Header().Set("Location", "guests/"+label) // relative, for reverse proxies
+		w.WriteHeader(http.StatusSeeOther)
+		return
 	}
+	report := s.opts.Report()
+	render := func() reply { return s.render(page.Overview, s.input(report, r)) }
+	switch plain := len(query); {
+	case plain == 0:
+		s.sendPage(w, r, s.reloading.get(editionOf(report), render))
+	case plain == 1 && query.Get("refresh") == "off":
+		s.sendPage(w, r, s.paused.get(editionOf(report), render))
+	default:
+		s.sendPage(w, r, render())
+	}
+}
+
+// serveGraph sends the page of dependencies.
+func (s *site) serveGraph(w http.ResponseWriter, r *http.Request) {
+	s.sendPage(w, r, s.render(page.Graph, s.input(s.opts.Report(), r)))
+}
+
+// serveGuest sends the page of a guest, which the path names by its vmid, or by kind and name.
+func (s *site) serveGuest(w http.ResponseWriter, r *http.Request) {
+	in := s.input(s.opts.Report(), r)
+	g := page.GuestInput{Name: r.PathValue("ref"), Root: "../"}
+	if kind := r.PathValue("kind"); kind != "" {
+		g.Name, g.Root = kind+"/"+g.Name, "../../"
+	}
+	if found, ok := findGuest(in.Report, g.Name); ok {
+		g.Guest, g.Values, g.History = &found, s.opts.Values(found), s.opts.History.Entries(found.Label(), found.VMID, shownHistory)
+	} else {
+		w.WriteHeader(http.StatusNotFound)
+	}
+	s.sendPage(w, r, s.render(func(in page.Input) ([]byte, error) { return page.Guest(in, g) }, in))
+}
+
+// findGuest returns the guest with a vmid, or with a label.
+func findGuest(r report.Report, name string) (report.Guest, bool) {
+	vmid, err := strconv.Atoi(name)
+	for _, g := range r.Guests {
+		if err == nil && vmid != 0 && g.VMID == vmid || g.Label() == name {
+			return g, true
+		}
+	}
+	return report.Guest{}, false
+}
+
+// input returns what every page shows.
+func (s *site) input(r report.Report, request *http.Request) page.Input {
+	now := time.Now()
+	query := request.URL.Query()
+	in := page.Input{
+		Report: r, Now: now, Version: s.opts.Version, Edition: editionOf(r).String(), Stuck: s.stuckReason(r, now), Paused: query.Get("refresh") == "off",
+		Steps: s.opts.History.Steps(shownSteps), Revisions: s.opts.History.Revisions(shownRevisions),
+	}
+	var err error
+	if in.Selection, err = selection.Parse(query.Get); err != nil {
+		in.Wrong = err.Error()
+	}
+	return in
+}
+
+// render renders a page, a few at the same time.
+func (s *site) render(render func(page.Input) ([]byte, error), in page.Input) reply {
+	s.rendering <- struct{}{}
+	defer func() { <-s.rendering }()
+	body, err := render(in)
+	if err != nil {
+		return reply{err: err}
+	}
+	return newReply("text/html; charset=utf-8", body)
+}
+
+func (s *site) sendPage(w http.ResponseWriter, r *http.Request, page reply) {
 	if page.err != nil {
 		s.opts.Logger.ErrorContext(r.Context(), "page not written", "error", page.err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
@@ -64,25 +107,13 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	page.send(w, r)
 }
 
-// renderPage renders a report, with the guest of a label above the table unless the label is empty.
-func (s *site) renderPage(r report.Report, label string, reloads bool) reply {
-	s.rendering <- struct{}{}
-	defer func() { <-s.rendering }()
-	now := time.Now()
-	v := newView(r, now)
-	v.Version = s.opts.Version
-	if reason := s.stuckReason(r, now); reason != "" {
-		v.Notices = append([]notice{{
-			Tone: bad, Title: "The agent seems to be stuck", Text: sentence(reason), Hint: "read its log; this page shows the state after its last cycle",
-		}}, v.Notices...)
-	}
-	v.selectGuest(label, now)
-	if reloads {
-		v.Refresh = refreshEvery
-	}
-	var body bytes.Buffer
-	if err := s.page.Execute(&body, v); err != nil {
-		return reply{err: err}
-	}
-	return newReply("text/html; charset=utf-8", body.Bytes())
+// serveScript sends the script of the pages.
+func serveScript(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	_, _ = w.Write(page.Script)
+}
+
+// String returns the edition as one word.
+func (e edition) String() string {
+	return fmt.Sprintf("%d-%d", e.cycle, e.time.UnixNano())
 }

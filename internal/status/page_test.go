@@ -16,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/internal/status"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/history"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -59,7 +62,7 @@ func withoutStyle(t *testing.T, page string) string {
 
 func TestPageCarriesItsStyleSheet(t *testing.T) {
 	t.Parallel()
-	want, err := os.ReadFile("page.css")
+	want, err := os.ReadFile("page/page.css")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,7 @@ func TestPageIsWellFormedAndSelfContained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, body := ask(t, optionsFor(report), "GET", "/")
-			if found := external.FindString(body); found != "" {
+			if found := external.FindString(strings.ReplaceAll(withoutScript(t, body), `<a href="`, `<a to="`)); found != "" {
 				t.Errorf("got %q, want nothing that the page's policy forbids", found)
 			}
 			if err := balanced(body); err != nil {
@@ -86,6 +89,17 @@ func TestPageIsWellFormedAndSelfContained(t *testing.T) {
 			}
 		})
 	}
+}
+
+var scriptElement = regexp.MustCompile(`<script src="((?:\.\./)*)page\.js" data-root="((?:\.\./)*)" defer></script>`)
+
+// withoutScript returns a page without the element of its script. A page has one.
+func withoutScript(t *testing.T, page string) string {
+	t.Helper()
+	if found := scriptElement.FindAllString(page, -1); len(found) != 1 {
+		t.Errorf("got scripts %q, want page.js alone", found)
+	}
+	return scriptElement.ReplaceAllString(page, "")
 }
 
 // balanced checks that elements open and close in order.
@@ -103,13 +117,13 @@ func balanced(page string) error {
 		}
 		switch e := token.(type) {
 		case xml.StartElement:
-			if !slices.Contains([]string{"meta", "br"}, e.Name.Local) {
+			if !slices.Contains([]string{"meta", "br", "input"}, e.Name.Local) {
 				open = append(open, e.Name.Local)
 			}
 		case xml.EndElement:
 			if last := len(open) - 1; last >= 0 && open[last] == e.Name.Local {
 				open = open[:last]
-			} else if !slices.Contains([]string{"meta", "br"}, e.Name.Local) {
+			} else if !slices.Contains([]string{"meta", "br", "input"}, e.Name.Local) {
 				return fmt.Errorf("</%s> within %v", e.Name.Local, open)
 			}
 		}
@@ -121,7 +135,7 @@ func TestPagePolicyFitsItsStyle(t *testing.T) {
 	res, body := ask(t, optionsFor(troubled()), "GET", "/")
 	sum := sha256.Sum256([]byte(style(t, body)))
 	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		"'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 	if got := res.Header().Get("Content-Security-Policy"); got != want {
 		t.Errorf("got policy %q, want %q", got, want)
 	}
@@ -140,28 +154,84 @@ func TestPageRefresh(t *testing.T) {
 
 func TestPageOfOneGuest(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ target, want string }{
-		"in_sync":  {"/?guest=Container/dns-1", `<h2 id="selected">Container/dns-1</h2>` + "\n" + `<table class="guests">`},
-		"paused":   {"/?guest=Container/dns-1&refresh=off", `<a href="/?guest=Container%2fdns-1">resume</a>`},
-		"running":  {"/?guest=Container/dns-1", `<a href="/?refresh=off&amp;guest=Container%2fdns-1">pause</a>`},
-		"gone":     {"/?guest=Container/dns-9", "No manifest names this guest"},
-		"not_one":  {"/?guest=", `<a href="/?refresh=off">pause</a>`},
-		"hostile":  {"/?guest=%22%3E%3Cscript%3E", `<h2 id="selected">&#34;&gt;&lt;script&gt;</h2>`},
-		"in_place": {"/?guest=VirtualMachine/web-1", "No action needed (4)"},
+	tests := map[string]struct {
+		target string
+		status int
+		want   string
+	}{
+		"in_sync":   {"/guests/201", 200, "The guest is as its manifest says."},
+		"by_label":  {"/guests/Container/dns-1", 200, `<a href="../../">All guests</a>`},
+		"paused":    {"/guests/201?refresh=off", 200, `data-here>resume</a>`},
+		"running":   {"/guests/201", 200, `<a href="?refresh=off" data-here>pause</a>`},
+		"by_forge":  {"/guests/201", 200, `href="https://git.example.org/infra/guests/commit/` + commitInForce + `"`},
+		"proxmox":   {"/guests/201", 200, `href="https://pve1.lan:8006/#v1:0:=lxc%2F201:4::::::"`},
+		"gone":      {"/guests/299", 404, "No manifest names this guest"},
+		"gone_name": {"/guests/Container/dns-9", 404, "<h2>Container/dns-9</h2>"},
+		"hostile":   {"/guests/%22%3E%3Cscript%3E", 404, `<h2>&#34;&gt;&lt;script&gt;</h2>`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, body := ask(t, optionsFor(steady()), "GET", test.target)
-			if !strings.Contains(body, test.want) {
-				t.Errorf("got no %q on the page", test.want)
+			res, body := ask(t, optionsFor(steady()), "GET", test.target)
+			if res.Code != test.status || !strings.Contains(body, test.want) {
+				t.Errorf("got %d, want %d and %q in\n%s", res.Code, test.status, test.want, body)
 			}
-			if strings.Contains(body, `href="#`) {
-				t.Error("got a link within the page, which would stop its reloads")
+			if strings.Contains(body, `href="#`) || strings.Contains(body, `href="/`) {
+				t.Error("got a link within the page, which would stop its reloads, or one that is not relative")
 			}
 			if err := balanced(body); err != nil {
 				t.Errorf("got %v, want every element closed", err)
 			}
+		})
+	}
+	if res, _ := ask(t, optionsFor(steady()), "GET", "/?guest=Container/dns-1"); res.Code != 303 || res.Header().Get("Location") != "guests/Container/dns-1" {
+		t.Errorf("got %d to %q, want the page of the guest", res.Code, res.Header().Get("Location"))
+	}
+}
+
+// full returns options with a history, dependencies and keys, for the pages that show them.
+func full() status.Options {
+	r := troubled()
+	r.Guests[2].DependsOn, r.Guests[0].Tags = []string{"VirtualMachine/db-1", "Container/dns-1"}, []string{"infra"}
+	r.Guests[3].DependsOn = []string{"Container/dns-1"}
+	opts := optionsFor(r)
+	opts.Values = func(g report.Guest) []report.Value {
+		return []report.Value{
+			{Key: "cipassword", Desired: report.Concealed, Live: report.Concealed, Origin: "guests/web.yaml:14:5"},
+			{Key: "cores", Live: "2"},
+			{Key: "memory", Desired: "4096", Live: "2048", Next: "4096", Waits: true, Differs: len(g.Changes) > 0, Origin: "guests/web.yaml:12:5"},
+			{Key: "net1", Absent: true, Origin: "guests/web.yaml:21:5"},
+		}
+	}
+	opts.History = &history.Index{}
+	for i, body := range []journal.Body{
+		journal.Accepted{Commit: commitInForce, Subject: "alice@example.org", Issuer: "https://accounts.example.org", ProvenTime: noon.Add(-51 * time.Hour)},
+		journal.Begun{Step: "s1", VMID: 212, Kind: "VirtualMachine", Name: "web-2", Op: "config", Class: "live", Revision: inForce},
+		journal.Dispatched{Step: "s1", UPID: "UPID:pve2:0003A7F2:01C9D3A1:69BFD0C0:qmconfig:212:root@pam!gitops:"},
+		journal.Ended{Step: "s1", Result: journal.Failed, Error: "storage is full"},
+		journal.Event{Name: "drift-found", VMID: 212, Revision: inForce, Message: "cluster"},
+		journal.Begun{Step: "s2", VMID: 212, Kind: "VirtualMachine", Name: "web-2", Op: "reboot", Class: "restart", Revision: inForce},
+		journal.Event{Name: history.RevisionRefused, Revision: commitRefused, Message: "unsigned"},
+	} {
+		opts.History.Add(journal.Record{Time: noon.Add(time.Duration(i-60) * time.Minute), Body: body})
+	}
+	return opts
+}
+
+func TestPagesGolden(t *testing.T) {
+	t.Parallel()
+	for name, target := range map[string]string{
+		"guest": "/guests/212", "held": "/guests/307", "graph": "/graph", "history": "/", "selected": "/?search=web&sort=-name&group=node&sync=lost",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			atNoon(t, func(t *testing.T) {
+				_, body := ask(t, full(), "GET", target)
+				if err := balanced(body); err != nil {
+					t.Errorf("got %v, want every element closed", err)
+				}
+				golden(t, name+".golden.html", []byte(withoutStyle(t, body)))
+			})
 		})
 	}
 }
@@ -197,6 +267,7 @@ func TestPageEscapesEveryText(t *testing.T) {
 	var r report.Report
 	fill(reflect.ValueOf(&r).Elem(), "", func(string) string { return hostile })
 	_, body := ask(t, optionsFor(r), "GET", "/")
+	body = withoutScript(t, body)
 	for _, bad := range []string{"<script", "<img", `href="javascript`, `"'>`} {
 		if strings.Contains(body, bad) {
 			t.Errorf("got %q on the page, want it escaped", bad)
@@ -219,7 +290,6 @@ func TestPageShowsEveryText(t *testing.T) {
 	_, body := ask(t, optionsFor(r), "GET", "/")
 	body = html.UnescapeString(body)
 	elsewhere := map[string]string{
-		".Source.Accepted.Commit":     "the whole revision holds it",
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
 
 		".Late.Component":                     "the text of the notice describes it",
@@ -324,7 +394,7 @@ func TestPageTexts(t *testing.T) {
 		},
 		"stuck":    {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent seems to be stuck", "The last cycle ended 1 h ago."}, nil},
 		"approval": {func(r *report.Report) { *r = troubled() }, []string{"gitops-agent approve " + stepDigest, "1 guest waits for a signed approval"}, []string{"→ gitops-agent approve"}},
-		"origin":   {func(r *report.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="/?guest=VirtualMachine%2fweb-2"`}, nil},
+		"origin":   {func(r *report.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="guests/212"`}, nil},
 		"guarded": {func(r *report.Report) {
 			g := orphaned()
 			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = gate.HoldEmptyDesired, "", "check source.paths and the repository"

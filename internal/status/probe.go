@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/internal/status/words"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -43,9 +44,9 @@ func (s *site) stuckReason(r report.Report, now time.Time) string {
 		return ""
 	}
 	if r.Time.IsZero() {
-		return fmt.Sprintf("no cycle has ended in the %s since the start", span(age))
+		return fmt.Sprintf("no cycle has ended in the %s since the start", words.Span(age))
 	}
-	return fmt.Sprintf("the last cycle ended %s ago", span(age))
+	return fmt.Sprintf("the last cycle ended %s ago", words.Span(age))
 }
 
 // notReadyReasons returns why the agent cannot do its work.
@@ -53,7 +54,7 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 	var reasons []string
 	switch {
 	case r.Source.Accepted == nil:
-		reasons = append(reasons, "revision: none is accepted yet: "+noRevisionReason(r))
+		reasons = append(reasons, "revision: none is accepted yet: "+words.NoRevision(r))
 	case r.Writes.Reason == gate.StopUnverified:
 		reasons = append(reasons, "revision: the accepted revision no longer verifies: "+r.Writes.Message)
 	}
@@ -69,26 +70,37 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 		reasons = append(reasons, "writes: "+r.Writes.Message)
 	}
 	if !r.Proxmox.Ready {
-		reasons = append(reasons, "cluster: "+withReason(string(r.Proxmox.Reason), cmp.Or(r.Proxmox.Error, "not read yet")))
+		reasons = append(reasons, "cluster: "+words.WithReason(string(r.Proxmox.Reason), cmp.Or(r.Proxmox.Error, "not read yet")))
 	}
 	for _, late := range r.Late {
 		reasons = append(reasons, "late: "+late.Text(now))
 	}
 	if !r.Journal.Healthy {
-		reasons = append(reasons, "journal: "+cmp.Or(r.Journal.Error, "not checked yet"))
+		reasons = append(reasons, "journal: "+words.WithReason(string(r.Journal.Reason), cmp.Or(r.Journal.Error, "not checked yet")))
 	}
 	return reasons
 }
 
 // guardRailNotes returns the guards that keep the agent from work now although it is ready: a person asked for them, or has to decide. It also returns what
-// is wrong with the remotes while a revision is in force.
+// is wrong with the head, the remotes, the trusted root and the clocks while a revision is in force.
 func guardRailNotes(r report.Report) []string {
 	var notes []string
 	if p := r.Writes.Paused; p != nil {
 		notes = append(notes, "paused: "+p.String())
 	}
+	if refused := r.Source.Refused; refused != nil && r.Source.Accepted != nil {
+		notes = append(notes, fmt.Sprintf("refused: %s: %s", refused.Reason, refused.Error))
+	}
+	if r.Source.RootExpired {
+		notes = append(notes, "trusted-root: "+words.RootExpired(r))
+	}
+	for _, e := range r.Proxmox.Endpoints {
+		if e.ClockDiffers() {
+			notes = append(notes, "clock: "+e.ClockText())
+		}
+	}
 	if r.Source.Error != "" && r.Source.Accepted != nil {
-		notes = append(notes, "source: "+withReason(string(r.Source.Reason), r.Source.Error))
+		notes = append(notes, "source: "+words.WithReason(string(r.Source.Reason), r.Source.Error))
 	}
 	for _, remote := range r.Source.Remotes {
 		if r.Source.Error == "" && remote.State != report.RemoteAnswers && remote.State != report.RemoteUnknown {
@@ -142,6 +154,6 @@ func writeProbe(w http.ResponseWriter, reasons, notes []string) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	for _, reason := range append(reasons, notes...) {
-		_, _ = w.Write([]byte(oneLine(reason) + "\n"))
+		_, _ = w.Write([]byte(words.OneLine(reason) + "\n"))
 	}
 }

@@ -22,7 +22,7 @@ func TestReadiness(t *testing.T) {
 		"steady": {func(*report.Report) {}, ""},
 		"refused_head_keeps_the_good_one": {func(r *report.Report) {
 			r.Source.Refused = &report.Refused{Commit: commitRefused, Reason: "unsigned"}
-		}, ""},
+		}, "ok\nrefused: unsigned:\n"},
 		"forge_down": {func(r *report.Report) {
 			r.Source.Reason, r.Source.Error = report.SourceUnreachable, "fetch: connection refused"
 		}, "ok\nsource: unreachable: fetch: connection refused\n"},

@@ -6,6 +6,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -45,7 +46,7 @@ func steady() report.Report {
 				{Address: "pve1.lan:8006", State: cluster.EndpointUp, Since: noon.Add(-time.Hour), Current: true}, {Address: "pve2.lan:8006", State: cluster.EndpointUnknown},
 			},
 		},
-		Journal: report.Journal{Healthy: true},
+		Journal: report.Journal{Healthy: true, Reason: journal.FaultNone},
 		Unmanaged: []report.GuestName{
 			{Kind: guest.VirtualMachine, VMID: 100, Name: "old-fileserver", Node: "pve1"}, {Kind: guest.Container, VMID: 107, Node: "pve2"},
 		},

@@ -27,7 +27,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnState: connections.changed,
-		ErrorLog: log.New(io.Discard, "", 0), // the remaining messages are about connections that clients closed
+		BaseContext: func(net.Listener) context.Context { return ctx }, // streams of events end with ctx
+		ErrorLog:    log.New(io.Discard, "", 0),                        // the remaining messages are about connections that clients closed
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

@@ -34,7 +34,7 @@ func newReply(contentType string, body []byte) reply {
 func (p reply) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", p.contentType)
-	h.Set("Vary", "Accept-Encoding")
+	h.Add("Vary", "Accept-Encoding")
 	body := p.body
 	if acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")

@@ -60,7 +60,7 @@ func TestPageIsRenderedOnceForAReport(t *testing.T) {
 		if got := unpack(t, handler, "/?refresh=off", ""); got == first || !strings.Contains(got, "paused") {
 			t.Error("got the page that reloads, want the paused one")
 		}
-		if got := unpack(t, handler, "/?guest=VirtualMachine/web-1", ""); !strings.Contains(got, "4 s ago") {
+		if got := unpack(t, handler, "/guests/211", ""); !strings.Contains(got, "4 s ago") {
 			t.Error("got a shared page for a selected guest, want its own")
 		}
 		time.Sleep(2 * time.Second)

@@ -1,13 +1,14 @@
 package status
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
+
+	"golang.org/x/time/rate"
+
+	"gitops-agent/internal/status/access"
 )
 
 // maxWebhookBody bounds the part of a webhook's body that is read, in bytes. The handler reads and discards it so that the sender can
@@ -20,14 +21,14 @@ type webhook struct {
 	hint     func()
 	token    func() (string, error)
 	log      *slog.Logger
-	hints    *tokenBucket // accepted webhooks
-	refusals *tokenBucket // log lines about refused webhooks
+	hints    *rate.Limiter // accepted webhooks
+	refusals *rate.Limiter // log lines about refused webhooks
 }
 
 func newWebhook(opts Options) *webhook {
 	return &webhook{
 		hint: opts.Hint, token: opts.WebhookToken, log: opts.Logger,
-		hints: newTokenBucket(10, time.Second), refusals: newTokenBucket(3, time.Minute),
+		hints: rate.NewLimiter(rate.Every(time.Second), 10), refusals: rate.NewLimiter(rate.Every(time.Minute), 3),
 	}
 }
 
@@ -41,11 +42,11 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the agent cannot read its webhook token", http.StatusServiceUnavailable)
 	case token == "":
 		http.NotFound(w, r)
-	case !hasToken(r.Header.Get("Authorization"), token):
+	case !access.HasBearer(r.Header, token):
 		h.logRefusal(r, "webhook refused", "remote", r.RemoteAddr)
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "the header Authorization must be \"Bearer\" and the webhook token", http.StatusUnauthorized)
-	case !h.hints.take(time.Now()):
+	case !h.hints.Allow():
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many requests, retry after 1 s", http.StatusTooManyRequests)
 	default:
@@ -58,15 +59,7 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // logRefusal logs a refused webhook, at a bounded rate.
 func (h *webhook) logRefusal(r *http.Request, message string, attrs ...any) {
-	if h.refusals.take(time.Now()) {
+	if h.refusals.Allow() {
 		h.log.WarnContext(r.Context(), message, attrs...) //nolint:sloglint // the callers' messages are constants
 	}
-}
-
-// hasToken reports whether an Authorization header contains the token. Its duration does not depend on the token.
-func hasToken(header, token string) bool {
-	scheme, given, _ := strings.Cut(header, " ")
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
-	same := subtle.ConstantTimeCompare(a[:], b[:]) == 1
-	return same && token != "" && strings.EqualFold(scheme, "Bearer")
 }

@@ -57,6 +57,11 @@ const (
 	SourceAnswers Name = "source.answers"
 	StateLost     Name = "state.lost" // the state directory
 	StateRestored Name = "state.restored"
+	JournalFailed Name = "journal.failed"
+	ClockDiffers  Name = "clock.differs" // from that of a node
+	ClockAgrees   Name = "clock.agrees"
+	RootExpired   Name = "root.expired" // the trusted root
+	RootRenewed   Name = "root.renewed"
 )
 
 // Events of guards.
@@ -76,6 +81,12 @@ const (
 	AgentSuperseded Name = "agent.superseded"
 )
 
+// Events of the agent's config, which package agent logs.
+const (
+	ConfigReloaded Name = "config.reloaded"
+	ConfigRefused  Name = "config.refused"
+)
+
 // Names lists every event in the order of the constants.
 func Names() []Name {
 	return []Name{
@@ -84,7 +95,9 @@ func Names() []Name {
 		OrderAccepted, OrderExecuted, OrderRefused, OrderExpired, OrderUnknown,
 		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered, GuestRetried,
 		GuestHidden, GuestVisible, TaskHangs, TaskEnded, ClusterLost, ClusterReady, SourceLost, SourceAnswers, StateLost, StateRestored,
+		JournalFailed, ClockDiffers, ClockAgrees, RootExpired, RootRenewed,
 		GuardHeld, GuardWithdrawn, GuardWeakened,
 		WritesStopped, WritesAllowed, AgentPaused, AgentResumed, AgentClaimed, AgentSuperseded,
+		ConfigReloaded, ConfigRefused,
 	}
 }

@@ -27,6 +27,11 @@ func MarkerTags(tags []string) []string {
 	return markers
 }
 
+// PlainTags returns the tags of a text that do not have the form of an ownership marker.
+func PlainTags(text string) []string {
+	return slices.DeleteFunc(Tags(text), isMarker)
+}
+
 // appendTags appends the tags of text to a slice of the caller, which must be empty.
 func appendTags(tags []string, text string) []string {
 	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {

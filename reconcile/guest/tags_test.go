@@ -37,6 +37,12 @@ func TestMarkerTags(t *testing.T) {
 	}
 }
 
+func TestPlainTags(t *testing.T) {
+	if diff := cmp.Diff([]string{"gitops-me", "prod", "web"}, PlainTags("web;gitops-0123abcd;Prod;gitops-me")); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
+}
+
 func TestDiffTags(t *testing.T) {
 	const mine, other = "gitops-0123abcd", "gitops-ffffffff"
 	tests := map[string]struct {

@@ -9,7 +9,8 @@ type Version struct{ Major, Minor int }
 // String returns "9.1".
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
-func (v Version) before(other Version) bool {
+// Before reports whether v is an older release than other.
+func (v Version) Before(other Version) bool {
 	return v.Major < other.Major || v.Major == other.Major && v.Minor < other.Minor
 }
 
@@ -32,9 +33,9 @@ var (
 // unsupportedBy returns why a release does not support the key, or "".
 func (s releases) unsupportedBy(v Version) string {
 	switch {
-	case v != Version{} && v.before(s.first):
+	case v != Version{} && v.Before(s.first):
 		return fmt.Sprintf("the node runs Proxmox VE %s, but needs %s or newer", v, s.first)
-	case s.gone != Version{} && (v == Version{} || !v.before(s.gone)):
+	case s.gone != Version{} && (v == Version{} || !v.Before(s.gone)):
 		return fmt.Sprintf("Proxmox VE %s and newer do not support it", s.gone)
 	default:
 		return ""

@@ -40,6 +40,7 @@ type Polled struct {
 	Refusal   *report.Refused // why the head was refused; nil if it was not
 	Err       error           // why the head could not be fetched or read; the revision in force does not change
 	Unchecked error           // why the head could not be checked: a *FloorError; the revision in force does not change
+	Root      verify.RootInfo // the trusted root in force; zero if the policy could not be read
 }
 
 // Poll fetches the head of the branch once and accepts it if it passes every check. The base does not advance in any other case.
@@ -47,6 +48,9 @@ func (in *Intake) Poll(ctx context.Context) Polled {
 	started, before := time.Now(), in.force.Since
 	p := in.poll(ctx)
 	p.InForce = in.force
+	if policy, err := in.policy(); err == nil {
+		p.Root = policy.Root()
+	}
 	outcome := report.PollOutcome{Result: report.PollUnchanged, Duration: time.Since(started), Head: string(p.Head.Commit), Err: p.Err}
 	switch {
 	case p.Err != nil:

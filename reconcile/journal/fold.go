@@ -119,11 +119,12 @@ func (f *fold) disown(r Record, b Disowned) {
 }
 
 // maxWriters is how many marks of processes on this state directory the state contains. Proxmox may execute a write of an earlier process late, so
-// the last mark alone is not enough.
+// the last mark alone is not enough. A nonce that is recorded again is the newest one, and counts once.
 const maxWriters = 8
 
 func (f *fold) claim(r Record, b Writer) {
-	writers := append(slices.Clone(f.writers), entry[Writer]{r.Seq, b})
+	writers := slices.DeleteFunc(slices.Clone(f.writers), func(e entry[Writer]) bool { return e.value.Nonce == b.Nonce })
+	writers = append(writers, entry[Writer]{r.Seq, b})
 	f.writers = writers[max(len(writers)-maxWriters, 0):]
 }
 

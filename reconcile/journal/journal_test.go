@@ -388,3 +388,21 @@ func TestStateIsASnapshot(t *testing.T) {
 		t.Errorf("got %+v, want every change in it", after)
 	}
 }
+
+// OnRecord gets every record once and in order: those that are appended, and at the next start those on disk.
+func TestOnRecord(t *testing.T) {
+	dir := t.TempDir()
+	var got []Body
+	opts := Options{Dir: dir, OnRecord: func(r Record) { got = append(got, r.Body) }}
+	j := openJournal(t, opts)
+	mustAppend(t, j, oneOfEach()...)
+	mustClose(t, j)
+	if diff := cmp.Diff(oneOfEach(), got); diff != "" {
+		t.Errorf("appended records (-want +got):\n%s", diff)
+	}
+	got = nil
+	mustClose(t, openJournal(t, opts))
+	if diff := cmp.Diff(oneOfEach(), got); diff != "" {
+		t.Errorf("records on disk (-want +got):\n%s", diff)
+	}
+}

@@ -140,7 +140,7 @@ var kinds = []*kind{
 		name: "writer", version: 5,
 		complete: func(b Writer) bool { return b.Number > 0 && b.Nonce != "" },
 		fold:     (*fold).claim,
-		kept:     "until eight later `writer`",
+		kept:     "until eight later `writer` of other processes, or the next one of its own",
 	}.kind(),
 	row[Introduced]{
 		name: "introduced", version: 5,

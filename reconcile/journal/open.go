@@ -74,7 +74,11 @@ func (j *Journal) recover() error {
 		return err
 	}
 	l := parseListing(names)
-	r := replay{open: j.opts.disk.open, active: l.active(), visit: eachRecord(func(rec Record) error { j.fold.add(rec); return nil })}
+	r := replay{open: j.opts.disk.open, active: l.active(), visit: eachRecord(func(rec Record) error {
+		j.fold.add(rec)
+		j.opts.OnRecord(rec)
+		return nil
+	})}
 	err = r.run(l)
 	damage := (*DamageError)(nil)
 	if err != nil && !errors.As(err, &damage) {

@@ -8,6 +8,7 @@ type Options struct {
 	SegmentSize  int64           // bytes after which the next segment begins; default 1 MiB
 	CompactAfter int             // number of full segments that starts a compaction; default 8
 	Retain       Retain          // history that compaction keeps in addition to the state
+	OnRecord     func(Record)    // called for each durable record in order, by Open and then by the writer, with the rules of OnSync
 	OnSync       func(Sync)      // called after each commit by the writer: it must be quick and must not call the journal
 	OnCompact    func(Compacted) // called after each compaction by the writer, with the same rules
 	disk         disk            // set by tests
@@ -54,6 +55,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.largePayload <= 0 {
 		o.largePayload = maxPayload
+	}
+	if o.OnRecord == nil {
+		o.OnRecord = func(Record) {}
 	}
 	return o
 }

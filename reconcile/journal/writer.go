@@ -109,6 +109,7 @@ func (j *Journal) publish(f frame, bodies []Body) {
 	defer j.mu.Unlock()
 	for _, r := range f.number(bodies) {
 		j.fold.add(r)
+		j.opts.OnRecord(r)
 	}
 	j.size += f.size()
 	j.chain.link = f.link

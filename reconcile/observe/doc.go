@@ -10,6 +10,7 @@
 //   - Observer.Begin starts a round (round.go): the list of guests, then the guests that are due, changed ones first (sweep.go), then the oldest
 //     readings. Its calls run beside the engine, and each node has readers of its own (nodes.go), so that a slow reply delays nothing else.
 //   - Observer.Take processes the replies that have arrived. Observer.Observe is a round and the wait for all of its replies.
+//   - ReadAll reads all guests once, for commands. A CountingReader tells them how far it is.
 //   - Observer.Learn takes the readings of lanes.
 //   - Observer.Snapshot returns everything that was read, for the plan.
 //

@@ -60,13 +60,18 @@ func MissingPrivileges(guests []guest.Desired, granted Granted) []MissingPrivile
 	return missing
 }
 
+// wider are privileges that contain another one, by the other one. Nothing names them as missing, because they allow more than is needed.
+//
+// Source: PVE API, GET /nodes/{node}/qemu/{vmid}/agent/info, permissions.
+var wider = map[string]string{"VM.GuestAgent.Audit": "VM.GuestAgent.Unrestricted"}
+
 // isMet reports whether the token has the needed privilege, or one of the alternatives.
 func isMet(n guest.Need, granted Granted) bool {
 	if n.Privilege == guest.RootPAM {
 		return false
 	}
 	for _, at := range []string{n.Path, n.OrPath} {
-		for _, privilege := range []string{n.Privilege, n.Or} {
+		for _, privilege := range []string{n.Privilege, n.Or, wider[n.Privilege]} {
 			if at != "" && privilege != "" && granted.Allows(at, privilege) {
 				return true
 			}

@@ -207,3 +207,16 @@ func TestInvisibleStorageIsUnchecked(t *testing.T) {
 		t.Errorf("UnresolvedOnCluster (-want +got):\n%s", diff)
 	}
 }
+
+// TestWiderPrivilegeOfTheGuestAgent gives the token what the guest agent also accepts: the wider privilege, and that of Proxmox VE 8.
+func TestWiderPrivilegeOfTheGuestAgent(t *testing.T) {
+	t.Parallel()
+	for privilege, want := range map[string]bool{
+		"VM.GuestAgent.Audit": true, "VM.GuestAgent.Unrestricted": true, "VM.Monitor": true, "VM.GuestAgent.FileRead": false,
+	} {
+		need := guest.Need{Path: "/vms/201", Privilege: "VM.GuestAgent.Audit", Or: "VM.Monitor"}
+		if got := isMet(need, Granted{"/vms": {privilege: true}}); got != want {
+			t.Errorf("%s: got met %t, want %t", privilege, got, want)
+		}
+	}
+}

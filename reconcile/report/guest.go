@@ -32,6 +32,9 @@ const (
 	HealthSuspended Health = "Suspended"
 )
 
+// Healths lists every health state.
+func Healths() []Health { return []Health{Healthy, Progressing, Degraded, Missing, HealthSuspended} }
+
 // Operation states what the agent is doing with a guest.
 type Operation string
 
@@ -70,6 +73,8 @@ type Guest struct {
 	Health     Health           `json:"health"`
 	Operation  Operation        `json:"operation"`
 	Status     guest.Status     `json:"status,omitempty"`
+	Tags       []string         `json:"tags,omitempty"`      // of the guest as it was read, sorted, without ownership markers
+	DependsOn  []string         `json:"dependsOn,omitempty"` // labels of the guests that its manifest makes it wait for
 	Conditions []plan.Condition `json:"conditions,omitempty"`
 	Changes    []Change         `json:"changes,omitempty"`
 	Held       []HeldStep       `json:"held,omitempty"`

@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/recovery"
@@ -43,6 +44,8 @@ type Source struct {
 	Reason      SourceReason `json:"reason"`               // whether the last fetch succeeded, and if not, why
 	Error       string       `json:"error,omitempty"`      // of the last fetch
 	Remotes     []Remote     `json:"remotes,omitempty"`    // in the configured order
+	RootExpires time.Time    `json:"trustedRootExpires,omitzero"`
+	RootExpired bool         `json:"trustedRootExpired,omitempty"` // no new signature can be verified; the revision in force is not affected
 }
 
 // Remote describes one of the remotes that serve the branch.
@@ -113,7 +116,8 @@ type Proxmox struct {
 
 // Journal describes the agent's durable state.
 type Journal struct {
-	Healthy  bool   `json:"healthy"`
-	Error    string `json:"error,omitempty"`
-	Inflight int    `json:"inflight"` // steps that have begun and not ended
+	Healthy  bool          `json:"healthy"`
+	Reason   journal.Fault `json:"reason"` // why it is not healthy; FaultNone while it is
+	Error    string        `json:"error,omitempty"`
+	Inflight int           `json:"inflight"` // steps that have begun and not ended
 }

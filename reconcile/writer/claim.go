@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/journal"
@@ -55,7 +56,7 @@ func (w *Writer) putMark(ctx context.Context, c Comment) error {
 	w.mu.Lock()
 	next := Mark{Number: max(c.Writer.Number, w.mark.Number) + 1, Nonce: w.nonce}
 	w.mu.Unlock()
-	if err := w.opts.Journal.Append(ctx, journal.Writer(next)); err != nil {
+	if err := w.opts.Journal.Append(ctx, w.claimRecords(c.Writer, next)...); err != nil {
 		return fmt.Errorf("claim the cluster: %w", err)
 	}
 	if err := w.put(ctx, Comment{Floor: floor, Writer: next}); err != nil {
@@ -65,6 +66,20 @@ func (w *Writer) putMark(ctx context.Context, c Comment) error {
 	defer w.mu.Unlock()
 	w.mark, w.standing, w.waitEnds, w.takeOver = next, Claimed, time.Now().Add(w.opts.Wait), false
 	return nil
+}
+
+// claimRecords returns what the journal stores before a claim: the next mark, unless an earlier try stored it. If the comment has the mark of an earlier
+// process on this state directory, that mark is stored again before it. So it stays known, however many claims fail, in this process or after more starts.
+func (w *Writer) claimRecords(seen, next Mark) []journal.Body {
+	marks := w.opts.Journal.State().Writers
+	if n := len(marks); n > 0 && Mark(marks[n-1]) == next {
+		return nil
+	}
+	records := []journal.Body{journal.Writer(next)}
+	if slices.ContainsFunc(marks[:max(len(marks)-1, 0)], func(m journal.Writer) bool { return m.Nonce == seen.Nonce }) {
+		records = []journal.Body{journal.Writer(seen), records[0]}
+	}
+	return records
 }
 
 func (w *Writer) put(ctx context.Context, c Comment) error {

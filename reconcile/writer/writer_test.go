@@ -299,6 +299,32 @@ func TestLostReplyOfAClaim(t *testing.T) {
 	})
 }
 
+// TestFailedClaimsForgetNoMark lets more claims fail than the journal keeps marks, within one process and by many processes, as while the cluster has no
+// quorum. The mark of the last process that claimed stays known, and the journal grows by two records for each process at most.
+func TestFailedClaimsForgetNoMark(t *testing.T) {
+	for name, restarts := range map[string]bool{"tries": false, "starts": true} {
+		t.Run(name, func(t *testing.T) {
+			onHost(t, func(h *host) {
+				h.claim(h.start(false))
+				w := h.start(false)
+				h.pool.set(func(p *pool) { p.writeErr = errors.New("no quorum") })
+				for range 20 {
+					if err := w.RaiseFloor(h.Context()); err == nil {
+						h.Fatal("got no error of a write that failed")
+					}
+					if restarts {
+						w = h.start(false)
+					}
+				}
+				h.pool.set(func(p *pool) { p.writeErr = nil })
+				if got := h.claim(w); got != Confirmed {
+					h.Errorf("got %+v after claims that failed, want it confirmed", w.State())
+				}
+			})
+		})
+	}
+}
+
 // TestEditedCommentIsClaimedAgain removes the mark while the process is the writer. It stops, claims again and waits.
 func TestEditedCommentIsClaimedAgain(t *testing.T) {
 	for name, comment := range map[string]string{"no_mark": Comment{Floor: FloorOf(accepted)}.String(), "words": "do not touch"} {

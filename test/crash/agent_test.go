@@ -46,7 +46,7 @@ func (w *world) newAgent(name string) *agent {
 	w.ok(os.WriteFile(a.config, fmt.Appendf(nil, `
 cluster: {name: home}
 source:
-  remotes: [{url: "file://%s"}]
+  remotes: [%s]
   poll: 200ms
 trust:
   trusted_root_file: %s
@@ -64,8 +64,9 @@ proxmox:
 state_dir: %s
 secrets_dir: %s
 limits: {task_time: {copies: 5s, allocates: 5s, others: 5s}}
+checks: {allow: [127.0.0.0/8]}
 listen: %s
-`, w.repo.Dir, w.path("trusted_root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, w.endpoint, w.path("token"), w.path("cert"), a.state, w.path("secrets"), a.address), 0o600))
+`, w.remotes(), w.path("trusted_root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, w.endpoint, w.path("token"), w.path("cert"), a.state, w.path("secrets"), a.address), 0o600))
 	return a
 }
 

@@ -51,8 +51,17 @@ func crashOffset(i int) int64 {
 }
 `
 
-// buildPrograms builds the agent and the simulator with a clock that the harness sets, and returns their folder.
+// buildPrograms returns the folder of the programs, which it builds unless the command line names one.
 func buildPrograms(t testing.TB) string {
+	t.Helper()
+	if *crashPrograms != "" {
+		return *crashPrograms
+	}
+	return buildChanged(t, map[string]string{})
+}
+
+// buildChanged builds the agent and the simulator with a clock that the harness sets, from sources that may be changed, and returns their folder.
+func buildChanged(t testing.TB, sources map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	env := exec.CommandContext(t.Context(), "go", "env", "GOROOT")
@@ -77,7 +86,7 @@ func buildPrograms(t testing.TB) string {
 		}
 		changed = strings.Replace(changed, old, now, 1)
 	}
-	gooverlay.Build(t, map[string]string{original: changed, filepath.Join(filepath.Dir(original), "crash_clock.go"): clockSource},
-		"build", "-trimpath", "-o", dir+"/", "gitops-agent/cmd/gitops-agent", "gitops-agent/cmd/pvesim")
+	sources[original], sources[filepath.Join(filepath.Dir(original), "crash_clock.go")] = changed, clockSource
+	gooverlay.Build(t, sources, "build", "-trimpath", "-o", dir+"/", "gitops-agent/cmd/gitops-agent", "gitops-agent/cmd/pvesim")
 	return dir
 }

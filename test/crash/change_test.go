@@ -5,6 +5,7 @@ package crash
 import (
 	"fmt"
 	"os"
+	"strings"
 )
 
 // changes are what a person may do. Each returns what it did, or "" if the world has no guest for it.
@@ -23,6 +24,52 @@ var changes = map[string]func(w *world) string{
 		w.post("/announce", map[string]any{"vmid": g.vmid})
 		return "destroy " + g.name
 	},
+	"dependents": func(w *world) string {
+		done := w.create(sources[0])
+		on := w.guests[len(w.guests)-1]
+		on.service = w.newService()
+		done += ", " + w.create(sources[w.rng.IntN(2)])
+		g := w.guests[len(w.guests)-1]
+		g.dependsOn = on
+		if g.assigned { // its effects are counted by vmid
+			g.assigned, g.vmid = false, w.freeVMID()
+		}
+		return done + ", which depends on it"
+	},
+	"reboot of a node": func(w *world) string {
+		node := []string{"pve1", "pve2"}[w.rng.IntN(2)]
+		state := w.state()
+		var running []*machine
+		for _, row := range state.Guests {
+			for _, g := range w.present() {
+				switch {
+				case row.VMID != g.vmid || row.Node != node || !row.Running:
+				case g.changed || g.ha != "":
+					return ""
+				default:
+					running = append(running, g)
+				}
+			}
+		}
+		if len(running) == 0 || !state.quiet() {
+			return ""
+		}
+		for _, g := range running {
+			g.changed = true
+			g.must("stopped", "started")
+		}
+		w.post("/nodes/"+node, map[string]any{"state": "rebooted", "takes": "400ms"})
+		var nodes struct {
+			Data []struct{ Node, Status string }
+		}
+		if !w.await(patience, func() bool {
+			w.call("GET", "/nodes", "", &nodes)
+			return len(nodes.Data) == 2 && nodes.Data[0].Status == "online" && nodes.Data[1].Status == "online"
+		}) {
+			w.Fatalf("got the nodes %+v after a reboot, want both online", nodes.Data)
+		}
+		return fmt.Sprintf("reboot of %s with %d guests", node, len(running))
+	},
 	"memory": func(w *world) string {
 		g := w.pick(func(g *machine) bool { return g.running && g.kind == "VirtualMachine" }) // it restarts
 		if g == nil {
@@ -35,6 +82,7 @@ var changes = map[string]func(w *world) string{
 		g.must("config-written")
 		if g.running && g.kind == "VirtualMachine" {
 			g.must("stopped", "started")
+			g.approve = g.reboot == "approve"
 		}
 		return "memory of " + g.name
 	},
@@ -199,17 +247,18 @@ var sources = []source{
 	{name: "linked clone", kind: "VirtualMachine", text: "{clone: {name: tmpl-debian-12, full: false}}", effects: []string{"cloned", "config-written"}},
 	{name: "snapshot", kind: "VirtualMachine", text: "{clone: {template: 105, snapshot: before}}", effects: []string{"cloned", "config-written"}},
 	{name: "import", kind: "VirtualMachine", text: `{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2", slot: scsi0}}`, disk: "scsi0", size: 4, effects: []string{"created", "resized"}},
+	{name: "backup", kind: "VirtualMachine", text: `{backup: {volume: "ARCHIVE", storage: local}}`, effects: []string{"created", "config-written"}},
 	{name: "container", kind: "Container", text: `{template: {volume: "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`, disk: "rootfs", size: 2, effects: []string{"created"}},
 }
 
 // create adds a guest with or without a vmid.
 func (w *world) create(s source) string {
 	g := w.add(s.kind)
+	s.text = strings.ReplaceAll(s.text, "ARCHIVE", w.archive)
 	g.source, g.disk, g.size, g.storage, g.node = s.text, s.disk, s.size, "local-lvm", "pve1"
 	g.must(s.effects...)
 	if g.assigned = w.rng.IntN(2) == 0; !g.assigned {
-		g.vmid = w.nextVMID
-		w.nextVMID++
+		g.vmid = w.freeVMID()
 	}
 	if g.running = w.rng.IntN(2) == 0; g.running {
 		g.must("started")
@@ -222,7 +271,16 @@ func (w *world) create(s source) string {
 	if w.rng.IntN(3) == 0 {
 		g.destroy = "approve"
 	}
+	if w.rng.IntN(3) == 0 {
+		g.reboot = "approve"
+	}
 	return fmt.Sprintf("create %s (%s, vmid %d, running %t)", g.name, s.name, g.vmid, g.running)
+}
+
+// freeVMID returns a vmid that no guest of the world had.
+func (w *world) freeVMID() int {
+	w.nextVMID++
+	return w.nextVMID - 1
 }
 
 // add adds a guest to the world.

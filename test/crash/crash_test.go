@@ -20,16 +20,17 @@ import (
 )
 
 var (
-	crashSeeds  = flag.Int("crash-seeds", 20, "number of worlds")
-	crashFirst  = flag.Uint64("crash-first", 0, "seed of the first world")
-	crashRounds = flag.Int("crash-rounds", 2, "rounds of a world")
-	crashMoment = flag.String("crash-moment", "", "the only moment of interruptions; default all")
-	crashKills  = flag.Int("crash-kills", 4, "interruptions of a round")
+	crashSeeds    = flag.Int("crash-seeds", 20, "number of worlds")
+	crashFirst    = flag.Uint64("crash-first", 0, "seed of the first world")
+	crashRounds   = flag.Int("crash-rounds", 2, "rounds of a world")
+	crashMoment   = flag.String("crash-moment", "", "the only moment of interruptions; default all")
+	crashPrograms = flag.String("crash-programs", "", "folder of the programs; default: build them")
+	crashKills    = flag.Int("crash-kills", 4, "interruptions of a round")
 )
 
 // totals are what the run of all worlds counts.
 type totals struct {
-	kills, terms, stops, clocks, calls, points, duels, starts, journals, faults, effects atomic.Int64
+	kills, terms, stops, clocks, calls, points, duels, starts, journals, faults, effects, ended, failed atomic.Int64
 
 	mu      sync.Mutex
 	changes map[string]int // by name
@@ -40,6 +41,19 @@ func (t *totals) changed(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.changes[name]++
+}
+
+// everyWorlds is after how many worlds the counts are printed, so that those of a run that is interrupted are known too.
+const everyWorlds = 50
+
+// end counts a world.
+func (t *totals) end(world *testing.T, began time.Time) {
+	if world.Failed() {
+		t.failed.Add(1)
+	}
+	if n := t.ended.Add(1); n%everyWorlds == 0 && n < int64(*crashSeeds) {
+		fmt.Fprintf(os.Stderr, "crash harness, until now: %d worlds ended, %d of them failed, in %s: %s\n", n, t.failed.Load(), time.Since(began).Round(time.Second), t)
+	}
 }
 
 // String returns the counts for people.
@@ -82,6 +96,7 @@ func TestCrash(t *testing.T) {
 		seed := *crashFirst + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
+			t.Cleanup(func() { total.end(t, began) })
 			newWorld(t, programs, seed, total).run()
 		})
 	}
@@ -129,8 +144,10 @@ func (w *world) startRound(round int) {
 		}
 	}
 	w.push(strings.Join(done, ", "))
-	if w.rng.IntN(2) == 0 && *crashKills > 0 {
-		w.inject()
+	for range w.rng.IntN(4) {
+		if *crashKills > 0 {
+			w.inject()
+		}
 	}
 	if round > 0 && *crashKills > 0 && w.rng.IntN(4) == 0 {
 		w.duel()
@@ -226,6 +243,8 @@ func (w *world) settle() {
 	w.Helper()
 	w.send("DELETE", "/faults", nil)
 	w.post("/release", nil)
+	w.acceptAll()
+	w.answer()
 	for _, a := range w.agents {
 		a.clock.wall = w.clock.wall
 		w.ok(a.clock.set())
@@ -234,6 +253,8 @@ func (w *world) settle() {
 	w.endDuel()
 	a := w.agents[0]
 	a.waits = 0
+	w.awaitDocument(a)
+	w.pass(40 * time.Second) // no call is held, so none can act after a repeated one
 	for deadline := time.Now().Add(2 * patience); ; time.Sleep(50 * time.Millisecond) {
 		w.alive(a)
 		w.approve(a)
@@ -245,7 +266,7 @@ func (w *world) settle() {
 		if len(differences) == 0 && converged {
 			return
 		}
-		if time.Now().After(deadline) || a.waits > 30 {
+		if time.Now().After(deadline) || a.waits > 60 {
 			w.Fatalf("got no convergence (converged: %t) or not every effect:\n%s\n%s", converged, strings.Join(differences, "\n"), w.obstacles(a))
 		}
 		w.waitFor(a)

@@ -3,7 +3,8 @@
 // Each seed is a world: the simulator, the agent, and for some time a second agent on a copy of the first one's state directory are processes
 // of their own, and the agent fetches a git repository. A round pushes random changes, and then kills, stops or suspends the agent again and again:
 // at random instants, at the n-th call before or after it acted, between the reply and the next record, and at the n-th write of the journal. Calls
-// and tasks fail, and people edit, start and stop guests meanwhile. Then the agent must converge, and each effect that the changes ask for must have
+// of a killed agent act after the next one has started, revisions arrive while a read before a call hangs, and the agent starts without quorum, with a
+// node that fails, or with a forge that hangs. Calls and tasks fail, and people edit, start and stop guests meanwhile. Then the agent must converge, and each effect that the changes ask for must have
 // happened exactly once, by the simulator's own count; nothing else may have happened. The journal is checked before every start.
 //
 // # The clock
@@ -18,6 +19,8 @@
 //   - change is one thing that a person does: a manifest, an edit by hand, a secret. It says which effects must follow.
 //   - moment is when and how the agent is interrupted.
 //   - fault is what goes wrong with a call or a task.
+//   - forge serves the repository, and may hang. service shows whether a guest is ready.
+//   - mutation removes a protection from the agent, to show that the harness finds what goes wrong then.
 //
 // A seed repeats its choices. It does not repeat the instants, which depend on how processes are scheduled. A failing seed prints the command that
 // runs it again, what was done, and the end of the agents' logs.

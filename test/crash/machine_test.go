@@ -3,6 +3,7 @@
 package crash
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -27,6 +28,9 @@ type machine struct {
 	secret      string // name of the file with the password
 	destroy     string // lifecycle.destroy
 	adopted     bool
+	reboot      string   // lifecycle.rebootPolicy; "" is auto
+	dependsOn   *machine // nil if it depends on none
+	service     *service // that shows whether it is ready; nil if its run state does
 
 	wanted  bool // a manifest names it
 	changed bool // in this round
@@ -53,7 +57,7 @@ func (g *machine) manifest() string {
 	}
 	lines := []string{
 		"state: " + state, fmt.Sprintf("memory: {size: %dMi}", g.memory), fmt.Sprintf("description: %q", g.description),
-		fmt.Sprintf("lifecycle: {destroy: %s, rebootPolicy: auto}", g.destroy),
+		fmt.Sprintf("lifecycle: {destroy: %s, rebootPolicy: %s}", g.destroy, cmp.Or(g.reboot, "auto")),
 	}
 	add := func(condition bool, line string) {
 		if condition {
@@ -71,5 +75,11 @@ func (g *machine) manifest() string {
 	add(g.ha != "", "ha: "+g.ha)
 	add(g.class, "class: common")
 	add(g.secret != "", fmt.Sprintf("cloudInit: {user: ops, passwordFrom: {file: %s}}", g.secret))
+	if on := g.dependsOn; on != nil && on.wanted {
+		add(true, fmt.Sprintf("dependsOn: [%s/%s]", on.kind, on.name))
+	}
+	if g.service != nil {
+		add(true, fmt.Sprintf("health: {tcp: %q}", g.service.address))
+	}
 	return manifest(g.kind, g.name, lines...)
 }

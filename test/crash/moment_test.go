@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -51,6 +52,63 @@ var moments = map[string]func(w *world, a *agent) string{
 			w.post("/release", nil)
 		})
 	},
+	"a restart acts after the next start": (*world).restartLate,
+	"a create acts after the guest is no longer wanted": func(w *world, a *agent) string {
+		g := w.add("VirtualMachine")
+		g.source, g.disk, g.size, g.storage, g.node, g.vmid = "{blank: {}}", "scsi0", 1, "local-lvm", "pve1", w.freeVMID()
+		g.must("created", "destroyed")
+		w.push("create " + g.name)
+		return w.undone(a, g, map[string]any{"kind": "hold-before", "method": "POST", "path": "^/nodes/[^/]+/qemu$", "vmid": g.vmid}, "created", func() {
+			g.wanted = false
+			w.post("/announce", map[string]any{"vmid": g.vmid})
+		})
+	},
+	"a start acts after the guest is no longer wanted to run": func(w *world, a *agent) string {
+		w.finishChanges(a)
+		g := w.pick(func(g *machine) bool { return !g.running && !g.template && g.ha == "" })
+		if g == nil {
+			return ""
+		}
+		g.running = true
+		g.must("started", "stopped")
+		w.push("start " + g.name)
+		return w.undone(a, g, map[string]any{"kind": "hold-before", "path": "/status/start$", "vmid": g.vmid}, "started", func() { g.running = false })
+	},
+	"a newer revision before a call": func(w *world, a *agent) string {
+		w.finishChanges(a)
+		g := w.pick(func(g *machine) bool { return !g.template && g.ha == "" })
+		if g == nil {
+			return ""
+		}
+		return w.overtake(a, g)
+	},
+	"the forge hangs": func(w *world, a *agent) string {
+		if w.forge == nil {
+			return ""
+		}
+		w.forge.hang(true)
+		w.start(a)
+		w.atRandom(a)
+		if w.rng.IntN(2) == 0 {
+			w.kill(a)
+		}
+		if w.rng.IntN(2) == 0 {
+			w.forge.hang(false)
+		}
+		return "from before the start"
+	},
+	"no quorum": func(w *world, a *agent) string {
+		return w.outage(a, func(lost bool) { w.post("/quorum", map[string]any{"quorate": !lost}) })
+	},
+	"a node fails": func(w *world, a *agent) string {
+		if slices.ContainsFunc(w.guests, func(g *machine) bool { return g.wanted && g.ha != "" }) {
+			return "" // the HA manager would start its guests on the other node
+		}
+		node := []string{"pve1", "pve2"}[w.rng.IntN(2)]
+		return w.outage(a, func(lost bool) {
+			w.post("/nodes/"+node, map[string]any{"state": map[bool]string{true: "stopped", false: "started"}[lost]})
+		})
+	},
 	"kill before a reply": func(w *world, a *agent) string {
 		return w.atCall(a, "hold-after", func() {
 			w.kill(a)
@@ -88,7 +146,7 @@ var moments = map[string]func(w *world, a *agent) string{
 		})
 	},
 	"change the clock": func(w *world, a *agent) string {
-		d := []time.Duration{15 * time.Minute, -15 * time.Minute, 2 * time.Hour, -2 * time.Hour}[w.rng.IntN(4)]
+		d := []time.Duration{15 * time.Minute, -15 * time.Minute, 2 * time.Hour, -2 * time.Hour, 24 * time.Hour, -24 * time.Hour}[w.rng.IntN(6)]
 		w.start(a)
 		w.atRandom(a)
 		a.clock.wall = w.clock.wall + d // until the end of the round

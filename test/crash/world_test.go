@@ -50,8 +50,11 @@ type world struct {
 	approved map[string]time.Time // by digest: when it was approved last
 	nextVMID int
 	names    int
-	texts    int // for values that differ from all before
-	class    int // version of the class
+	forge    *forge // nil in a world whose agents read a folder
+	services []*service
+	archive  string // the volume of a backup
+	texts    int    // for values that differ from all before
+	class    int    // version of the class
 	history  []string
 	total    *totals
 }
@@ -71,6 +74,9 @@ func newWorld(t testing.TB, programs string, seed uint64, total *totals) *world 
 	w.ok(os.Mkdir(w.path("secrets"), 0o700))
 	w.clock = &clock{file: w.path("clock")}
 	w.ok(w.clock.set())
+	if seed%4 == 1 || seed%4 == 3 {
+		w.forge = w.newForge()
+	}
 	w.startSimulator()
 	w.agents = []*agent{w.newAgent("agent-0")}
 	t.Cleanup(func() {
@@ -143,6 +149,9 @@ func (w *world) startSimulator() {
 	w.person("/nodes/pve1/qemu", "vmid=105&name=erp&memory=512&scsi0=local:1,format=qcow2")
 	w.person("/nodes/pve1/qemu/105/snapshot", "snapname=before")
 	w.person("/nodes/pve1/vzdump", "vmid=105&storage=local&mode=stop")
+	var content struct{ Data []struct{ VolID string } }
+	w.call("GET", "/nodes/pve1/storage/local/content?content=backup", "", &content)
+	w.archive = content.Data[0].VolID
 	w.post("/announce", map[string]any{}) // every other loss is a violation
 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -20,10 +19,10 @@ import (
 func TestTheModelFindsEveryMutation(t *testing.T) {
 	binary := buildMutated(t)
 	for _, m := range mutations() {
-		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
+		t.Run(strings.ReplaceAll(m.Name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^TestModel$", "-scenario", m.scenario, "-model-paths", "0")
-			cmd.Env = append(os.Environ(), "MODEL_PROTECTION_OFF="+m.name)
+			cmd.Env = append(os.Environ(), "MODEL_PROTECTION_OFF="+m.Name)
 			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), m.want) || !strings.Contains(string(out), "-choices") {
 				t.Errorf("got no violation with %q:\n%s", m.want, out)
@@ -40,23 +39,11 @@ func buildMutated(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := map[string]string{}
+	var all []gooverlay.Mutation
 	for _, m := range mutations() {
-		source, known := changed[m.file]
-		if !known {
-			source = read(t, filepath.Join(root, m.file))
-		}
-		if n := strings.Count(source, m.code); n != 1 {
-			t.Fatalf("%s: got %d times %q in %s, want once", m.name, n, m.code, m.file)
-		}
-		changed[m.file] = strings.Replace(source, m.code, strings.ReplaceAll(m.instead, "OFF", "(protectionOff == "+strconv.Quote(m.name)+")"), 1)
-		dir := filepath.Dir(m.file)
-		changed[filepath.Join(dir, "protection_off.go")] = "package " + filepath.Base(dir) + "\n\nimport \"os\"\n\nvar protectionOff = os.Getenv(\"MODEL_PROTECTION_OFF\")\n"
+		all = append(all, m.Mutation)
 	}
-	sources := make(map[string]string, len(changed))
-	for file, source := range changed {
-		sources[filepath.Join(root, file)] = source
-	}
+	sources := gooverlay.Mutate(t, root, "MODEL_PROTECTION_OFF", all)
 	binary := filepath.Join(t.TempDir(), "model.test")
 	gooverlay.Build(t, sources, "test", "-c", "-vet=off", "-o", binary, ".")
 	return binary

@@ -1,56 +1,43 @@
 package model_test
 
 import (
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"gitops-agent/internal/gooverlay"
 )
 
 // mutation removes one protection from the source.
 type mutation struct {
-	name     string
-	file     string // from the root of the repository
-	code     string // occurs once in file
-	instead  string // OFF stands for the condition that the mutation is chosen
+	gooverlay.Mutation
 	scenario string // that finds it
 	want     string // in the violation
+}
+
+func off(name, file, code, instead string) gooverlay.Mutation {
+	return gooverlay.Mutation{Name: name, File: file, Code: code, Instead: instead}
 }
 
 // mutations removes each protection that the small world needs.
 func mutations() []mutation {
 	const lane, gate, slots = "reconcile/lane/", "reconcile/gate/gate.go", "reconcile/slots/"
 	return []mutation{
-		{"last check of a destroy", lane + "last_check.go", "	if !isRisky(step, call) && isRefusedByDigest(call) {", "	if OFF || !isRisky(step, call) && isRefusedByDigest(call) {", "destroy", "not the agent's"},
-		{"epoch at the last check", lane + "superseded.go", "{ return w.epochs.Now() != basis.Epoch }", "{ return !OFF && w.epochs.Now() != basis.Epoch }", "destroy", "superseded"},
-		{"confirmation of ownership", lane + "identify.go", "owned, confirmed := ownership.Confirm(before, t.Seen)", "owned, confirmed := ownership.Confirm(before, t.Seen)\n	if OFF {\n		owned, confirmed = before, false\n	}", "create", "does not converge"},
-		{"settling repeats nothing", lane + "settle.go", "	if open.UPID != \"\" && !partial(open) {", "	if OFF {\n		return journal.NotRun, nil\n	}\n	if open.UPID != \"\" && !partial(open) {", "restart", "restarted already"},
-		{"destroys in flight count", lane + "basis.go", "		if open.Op == string(cluster.OpDestroy) {", "		if !OFF && open.Op == string(cluster.OpDestroy) {", "limit", "with a limit of 1"},
-		{"destroys that were sent count", lane + "outcome.go", "Sent: c.sent && begun.Op == journal.OpDestroy", "Sent: !OFF && c.sent && begun.Op == journal.OpDestroy", "limit", "with a limit of 1"},
-		{"history of slots", slots + "former.go", "	if recorded && !hasEmptySlot(record, live) {", "	if OFF || recorded && !hasEmptySlot(record, live) {", "disk", "instead of"},
-		{"users of volumes", lane + "volumes.go", "	if len(step.Touches) == 0 {\n		return nil\n	}\n	owned", "	if OFF || len(step.Touches) == 0 {\n		return nil\n	}\n	owned", "volume", "which [900] uses"},
-		{"approval of a destroy", gate, "	case permission == guest.Allow && step.Doubt == \"\":", "	case OFF || permission == guest.Allow && step.Doubt == \"\":", "approval", "without approval"},
-		{"approval to create again", gate, "	case step.Recreates:", "	case !OFF && step.Recreates:", "gone", "creates a guest again"},
+		{off("last check of a destroy", lane+"last_check.go", "	if !isRisky(step, call) && isRefusedByDigest(call) {", "	if OFF || !isRisky(step, call) && isRefusedByDigest(call) {"), "destroy", "not the agent's"},
+		{off("epoch at the last check", lane+"superseded.go", "{ return w.epochs.Now() != basis.Epoch }", "{ return !OFF && w.epochs.Now() != basis.Epoch }"), "destroy", "superseded"},
+		{off("confirmation of ownership", lane+"identify.go", "owned, confirmed := ownership.Confirm(before, t.Seen)", "owned, confirmed := ownership.Confirm(before, t.Seen)\n	if OFF {\n		owned, confirmed = before, false\n	}"), "create", "does not converge"},
+		{off("settling repeats nothing", lane+"settle.go", "	if open.UPID != \"\" && !partial(open) {", "	if OFF {\n		return journal.NotRun, nil\n	}\n	if open.UPID != \"\" && !partial(open) {"), "restart", "restarted already"},
+		{off("destroys in flight count", lane+"basis.go", "		if open.Op == string(cluster.OpDestroy) {", "		if !OFF && open.Op == string(cluster.OpDestroy) {"), "limit", "with a limit of 1"},
+		{off("destroys that were sent count", lane+"outcome.go", "Sent: c.sent && begun.Op == journal.OpDestroy", "Sent: !OFF && c.sent && begun.Op == journal.OpDestroy"), "limit", "with a limit of 1"},
+		{off("history of slots", slots+"former.go", "	if recorded && !hasEmptySlot(record, live) {", "	if OFF || recorded && !hasEmptySlot(record, live) {"), "disk", "instead of"},
+		{off("users of volumes", lane+"volumes.go", "	if len(step.Touches) == 0 {\n		return nil\n	}\n	owned", "	if OFF || len(step.Touches) == 0 {\n		return nil\n	}\n	owned"), "volume", "which [900] uses"},
+		{off("approval of a destroy", gate, "	case permission == guest.Allow && step.Doubt == \"\":", "	case OFF || permission == guest.Allow && step.Doubt == \"\":"), "approval", "without approval"},
+		{off("approval to create again", gate, "	case step.Recreates:", "	case !OFF && step.Recreates:"), "gone", "creates a guest again"},
 	}
 }
 
 // TestMutationsFitTheSource checks that the code which each mutation changes is there, once. The tests with the build tag mutation change it.
 func TestMutationsFitTheSource(t *testing.T) {
 	for _, m := range mutations() {
-		if n := strings.Count(read(t, filepath.Join("..", "..", m.file)), m.code); n != 1 {
-			t.Errorf("%s: got %d times %q in %s, want once", m.name, n, m.code, m.file)
-		}
-		if !strings.Contains(m.instead, "OFF") {
-			t.Errorf("%s: got no switch in %q", m.name, m.instead)
-		}
+		m.Fit(t, filepath.Join("..", ".."))
 	}
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(source)
 }

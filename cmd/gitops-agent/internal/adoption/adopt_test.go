@@ -2,7 +2,10 @@ package adoption
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,14 +36,7 @@ func testGuestReaderReadsHAEntries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte(sim.Token("root@pam!full")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	client, err := proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1"}, TokenFile: token, Transport: sim.Transport()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := clientOf(t, sim)
 	defer client.Close()
 	resource := cluster.Call{
 		Op: cluster.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 105,
@@ -77,6 +73,84 @@ func testGuestReaderReadsHAEntries(t *testing.T) {
 	o, notes = read()
 	if o.Resource != nil || !strings.Contains(notes, "note: HA entries are not pinned: ") {
 		t.Errorf("got resource %+v and notes %q, want none and a note", o.Resource, notes)
+	}
+}
+
+// clientOf returns a client of a simulator, which the caller closes.
+func clientOf(t *testing.T, sim *pvesim.Sim) *proxmox.Client {
+	t.Helper()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(sim.Token("root@pam!full")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1"}, TokenFile: token, Transport: sim.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// A fleet costs a call for each guest, one for the release, and two lists of guests. Manifests are written several at a time, and their names and
+// their order do not depend on which is written first.
+func TestAdoptAFleet(t *testing.T) {
+	t.Parallel()
+	const guests = 300
+	sim := pvesim.New(pvesim.Options{})
+	defer sim.Close()
+	for vmid := 101; vmid < 101+guests; vmid++ {
+		if _, err := sim.AddVM(pvesim.Guest{VMID: vmid, Config: "name: web\n"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := clientOf(t, sim)
+	defer client.Close()
+	found, err := guestReader{client, term.NewProgress(io.Discard), io.Discard}.read(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := sim.Counters().Reads, guests+3; got > want {
+		t.Errorf("got %d calls for %d guests, want %d at most: %v", got, guests, want, sim.Counters().Routes)
+	}
+	a := adopter{opts: Options{Dir: t.TempDir()}, progress: term.NewProgress(io.Discard)}
+	known := &conflicts{labels: map[string]bool{}}
+	for _, vmid := range found.vmids {
+		a.choose(vmid, found, known)
+	}
+	if err := a.adoptChosen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	result := a.result()
+	if len(result.done) != guests || len(result.refused) != 0 {
+		t.Fatalf("got %d guests and %d refused, want %d and none", len(result.done), len(result.refused), guests)
+	}
+	for i, g := range result.done {
+		want := fmt.Sprintf("web-%d", 101+i)
+		if i == 0 {
+			want = "web"
+		}
+		data, err := os.ReadFile(g.file)
+		if g.Name != want || g.VMID != 101+i || !bytes.Equal(data, g.Data) || err != nil {
+			t.Errorf("got %s with vmid %d in %s, error %v, want %s with vmid %d", g.Name, g.VMID, g.file, err, want, 101+i)
+		}
+	}
+}
+
+// An adoption that is interrupted says so, instead of naming every guest that it did not read.
+func TestAdoptionEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a := adopter{
+		opts: Options{Dir: dir}, progress: term.NewProgress(io.Discard),
+		chosen: []candidate{{vmid: 105, seen: guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine, VMID: 105}}, name: "erp"}},
+	}
+	interrupted := errors.New("interrupt signal received")
+	cancel(interrupted)
+	if err := a.adoptChosen(ctx); !errors.Is(err, interrupted) {
+		t.Errorf("got %v, want %v", err, interrupted)
+	}
+	if files, err := os.ReadDir(dir); len(files) > 0 || err != nil {
+		t.Errorf("got files %v and %v, want none", files, err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"gitops-agent/reconcile/observe"
 )
 
-// guestReader reads guests in full, a few dozen at a time, so that it can show the progress.
+// guestReader reads guests in full and shows the progress.
 type guestReader struct {
 	cluster  cluster.Reader
 	progress *term.Progress
@@ -30,7 +30,6 @@ type liveGuests struct {
 
 // read reads the guests with the given vmids, or all guests of the cluster if there are none.
 func (r guestReader) read(ctx context.Context, vmids []int) (liveGuests, error) {
-	defer r.progress.End()
 	if len(vmids) == 0 {
 		inventory, err := r.cluster.Inventory(ctx)
 		if err != nil {
@@ -40,21 +39,14 @@ func (r guestReader) read(ctx context.Context, vmids []int) (liveGuests, error) 
 			vmids = append(vmids, row.VMID)
 		}
 	}
-	out := liveGuests{vmids: vmids, guests: map[int]guest.Observed{}, absent: map[int]cluster.Absence{}, fault: map[int]string{}}
-	const atOnce = 32
-	for chunk := range slices.Chunk(vmids, atOnce) {
-		r.progress.Show("reading guests: %d of %d", len(out.guests), len(vmids))
-		seen, err := observe.ReadAll(ctx, r.cluster, chunk, nil)
-		if err != nil {
-			return liveGuests{}, fmt.Errorf("read guests: %w", err)
-		}
-		for _, vmid := range chunk {
-			if o, read := seen.Guests[vmid]; read {
-				out.guests[vmid] = o
-			}
-			out.absent[vmid], out.fault[vmid] = seen.Absent[vmid], seen.ReadErrors[vmid]
-		}
+	counting := &observe.CountingReader{Reader: r.cluster, Counted: func(n int) {
+		r.progress.Show("read %d of %d guests", n, max(len(vmids), n))
+	}}
+	seen, err := observe.ReadAll(ctx, counting, vmids, nil)
+	if err != nil {
+		return liveGuests{}, fmt.Errorf("read guests: %w", err)
 	}
+	out := liveGuests{vmids: vmids, guests: seen.Guests, absent: seen.Absent, fault: seen.ReadErrors}
 	r.addResources(ctx, out)
 	return out, nil
 }

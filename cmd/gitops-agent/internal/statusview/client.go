@@ -3,6 +3,8 @@ package statusview
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,41 +13,148 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/status/access"
 	"gitops-agent/reconcile/report"
 )
 
 // maxStatus bounds the size of a status document. It is enough for more than 10,000 guests.
 const maxStatus = 64 << 20 // bytes
 
-// A Client reads the status of a running agent.
-type Client struct{ url string }
+// Target names an agent, and how to log in. The zero value is the agent of the config.
+type Target struct {
+	URL          string // http://host:port; "" is the address in the config
+	TokenFile    string // a file with the token; default without URL: status.token_file of the config
+	User         string // a user of the web config file
+	PasswordFile string // a file with the user's password
+	CAFile       string // certificates that are trusted instead of those of the system; default without URL: the certificate of the agent
+	CertFile     string // a client certificate
+	KeyFile      string // its key
+}
 
-// NewClient returns a client for an address, which is the value of --url. If the address is "", it reads the config and uses the address on
-// which the agent listens.
-func NewClient(address string, readConfig func() (agent.Config, error)) (Client, error) {
-	if address == "" {
-		config, err := readConfig()
-		if errors.Is(err, fs.ErrNotExist) {
-			return Client{}, term.WithHint(err, "no config is needed with --url http://host:port of the agent")
-		}
-		if err != nil {
-			return Client{}, err
-		}
-		if *config.Listen == "" {
-			return Client{}, errors.New(`the config has listen: "", so the agent serves no status`)
-		}
-		return Client{"http://" + reachable(*config.Listen)}, nil
+// A Client reads the status of a running agent.
+type Client struct {
+	url      string
+	http     *http.Client
+	token    string
+	user     string
+	password string
+}
+
+// NewClient returns a client for an agent. If the target has no URL, it reads the config and uses the address on which the agent listens.
+func NewClient(target Target, readConfig func() (agent.Config, error)) (Client, error) {
+	config, err := target.clientTLS()
+	if err != nil {
+		return Client{}, err
 	}
+	client := Client{user: target.User}
+	if target.URL == "" {
+		err = client.setLocal(target, config, readConfig)
+	} else {
+		err = client.setURL(target.URL, config)
+	}
+	if err != nil {
+		return Client{}, err
+	}
+	if target.TokenFile != "" {
+		client.token, err = agent.ReadToken("--token-file", target.TokenFile)
+	}
+	var passwordErr error
+	client.password, passwordErr = agent.ReadToken("--password-file", target.PasswordFile)
+	return client, errors.Join(err, passwordErr)
+}
+
+// clientTLS returns the TLS configuration of the flags, or nil without flags.
+func (t Target) clientTLS() (*tls.Config, error) {
+	if (t.CertFile == "") != (t.KeyFile == "") || (t.User == "") != (t.PasswordFile == "") {
+		return nil, term.UsageErrorf("--cert-file and --key-file, and --user and --password-file, are required together")
+	}
+	if t.CAFile == "" && t.CertFile == "" {
+		return nil, nil //nolint:nilnil // the defaults of the system
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.CAFile != "" {
+		text, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("--ca-file: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("--ca-file: %s contains no certificate in PEM", t.CAFile)
+		}
+	}
+	if t.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--cert-file: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// setURL sets the address of --url.
+func (c *Client) setURL(address string, config *tls.Config) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return Client{}, term.UsageErrorf("--url %q: want http://host:port", address)
+		return term.UsageErrorf("--url %q: want http://host:port", address)
 	}
-	return Client{strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/status.json")}, nil
+	if parsed.User != nil {
+		return term.UsageErrorf("--url must not contain a password, which other users see in the list of processes: use --user and --password-file")
+	}
+	c.setServer(strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/status.json"), config)
+	return nil
+}
+
+// setLocal sets the address of the agent whose config is on this host, and the token of the config unless the target names credentials.
+func (c *Client) setLocal(target Target, flags *tls.Config, readConfig func() (agent.Config, error)) error {
+	config, err := readConfig()
+	if errors.Is(err, fs.ErrNotExist) {
+		return term.WithHint(err, "no config is needed with --url http://host:port of the agent")
+	}
+	if err != nil {
+		return err
+	}
+	if *config.Listen == "" {
+		return errors.New(`the config has listen: "", so the agent serves no status`)
+	}
+	local, err := access.ClientTLS(config.Status.WebConfigFile)
+	if err != nil {
+		return err
+	}
+	scheme := "http://"
+	if local != nil {
+		scheme = "https://"
+		if flags != nil {
+			local.Certificates = flags.Certificates
+			local.RootCAs = cmp.Or(flags.RootCAs, local.RootCAs)
+		}
+	}
+	c.setServer(scheme+reachable(*config.Listen), local)
+	if target.User == "" && target.TokenFile == "" {
+		c.token, err = config.StatusToken()
+	}
+	return err
+}
+
+// setServer sets the address of the agent and how connections to it are encrypted.
+func (c *Client) setServer(address string, config *tls.Config) {
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
+	transport.TLSClientConfig = config
+	c.url, c.http = address, &http.Client{Transport: transport, CheckRedirect: sameHost}
+}
+
+// sameHost follows redirects to the same host alone, so that credentials reach no other one.
+func sameHost(r *http.Request, via []*http.Request) error {
+	if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme || len(via) > 3 {
+		return fmt.Errorf("%s redirects to %s, which is another server", via[0].URL.Host, r.URL.Host)
+	}
+	return nil
 }
 
 // reachable returns the address at which this host can reach an agent that listens on listen, which may name all interfaces.
@@ -66,7 +175,11 @@ func (c Client) Read(ctx context.Context) (report.Document, []byte, error) {
 	defer cancel()
 	document, body, err := c.get(ctx)
 	if err != nil {
-		return report.Document{}, nil, term.WithHint(fmt.Errorf("read the status of the agent: %w", err), "check that the agent is running; its address is listen in the config, --url names another one")
+		err = fmt.Errorf("read the status of the agent: %w", err)
+		if _, hinted := term.Hint(err); hinted {
+			return report.Document{}, nil, err
+		}
+		return report.Document{}, nil, term.WithHint(err, "check that the agent is running; its address is listen in the config, --url names another one")
 	}
 	return document, body, nil
 }
@@ -76,7 +189,13 @@ func (c Client) get(ctx context.Context) (report.Document, []byte, error) {
 	if err != nil {
 		return report.Document{}, nil, err
 	}
-	reply, err := http.DefaultClient.Do(request)
+	switch {
+	case c.token != "":
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	case c.user != "":
+		request.SetBasicAuth(c.user, c.password)
+	}
+	reply, err := c.http.Do(request)
 	if err != nil {
 		return report.Document{}, nil, err
 	}
@@ -86,6 +205,9 @@ func (c Client) get(ctx context.Context) (report.Document, []byte, error) {
 	switch {
 	case err != nil:
 		return document, nil, err
+	case reply.StatusCode == http.StatusUnauthorized:
+		return document, nil, term.WithHint(fmt.Errorf("%s returned %s", request.URL, reply.Status),
+			"log in with --token-file, or with --user and --password-file")
 	case reply.StatusCode != http.StatusOK:
 		return document, nil, fmt.Errorf("%s returned %s", request.URL, reply.Status)
 	}

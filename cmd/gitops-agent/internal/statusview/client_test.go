@@ -47,7 +47,7 @@ func TestClientRefuses(t *testing.T) {
 				_, _ = w.Write([]byte(test.body))
 			}))
 			defer server.Close()
-			_, body, err := Client{server.URL}.Read(t.Context())
+			_, body, err := Client{url: server.URL, http: server.Client()}.Read(t.Context())
 			if err == nil || !strings.Contains(err.Error(), test.want) || body != nil {
 				t.Errorf("got %v and %d bytes, want an error with %q", err, len(body), test.want)
 			}

@@ -1,6 +1,8 @@
 package statusview
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -12,10 +14,11 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/selection"
 )
 
-// WriteReport prints the agent's report: the revision in force, problems of the agent as a whole, one line per guest, and a summary.
-func WriteReport(out io.Writer, r report.Report) {
+// WriteReport prints the agent's report: the revision in force, problems of the agent as a whole, one line per selected guest, and a summary of all guests.
+func WriteReport(out io.Writer, r report.Report, s selection.Selection) {
 	p := term.NewPalette(out)
 	_, _ = fmt.Fprintf(out, "Cluster %s: %s\n", term.Printable(r.Cluster), stateOf(r, p))
 	head := term.Table{Indent: "  "}
@@ -23,16 +26,38 @@ func WriteReport(out io.Writer, r report.Report) {
 		head.Add(row...)
 	}
 	head.Write(out, p)
-	if len(r.Guests) > 0 {
+	s.Group = cmp.Or(s.Group, selection.Ungrouped)
+	selected := 0
+	for _, group := range s.Apply(r.Guests) {
 		_, _ = fmt.Fprintln(out)
+		if s.Group != selection.Ungrouped {
+			_, _ = fmt.Fprintf(out, "%s: %s\n", cmp.Or(term.Printable(group.Key), "none"), term.Count(len(group.Guests), "guest"))
+		}
+		selected += len(group.Guests)
 		guests := term.Table{}
 		guests.AddText("GUEST", "VMID", "NODE", "SYNC", "HEALTH", "OPERATION", "READ", "")
-		for _, g := range r.Guests {
+		for _, g := range group.Guests {
 			addGuest(&guests, g, r.Time)
 		}
 		guests.Write(out, p)
 	}
-	_, _ = fmt.Fprintf(out, "\n%s\n", summary(r))
+	_, _ = fmt.Fprintln(out)
+	if s.IsFilter() {
+		_, _ = fmt.Fprintf(out, "%d of %s selected\n", selected, term.Count(len(r.Guests), "guest"))
+	}
+	_, _ = fmt.Fprintln(out, summary(r))
+}
+
+// Select returns the document with the selected guests only, in the order of the selection, as JSON.
+func Select(document report.Document, s selection.Selection) ([]byte, error) {
+	guests := []report.Guest{}
+	s.Group = cmp.Or(s.Group, selection.Ungrouped)
+	for _, group := range s.Apply(document.Guests) {
+		guests = append(guests, group.Guests...)
+	}
+	document.Guests = guests
+	body, err := json.MarshalIndent(document, "", "  ")
+	return append(body, '\n'), err
 }
 
 // stateOf returns whether the cluster is converged, in colour.
@@ -65,6 +90,9 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Red, "refused", fmt.Sprintf("%.10s: %s: %s", refused.Commit, refused.Reason, refused.Error))
 		add(term.Plain, "remedy", refused.Hint)
 	}
+	if r.Source.RootExpired {
+		add(term.Red, "trusted root", "expired at "+r.Source.RootExpires.UTC().Format(time.RFC3339)+", so no new signature can be verified")
+	}
 	add(term.Red, "source", withReason(string(r.Source.Reason), r.Source.Error))
 	for _, remote := range r.Source.Remotes {
 		if remote.Error != "" && remote.State != report.RemoteAnswers {
@@ -76,6 +104,9 @@ func headRows(r report.Report) [][]term.Cell {
 		if e.State == cluster.EndpointDown {
 			add(term.Yellow, "endpoint", fmt.Sprintf("%s is down (%s): %s", e.Address, e.Fault, e.Error))
 		}
+		if e.ClockDiffers() {
+			add(term.Yellow, "clock", e.ClockText())
+		}
 	}
 	for _, late := range r.Late {
 		add(term.Yellow, "late", late.Text(r.Time))
@@ -84,7 +115,7 @@ func headRows(r report.Report) [][]term.Cell {
 	if list := r.Proxmox.VMList; list != nil && list.Error != "" {
 		add(term.Yellow, "guest list", "not used, every guest is read in turn: "+list.Error)
 	}
-	add(term.Red, "journal", r.Journal.Error)
+	add(term.Red, "journal", withReason(string(r.Journal.Reason), r.Journal.Error))
 	if lost := r.Recovery; lost != nil {
 		add(term.Yellow, "lost", fmt.Sprintf("%s with a marker and without a record: gitops-agent recover", term.Count(len(lost.Guests), "guest")))
 	}

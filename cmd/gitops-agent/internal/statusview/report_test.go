@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/selection"
 )
 
 // Conditions and held steps are printed with their remedies. Conditions that the table already shows are not repeated.
@@ -55,7 +56,7 @@ func TestReportShowsNextTry(t *testing.T) {
 	name := report.NewGuestName(guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, "pve1")
 	for next, want := range map[time.Time]bool{{}: false, now.Add(250 * time.Second): true} {
 		var out strings.Builder
-		WriteReport(&out, report.Report{Time: now, Guests: []report.Guest{{GuestName: name, NextTry: next}}})
+		WriteReport(&out, report.Report{Time: now, Guests: []report.Guest{{GuestName: name, NextTry: next}}}, selection.Selection{})
 		if got := strings.Contains(out.String(), "tried again in 4m10s; at once: gitops-agent retry VirtualMachine/web-1"); got != want {
 			t.Errorf("next try %s: got the command shown %t, want %t:\n%s", next, got, want, out.String())
 		}
@@ -74,10 +75,37 @@ func TestReportShowsAgeOfObservations(t *testing.T) {
 	r.Proxmox.VMList = &observe.VMListStatus{Error: "no such file"}
 	r.Proxmox.HAError = "403"
 	var out strings.Builder
-	WriteReport(&out, r)
+	WriteReport(&out, r, selection.Selection{})
 	for _, want := range []string{"4s ago\n", "5m0s ago (old)\n", "never\n", "every guest is read in turn: no such file\n", "ha          403\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got no %q in:\n%s", want, out.String())
 		}
+	}
+}
+
+func TestReportShowsSelectedGuests(t *testing.T) {
+	t.Parallel()
+	name := func(label string, vmid int, node string) report.GuestName {
+		return report.NewGuestName(guest.Ref{Kind: guest.VirtualMachine, Name: label, VMID: vmid}, node)
+	}
+	r := report.Report{Guests: []report.Guest{
+		{GuestName: name("web-1", 201, "pve1"), Sync: report.Synced},
+		{GuestName: name("web-2", 202, "pve2"), Sync: report.OutOfSync},
+		{GuestName: name("db-1", 203, "pve2"), Sync: report.OutOfSync},
+	}}
+	var out strings.Builder
+	WriteReport(&out, r, selection.Selection{Search: "web", Group: selection.ByNodes, Order: selection.ByName, Reverse: true})
+	got := out.String()
+	for _, want := range []string{"pve1: 1 guest\nGUEST", "pve2: 1 guest\nGUEST", "2 of 3 guests selected\n3 guests: 1 in sync, 2 not"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "db-1") {
+		t.Errorf("got a guest that is not selected:\n%s", got)
+	}
+	body, err := Select(report.NewDocument(r), selection.Selection{Sync: []report.Sync{report.OutOfSync}, Order: selection.ByName})
+	if text := string(body); err != nil || strings.Contains(text, "web-1") || strings.Index(text, "db-1") > strings.Index(text, "web-2") {
+		t.Errorf("got %s, %v, want db-1 and web-2", text, err)
 	}
 }

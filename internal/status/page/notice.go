@@ -1,4 +1,4 @@
-package status
+package page
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/status/words"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
@@ -20,6 +21,7 @@ type notice struct {
 	Hint   string
 	Since  timeView
 	Guests []string // labels
+	Links  []guestLink
 }
 
 // maxLinks bounds the guests that a notice names. The table contains all of them.
@@ -50,7 +52,7 @@ func severity(t tone) int { return slices.Index([]tone{bad, warn, busy, idle, go
 func convergedTitle(r report.Report) string {
 	revision := "the accepted revision"
 	if a := r.Source.Accepted; a != nil {
-		revision = r.Source.Branch + "@" + shortID(a.Commit)
+		revision = r.Source.Branch + "@" + words.ShortID(a.Commit)
 	}
 	switch len(r.Guests) {
 	case 0:
@@ -90,13 +92,13 @@ func writeStopNotices(r report.Report) []notice {
 	}
 	switch r.Writes.Reason {
 	case gate.StopNoRevision:
-		n.Tone, n.Title, n.Text = idle, "No revision is accepted yet", "The agent does not change the cluster: "+noRevisionReason(r)+"."
+		n.Tone, n.Title, n.Text = idle, "No revision is accepted yet", "The agent does not change the cluster: "+words.NoRevision(r)+"."
 	case gate.StopDryRun:
 		n.Tone, n.Title, n.Text = idle, "Dry run", "The agent plans and reports, but writes nothing."
 	case gate.StopJournal:
-		n.Title, n.Hint = "The journal cannot be written, so the agent does not write to the cluster", "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair"
+		n.Title, n.Hint = words.Titled("The journal cannot be written, so the agent does not write to the cluster", string(r.Journal.Reason)), "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair"
 	case gate.StopNotReady:
-		n.Title, n.Hint = titled("The cluster cannot be written to", string(r.Proxmox.Reason)), "the accepted revision stays in force; work continues when the cluster answers and has quorum"
+		n.Title, n.Hint = words.Titled("The cluster cannot be written to", string(r.Proxmox.Reason)), "the accepted revision stays in force; work continues when the cluster answers and has quorum"
 	case gate.StopUnverified:
 		n.Title, n.Hint = "The accepted revision no longer verifies", "check the trusted root and the policy; a new commit on top that is signed under them is accepted"
 	case gate.StopUnchecked:
@@ -135,17 +137,23 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 	var list []notice
 	inForce := "No revision is in force."
 	if a := r.Source.Accepted; a != nil {
-		inForce = "The accepted revision stays in force: " + r.Source.Branch + "@" + shortID(a.Commit) + "."
+		inForce = "The accepted revision stays in force: " + r.Source.Branch + "@" + words.ShortID(a.Commit) + "."
 	}
 	if refused := r.Source.Refused; refused != nil {
 		list = append(list, notice{
-			Tone: bad, Title: fmt.Sprintf("Revision %s is refused: %s", shortID(refused.Commit), refused.Reason),
+			Tone: bad, Title: fmt.Sprintf("Revision %s is refused: %s", words.ShortID(refused.Commit), refused.Reason),
 			Text: refused.Error + "\n" + inForce, Hint: refused.Hint, Since: timeView{refused.Since, now},
 		})
 	}
 	if r.Source.Error != "" {
 		list = append(list, notice{
-			Tone: warn, Title: titled("The remote could not be read", string(r.Source.Reason)), Text: r.Source.Error + "\n" + inForce, Since: timeView{r.Source.LastSuccess, now},
+			Tone: warn, Title: words.Titled("The remote could not be read", string(r.Source.Reason)), Text: r.Source.Error + "\n" + inForce, Since: timeView{r.Source.LastSuccess, now},
+		})
+	}
+	if r.Source.RootExpired {
+		list = append(list, notice{
+			Tone: bad, Title: "The trusted root has expired", Text: words.Sentence(words.RootExpired(r)) + "\n" + inForce,
+			Hint: "replace trust.trusted_root_file, or configure trust.tuf", Since: timeView{r.Source.RootExpires, now},
 		})
 	}
 	return list
@@ -180,7 +188,7 @@ func problemNotices(r report.Report, now time.Time) []notice {
 	var list []notice
 	if r.Proxmox.Error != "" && r.Writes.Reason != gate.StopNotReady {
 		list = append(list, notice{
-			Tone: warn, Title: titled("The cluster could not be read completely", string(r.Proxmox.Reason)), Text: r.Proxmox.Error, Since: timeView{r.Proxmox.LastSuccess, now},
+			Tone: warn, Title: words.Titled("The cluster could not be read completely", string(r.Proxmox.Reason)), Text: r.Proxmox.Error, Since: timeView{r.Proxmox.LastSuccess, now},
 		})
 	}
 	for _, e := range r.Proxmox.Endpoints {
@@ -213,7 +221,15 @@ func problemNotices(r report.Report, now time.Time) []notice {
 		})
 	}
 	if r.Journal.Error != "" && r.Writes.Reason != gate.StopJournal {
-		list = append(list, notice{Tone: bad, Title: "The journal cannot be written", Text: r.Journal.Error})
+		list = append(list, notice{Tone: bad, Title: words.Titled("The journal cannot be written", string(r.Journal.Reason)), Text: r.Journal.Error})
+	}
+	for _, e := range r.Proxmox.Endpoints {
+		if e.ClockDiffers() {
+			list = append(list, notice{
+				Tone: warn, Title: "The clock of this host and that of a node differ", Text: words.Sentence(e.ClockText()),
+				Hint: "synchronize both clocks; windows, suspensions and the expiry of approvals follow the clock of this host",
+			})
+		}
 	}
 	return list
 }

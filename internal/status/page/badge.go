@@ -1,4 +1,4 @@
-package status
+package page
 
 import (
 	"gitops-agent/reconcile/plan"

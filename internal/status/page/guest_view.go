@@ -1,21 +1,28 @@
-package status
+package page
 
 import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/status/words"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/selection"
 )
 
 // guestView is a row of the table, and the details below the row.
 type guestView struct {
 	report.Guest
+	Href            string // of its page
+	NeedsAttention  bool
+	Detailed        bool // the row is followed by the details
 	Open            bool // the details are unfolded when the page is loaded
 	DriftSince      timeView
 	Observed        timeView
 	LastSync        timeView
+	LastRevision    commitLink
+	Dependencies    []guestLink
 	TriedAgain      timeView        // when a step that failed is tried again
 	OtherConditions []conditionView // without those that the changes and the held steps already show
 	HeldSteps       []heldStepView
@@ -35,10 +42,11 @@ type heldStepView struct {
 	Command string
 }
 
-func newGuestView(g report.Guest, now time.Time) guestView {
+func newGuestView(g report.Guest, now time.Time, l links) guestView {
 	v := guestView{
 		Guest: g, DriftSince: timeView{g.DriftSince, now}, Observed: timeView{g.ObservedAt, now}, LastSync: timeView{g.Converged, now},
-		TriedAgain: timeView{g.NextTry, now},
+		TriedAgain: timeView{g.NextTry, now}, Href: l.root + guestPath(g.GuestName), NeedsAttention: selection.NeedsAttention(g),
+		LastRevision: l.commit(g.Revision), Dependencies: l.guestsOf(g.DependsOn),
 	}
 	for _, c := range g.Conditions {
 		shown := c.Type == plan.Held && len(g.Held) > 0 || c.Type == plan.Drifted && len(g.Changes) > 0
@@ -64,27 +72,12 @@ func newHeldStepView(h report.HeldStep, now time.Time) heldStepView {
 	return v
 }
 
-// needsAttention reports whether the guest belongs in the upper group of the table.
-func (v guestView) needsAttention() bool {
-	return v.Sync != report.Synced || v.Stale || len(v.Conditions) > 0 || len(v.Held) > 0 || v.Health == report.Degraded ||
-		v.Health == report.Missing
-}
-
 // ShortKind returns the kind in two letters.
 func (v guestView) ShortKind() string {
 	if v.Kind == guest.Container {
 		return "CT"
 	}
 	return "VM"
-}
-
-// ShortRevision returns the revision with which the guest was last in sync, with a short commit id: "main@3f2a1c94".
-func (v guestView) ShortRevision() string {
-	branch, commit, found := strings.Cut(v.Revision, "@sha1:")
-	if !found {
-		return v.Revision
-	}
-	return branch + "@" + shortID(commit)
 }
 
 // Badges returns the three axes, in the order of the columns.
@@ -105,13 +98,13 @@ func (v guestView) ConditionBadges() []badge {
 func (v guestView) Summary() string {
 	var parts []string
 	if n := len(v.Changes); n > 0 {
-		parts = append(parts, plural(n, "change"))
+		parts = append(parts, words.Plural(n, "change"))
 	}
 	if n := len(v.HeldSteps); n > 0 {
-		parts = append(parts, plural(n, "held step"))
+		parts = append(parts, words.Plural(n, "held step"))
 	}
 	if n := len(v.OtherConditions); n > 0 {
-		parts = append(parts, plural(n, "condition"))
+		parts = append(parts, words.Plural(n, "condition"))
 	}
 	if len(parts) == 0 {
 		return "details"

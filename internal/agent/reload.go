@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gitops-agent/reconcile/event"
+)
+
+// reload asks Run to go on with another config.
+type reload struct {
+	config  Config
+	changed []string
+	done    chan<- error
+}
+
+// Reload makes a running agent go on with the config that read returns, and with the present content of every file that the config names. All of it comes
+// into force, or nothing: after an error the agent goes on as before. Like a restart, it first waits for the replies to calls that were sent, at most for
+// shutdown_timeout. It returns when the new config is in force, and logs which fields changed, or the error.
+func (a *Agent) Reload(ctx context.Context, read func() (Config, error)) error {
+	config, err := read()
+	if err == nil {
+		err = a.reload(ctx, config)
+	}
+	if err != nil && ctx.Err() == nil {
+		a.opts.Logger.WarnContext(ctx, "config not reloaded, the previous one stays in force", event.Key, event.ConfigRefused, "error", err)
+	}
+	return err
+}
+
+func (a *Agent) reload(ctx context.Context, config Config) error {
+	changed := changedFields(a.current.Load().config, config)
+	for _, field := range changed {
+		if needsRestart(field) {
+			return fmt.Errorf("%s: a change of this field needs a restart of the agent", field)
+		}
+	}
+	if err := config.Check(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	select {
+	case a.reloads <- reload{config, changed, done}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// needsRestart reports whether a field decides what the process holds for its whole life: the lock of the state directory, and the listener.
+func needsRestart(field string) bool {
+	switch field {
+	case "cluster.name", "state_dir", "listen", "status.web_config_file":
+		return true
+	}
+	return false
+}
+
+// runSessions runs one session after the other until ctx ends. It returns an error of an engine, or of parts that cannot be opened again.
+func (a *Agent) runSessions(ctx context.Context) error {
+	for {
+		asked, err := a.current.Load().run(ctx, a.reloads)
+		if asked == nil {
+			return err
+		}
+		if err == nil {
+			err = a.replaceSession(ctx, *asked)
+		}
+		if err != nil {
+			asked.done <- err
+			return err
+		}
+	}
+}
+
+// replaceSession opens the parts of another config in place of those of a session that has ended, or the same parts again if that fails. It returns an
+// error if these cannot be opened either.
+func (a *Agent) replaceSession(ctx context.Context, asked reload) error {
+	ended := a.current.Load()
+	last := a.Report()
+	a.last.Store(&last)
+	if err := ended.Close(); err != nil {
+		return err
+	}
+	next, err := a.openSession(asked.config, false) // --take-over is for the start, not for what happened since
+	if err != nil {
+		before, reopenErr := a.openSession(ended.config, false)
+		if reopenErr != nil {
+			return errors.Join(err, reopenErr)
+		}
+		a.current.Store(before)
+		asked.done <- err
+		return nil
+	}
+	a.current.Store(next)
+	a.opts.Logger.InfoContext(ctx, "config reloaded", event.Key, event.ConfigReloaded, "changed", strings.Join(asked.changed, " "))
+	asked.done <- nil
+	return nil
+}
+
+// changedFields returns the fields, as section.field, whose values differ between two configs. It returns no values.
+func changedFields(before, after Config) []string {
+	var changed []string
+	visitFields(reflect.ValueOf(before), reflect.ValueOf(after), "", &changed)
+	return changed
+}
+
+func visitFields(before, after reflect.Value, prefix string, changed *[]string) {
+	for i := range before.NumField() {
+		name := prefix + before.Type().Field(i).Tag.Get("yaml")
+		b, a := before.Field(i), after.Field(i)
+		switch {
+		case reflect.DeepEqual(b.Interface(), a.Interface()):
+		case prefix == "" && b.Kind() == reflect.Struct:
+			visitFields(b, a, name+".", changed)
+		default:
+			*changed = append(*changed, name)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/status"
+	"gitops-agent/internal/status/access"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/history"
+	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/recovery"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/retry"
+	"gitops-agent/verify"
+)
+
+// session contains the parts that depend on the config. A reload replaces it as a whole.
+type session struct {
+	config  Config
+	engine  *reconcile.Engine
+	trust   *trust
+	history *history.Index
+	access  *access.Access // nil without a listener
+	handler http.Handler   // nil without a listener
+	closers []io.Closer    // in the order of opening; closed in reverse order
+}
+
+// openSession opens the parts of a config.
+func (a *Agent) openSession(config Config, takeOver bool) (*session, error) {
+	s := &session{config: config, history: &history.Index{}}
+	if err := s.open(a, takeOver); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *session) open(a *Agent, takeOver bool) error {
+	c, log, m := s.config, a.opts.Logger, a.metrics
+	m.TokenExpiry(c.Proxmox.TokenExpires)
+	if err := errors.Join(c.checkPrivateFiles(), checkStateOwner(c.StateDir, os.Geteuid())); err != nil {
+		return err
+	}
+	s.trust = &trust{
+		config: c, tuf: c.Trust.TUF, log: log,
+		onRoot: func(r verify.RootInfo) { m.TrustedRoot(fmt.Sprintf("%x", r.SHA256), r.Expiry) },
+	}
+	if _, err := s.trust.Policy(); err != nil {
+		return err
+	}
+	options := c.proxmoxOptions(log, m.Request)
+	options.MayWrite = c.PauseFile().Check
+	client, err := proxmox.New(options)
+	if err != nil {
+		return fmt.Errorf("proxmox: %w", err)
+	}
+	s.closers = append(s.closers, closer(client.Close))
+	j, err := s.openJournal(a)
+	if err != nil {
+		return err
+	}
+	source, err := gitsource.Open(c.sourceOptions(log))
+	if err != nil {
+		return err
+	}
+	secrets, err := c.secrets()
+	if err != nil {
+		return err
+	}
+	if err := s.openStatus(a); err != nil {
+		return err
+	}
+	s.engine = reconcile.NewEngine(reconcile.Options{
+		Cluster: client, Source: source, Policy: s.trust.Policy, Journal: j, Branch: c.Source.Branch,
+		Scope: intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
+		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
+		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
+		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
+		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
+		TakeOver: takeOver,
+		Separate: c.Trust.Guards.SeparateApprover,
+		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: hooks(m),
+		Self:    c.self("/"),
+		Health:  c.health(client),
+		Secrets: secrets, Minimum: c.Minimum(),
+		Endpoints: client.Endpoints,
+	})
+	return nil
+}
+
+func (s *session) openJournal(a *Agent) (*journal.Journal, error) {
+	j, err := journal.Open(journal.Options{
+		Dir: s.config.JournalDir(), OnRecord: s.history.Add, OnSync: func(sync journal.Sync) { a.metrics.JournalSync(sync.Records, sync.Duration) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, j)
+	s.trust.stateLost = j.Present
+	if err := j.Healthy(); err != nil {
+		a.opts.Logger.Warn("journal cannot be written, the agent only observes", "error", err)
+	}
+	return j, nil
+}
+
+// values returns the keys of a guest. The engine is made after the handler.
+func (s *session) values(g report.Guest) []report.Value { return s.engine.Values(g) }
+
+// openStatus makes the handler of the status page.
+func (s *session) openStatus(a *Agent) error {
+	if *s.config.Listen == "" {
+		return nil
+	}
+	var err error
+	if s.access, err = access.New(s.config.accessOptions(a.opts.Logger, a.metrics.StatusRefused)); err != nil {
+		return err
+	}
+	s.handler = status.Handler(status.Options{
+		Report: a.Report, Values: s.values, History: s.history, Gatherer: a.registry, Hint: a.Hint, WebhookToken: s.config.webhookToken, Access: s.access, Path: s.config.Status.Path,
+		Version: a.opts.Build.Version, StaleAfter: s.config.staleAfter(), Logger: a.opts.Logger,
+	})
+	return nil
+}
+
+// run reconciles the cluster until ctx ends, or until a reload is asked for, which it returns. It returns after the engine has ended.
+func (s *session) run(ctx context.Context, reloads <-chan reload) (*reload, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var refreshing sync.WaitGroup
+	defer refreshing.Wait()
+	defer stop()
+	refreshing.Go(func() { s.trust.keepFresh(ctx) })
+	ended := make(chan error, 1)
+	go func() { ended <- s.engine.Run(ctx) }()
+	select {
+	case err := <-ended:
+		return nil, err
+	case asked := <-reloads:
+		stop()
+		return &asked, <-ended
+	}
+}
+
+// Close closes all parts, in reverse order of opening.
+func (s *session) Close() error {
+	var problems []error
+	for _, c := range slices.Backward(s.closers) {
+		problems = append(problems, c.Close())
+	}
+	s.closers = nil
+	return errors.Join(problems...)
+}
+
+// closer is a function that closes something and cannot fail.
+type closer func()
+
+func (c closer) Close() error { c(); return nil }

@@ -1,0 +1,3 @@
+// Package access decides who may read the status page: which names a request may use for the host, which credentials it needs, and how the connection
+// is encrypted. The file with TLS and users has the format that the exporters of Prometheus share.
+package access

@@ -1,0 +1,94 @@
+package page
+
+import (
+	"slices"
+
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
+
+// guestPage is the page of one guest.
+type guestPage struct {
+	frame
+
+	Name    string     // as the request names the guest
+	View    *guestView // nil if there is no such guest
+	Link    string     // to Proxmox, "" if it is unknown
+	Waits   []waitView
+	Needed  []neighbour // guests that depend on this one
+	Rest    []conditionView
+	Managed []report.Value
+	Others  []report.Value // keys that the manifest does not manage
+	Entries []entryView
+}
+
+// waitView is what a guest waits for.
+type waitView struct {
+	neighbour
+
+	Text string // why; "" for a dependency
+	Hint string
+}
+
+// neighbour is a guest on which another one depends, or which depends on it.
+type neighbour struct {
+	guestLink
+
+	Badges []badge
+}
+
+func newGuestPage(in Input, g GuestInput) guestPage {
+	p := guestPage{frame: newFrame(in, g.Root, "guest"), Name: g.Name}
+	p.Title = g.Name
+	if g.Guest == nil {
+		return p
+	}
+	v := newGuestView(*g.Guest, in.Now, p.links)
+	p.View, p.Title, p.Link = &v, v.Label(), p.links.proxmox(*g.Guest)
+	p.TitleTone = worst(*g.Guest)
+	for _, label := range g.Guest.DependsOn {
+		p.Waits = append(p.Waits, waitView{neighbour: p.neighbour(label)})
+	}
+	for _, c := range v.OtherConditions {
+		if c.Type == plan.WaitsFor {
+			p.Waits = append(p.Waits, waitView{Text: c.Message, Hint: c.Hint})
+		} else {
+			p.Rest = append(p.Rest, c)
+		}
+	}
+	for _, other := range in.Report.Guests {
+		if slices.Contains(other.DependsOn, v.Label()) {
+			p.Needed = append(p.Needed, p.neighbour(other.Label()))
+		}
+	}
+	for _, value := range g.Values {
+		if value.Desired != "" || value.Absent || value.Differs {
+			p.Managed = append(p.Managed, value)
+		} else {
+			p.Others = append(p.Others, value)
+		}
+	}
+	for _, e := range g.History {
+		p.Entries = append(p.Entries, p.newEntry(e))
+	}
+	return p
+}
+
+func (p guestPage) neighbour(label string) neighbour {
+	n := neighbour{guestLink: p.links.guest(label)}
+	for _, g := range p.Report.Guests {
+		if g.Label() == label {
+			n.Badges = []badge{syncBadge(g.Sync), healthBadge(g.Health)}
+		}
+	}
+	return n
+}
+
+// worst returns the most severe colour of a guest's sync and health.
+func worst(g report.Guest) tone {
+	s, h := syncBadge(g.Sync).Tone, healthBadge(g.Health).Tone
+	if severity(h) < severity(s) {
+		return h
+	}
+	return s
+}
