@@ -35,15 +35,29 @@ count() {
   fi
 }
 
+# failures prints what the failed tests of a -json run wrote, at most 80 lines of each, and then their names.
+failures() {
+  local name failed
+  grep '"Action":"build-output"' "$1" | text | tail -100 || true
+  failed=$(sed -n 's/.*"Action":"fail","Package":"\([^"]*\)".*"Test":"\([^"]*\)".*/\1 \2/p' "$1" | sort -u)
+  grep -A 40 -E '"Output":"(panic:|fatal error:|WARNING: DATA RACE)' "$1" | text | head -200 || true
+  while read -r name; do
+    [ -n "$name" ] || continue
+    printf -- '-- %s\n' "$name"
+    grep -F "\"Action\":\"output\",\"Package\":\"${name% *}\",\"Test\":\"${name#* }\"" "$1" | text | tail -80 || true
+  done <<< "$failed"
+  printf 'failed: %s\n' "${failed//$'\n'/, }"
+}
+
+# text prints the output within lines of a -json run.
+text() { sed 's/.*"Output":"\(.*\)"}$/\1/; s/\\n$//; s/\\t/\t/g; s/\\"/"/g'; }
+
 # tests runs a go test command, shows what failed and counts.
 tests() {
   local log=$work/$1.json status=0
   shift
   GOFLAGS="${GOFLAGS:-} -json" "$@" > "$log" || status=$?
-  if [ "$status" != 0 ]; then
-    grep -E '"Action":"(output|build-output)"' "$log" | sed 's/.*"Output":"\(.*\)"}$/\1/; s/\\n$//; s/\\t/\t/g; s/\\"/"/g' |
-      grep -vE '^(=== |ok |\? |PASS|    --- PASS|--- PASS)' | tail -200
-  fi
+  [ "$status" = 0 ] || failures "$log"
   count "$log" || status=1
   return "$status"
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -246,7 +247,7 @@ func lifeOfDoubt(t *testing.T, l *lab, log *eventLog) {
 	l.approve(digest)
 	eventually(l, "the doubt", func() bool { return len(log.of(event.OrderUnknown)) == 1 })
 	stop()
-	l.policy = l.otherPolicy()
+	l.policy.Store(l.otherPolicy())
 	stop = l.start()
 	eventually(l, "the stop", func() bool { return len(log.of(event.RevisionUnverified)) == 1 })
 	time.Sleep(time.Hour)
@@ -373,13 +374,16 @@ func lifeOfHangingTask(_ *testing.T, l *lab, log *eventLog) {
 
 // lifeOfClocks lets the clock of an endpoint differ for a while.
 func lifeOfClocks(t *testing.T, l *lab, log *eventLog) {
-	ahead := 0.0
-	l.opts.Endpoints = func() []cluster.Endpoint { return []cluster.Endpoint{{Address: "pve1:8006", ClockAhead: ahead}} }
+	var ahead atomic.Int64 // seconds
+	l.opts.Endpoints = func() []cluster.Endpoint {
+		return []cluster.Endpoint{{Address: "pve1:8006", ClockAhead: float64(ahead.Load())}}
+	}
 	l.files["web.yaml"] = vmYAML("web-1", 201)
 	l.push("one guest", alice)
 	defer l.start()()
 	l.converge()
-	for _, ahead = range []float64{-3600, 9, 10, 0} {
+	for _, seconds := range []int64{-3600, 9, 10, 0} {
+		ahead.Store(seconds)
 		time.Sleep(10 * time.Minute)
 	}
 	if differs, agrees := log.of(event.ClockDiffers), log.of(event.ClockAgrees); len(differs) != 2 || len(agrees) != 2 || differs[0].attrs["ahead_seconds"] != "-3600" {
@@ -389,7 +393,7 @@ func lifeOfClocks(t *testing.T, l *lab, log *eventLog) {
 
 // lifeOfRoot lets the trusted root expire, and replaces it.
 func lifeOfRoot(t *testing.T, l *lab, log *eventLog) {
-	valid := l.policy
+	valid := l.policy.Load()
 	l.sig.Retire(sigtest.CA, time.Now().Add(time.Hour))
 	l.trust(alice, olga, wanda)
 	l.files["web.yaml"] = vmYAML("web-1", 201)
@@ -400,7 +404,7 @@ func lifeOfRoot(t *testing.T, l *lab, log *eventLog) {
 	if got := log.of(event.RootExpired); len(got) != 1 || !l.engine.Report().Source.RootExpired || !l.engine.Report().Converged {
 		t.Errorf("got expiries %v, want one, and the revision in force as before", got)
 	}
-	l.policy = valid
+	l.policy.Store(valid)
 	eventually(l, "the newer root", func() bool { return len(log.of(event.RootRenewed)) == 1 })
 }
 

@@ -32,9 +32,6 @@ func (l *lab) otherPolicy() *verify.Policy {
 // must stop although the remote does not answer.
 func TestReplacedTrustedRootAppliesWhileTheRemoteIsDown(t *testing.T) {
 	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
-		var policy atomic.Pointer[verify.Policy]
-		policy.Store(l.policy)
-		l.opts.Policy = func() (*verify.Policy, error) { return policy.Load(), nil }
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -42,7 +39,7 @@ func TestReplacedTrustedRootAppliesWhileTheRemoteIsDown(t *testing.T) {
 		l.repo.Git(nil, "symbolic-ref", "HEAD", "refs/heads/gone")
 		l.repo.Git(nil, "update-ref", "-d", "refs/heads/main")
 		eventually(t, "the error of the source", func() bool { return l.engine.Report().Source.Error != "" })
-		policy.Store(l.otherPolicy())
+		l.policy.Store(l.otherPolicy())
 		stopped := func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified }
 		eventually(t, "writes to stop", stopped)
 		l.ok(l.sim.Edit(201, "memory", "4096"))
@@ -68,7 +65,7 @@ func TestUnverifiedStartReportsUnknownGuests(t *testing.T) {
 		stop := l.start()
 		l.converge()
 		stop()
-		l.policy = l.otherPolicy()
+		l.policy.Store(l.otherPolicy())
 		l.opts.Hooks.OnDrift = func(o report.DriftOutcome) { t.Errorf("got drift %+v, want none reported", o) }
 		defer l.start()()
 		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified })

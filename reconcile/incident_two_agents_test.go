@@ -101,7 +101,8 @@ func runAgents(t *testing.T, count int, test func(t *testing.T, a *agents)) {
 func (a *agents) copied(i int) *lab {
 	a.Helper()
 	l := a.lab
-	c := &lab{TB: l.TB, sim: l.sim, sig: l.sig, repo: l.repo, files: l.files, policy: l.policy, state: filepath.Join(l.TempDir(), "state"), noTakeOver: true}
+	c := &lab{TB: l.TB, sim: l.sim, sig: l.sig, repo: l.repo, files: l.files, state: filepath.Join(l.TempDir(), "state"), noTakeOver: true}
+	c.policy.Store(l.policy.Load())
 	l.ok(os.CopyFS(c.state, os.DirFS(l.state)))
 	c.cluster = c.connect(proxmox.Options{Transport: &agentWire{next: l.sim.Transport(), agent: i, log: a.log}})
 	c.opts = l.opts

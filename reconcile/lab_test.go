@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ type lab struct {
 	repo    *gittest.Repo
 	state   string
 	cluster *proxmox.Client
-	policy  *verify.Policy
+	policy  atomic.Pointer[verify.Policy] // the engine reads it while a test replaces it
 	journal *journal.Journal
 	engine  *reconcile.Engine
 	opts    reconcile.Options
@@ -79,7 +80,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	l.trust(alice, olga, wanda)
 	l.cluster = l.connect(proxmox.Options{})
 	l.opts = reconcile.Options{
-		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main", Poll: labPoll,
+		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy.Load(), nil }, Branch: "main", Poll: labPoll,
 		Scope: intake.Scope{Cluster: "home"}, Floors: l.cluster, Note: intake.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{Lane: lane.Hooks{OnStep: l.onStep}},
 	}
 	if time.Now().Year() > 2000 { // no bubble, so the wait would take its time
@@ -127,10 +128,11 @@ func (l *lab) trustSigners(signers ...verify.Signer) {
 	l.Helper()
 	root, err := l.sig.TrustedRoot()
 	l.ok(err)
-	l.policy, err = verify.NewPolicy(verify.Options{
+	policy, err := verify.NewPolicy(verify.Options{
 		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true, Signers: signers,
 	})
 	l.ok(err)
+	l.policy.Store(policy)
 }
 
 func (l *lab) onStep(o report.StepOutcome) {

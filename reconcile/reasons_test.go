@@ -150,7 +150,7 @@ func TestUnreadablePolicyIsItsOwnReason(t *testing.T) {
 			if missing {
 				return nil, errors.New("open /etc/gitops-agent/trusted_root.json: no such file or directory")
 			}
-			return l.policy, nil
+			return l.policy.Load(), nil
 		}
 		l.once()
 		missing = true

@@ -128,11 +128,12 @@ func TestMissingPoolWithMissingStateNeedsTheAnchor(t *testing.T) {
 		anchored := func(anchor string) {
 			root, err := l.sig.TrustedRoot()
 			l.ok(err)
-			l.policy, err = verify.NewPolicy(verify.Options{
+			policy, err := verify.NewPolicy(verify.Options{
 				TrustedRoot: root, Branch: "main", Binding: verify.BindingNone, Anchor: gitsource.ID(anchor),
 				Signers: []verify.Signer{{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange}}},
 			})
 			l.ok(err)
+			l.policy.Store(policy)
 		}
 		anchored("1234567890123456789012345678901234567890")
 		stop := l.start()

@@ -120,7 +120,7 @@ func TestHangingRemoteDelaysNoLane(t *testing.T) {
 				<-released
 			default:
 			}
-			return l.policy, nil
+			return l.policy.Load(), nil
 		}
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
