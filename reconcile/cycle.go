@@ -39,6 +39,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	e.noteOutage(ctx)
 	e.noteClocks()
 	e.noteJournal()
+	e.noteWaits(ctx, waitsEvery)
 	e.offer(ctx, planned)
 	e.assess(planned)
 	e.endRetry()

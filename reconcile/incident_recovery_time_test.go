@@ -131,3 +131,42 @@ func TestFlappingOutlivesRestarts(t *testing.T) {
 		}
 	})
 }
+
+// TestIncidentRestartsPostponeADoubtfulCall crashes the agent before a shutdown, and restarts it every nine minutes. The waits of the processes add up, so
+// the guest is shut down within the ten minutes of one wait, and once.
+func TestIncidentRestartsPostponeADoubtfulCall(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["keep.yaml"] = vmYAML("keep-1", 209, "state: running")
+		l.push("first", alice)
+		l.once()
+		l.files["keep.yaml"] = vmYAML("keep-1", 209, "state: stopped")
+		l.push("next", alice)
+		l.sim.ResetCounters()
+		d := &crashingCluster{Cluster: l.cluster, op: cluster.OpShutdown, at: "before-call"}
+		l.opts.Cluster = d
+		stop := l.start()
+		eventually(l, "the crash", d.crashed.Load)
+		stop()
+		l.opts.Cluster = l.cluster
+		began := time.Now()
+		var journaled []time.Duration
+		for len(journaled) < 4 && l.sim.Running(209) {
+			stop = l.start()
+			time.Sleep(9 * time.Minute)
+			for _, open := range l.journal.State().Open {
+				journaled = append(journaled, open.Waited)
+			}
+			stop()
+		}
+		if took := time.Since(began); l.sim.Running(209) || took > 20*time.Minute {
+			t.Fatalf("got the guest running %t after %s, with waits of %v in the journal, want it shut down in the second process", l.sim.Running(209), took, journaled)
+		}
+		if len(journaled) != 1 || journaled[0] < 8*time.Minute || journaled[0] > 9*time.Minute {
+			t.Errorf("got waits of %v in the journal before the end of the first process, want one record each minute", journaled)
+		}
+		l.once()
+		if got := l.sim.Effects(209, pvesim.Stopped); got != 1 {
+			t.Errorf("got %d shutdowns, want one", got)
+		}
+	})
+}

@@ -40,6 +40,7 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 		}
 	}
 	e.queue.Close()
+	e.noteWaits(ctx, time.Second)
 	return e.Report(), e.cycleError()
 }
 

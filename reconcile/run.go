@@ -215,6 +215,7 @@ func (e *Engine) stop() {
 	case <-limit.C:
 		e.log.Warn("lanes did not end in time", "limit", e.opts.Shutdown, "lanes", e.queue.Depth())
 	}
+	e.noteWaits(context.Background(), time.Second)
 	if open := len(e.opts.Journal.State().Open); open > 0 {
 		e.log.Info("steps are in flight, the next start finds out how they ended", "steps", open)
 	}

@@ -34,6 +34,7 @@ type fold struct {
 type openStep struct {
 	OpenStep
 	dispatched []uint64 // numbers of the Dispatched records
+	waited     uint64   // number of the last Waited record, 0 if there is none
 }
 
 type destroy struct {
@@ -68,6 +69,13 @@ func (f *fold) dispatch(r Record, b Dispatched) {
 		s.Dispatched++
 		s.UPID = b.UPID
 		s.dispatched = append(s.dispatched, r.Seq)
+	}
+}
+
+// wait changes nothing if the step has ended: the record may have been made beside the end.
+func (f *fold) wait(r Record, b Waited) {
+	if s := f.open[b.Step]; s != nil {
+		s.Waited, s.waited = time.Duration(b.Seconds)*time.Second, r.Seq
 	}
 }
 
@@ -160,6 +168,9 @@ func (f *fold) needed() map[uint64]bool {
 		seqs[s.Seq] = true
 		for _, seq := range s.dispatched {
 			seqs[seq] = true
+		}
+		if s.waited > 0 {
+			seqs[s.waited] = true
 		}
 	}
 	for _, d := range f.destroys {

@@ -42,6 +42,10 @@ func TestFold(t *testing.T) {
 			[]Body{begun, Dispatched{Step: "s"}},
 			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Dispatched: 1}}},
 		},
+		"waited_latest": {
+			[]Body{begun, Waited{Step: "s", Seconds: 60}, Waited{Step: "s", Seconds: 120}, Waited{Step: "other", Seconds: 240}},
+			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Waited: 2 * time.Minute}}},
+		},
 		"ended_done":    {[]Body{begun, Ended{Step: "s", Result: Done}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
 		"ended_unknown": {[]Body{begun, Ended{Step: "s", Result: Unknown}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
 		"ended_sent": {
@@ -174,6 +178,7 @@ func drawHistory(t *rapid.T) []frame {
 			Begun{Step: step, VMID: n, Op: OpDestroy},
 			Begun{Step: step, VMID: n, Op: "start"},
 			Dispatched{Step: step, UPID: key},
+			Waited{Step: step, Seconds: int64(n)},
 			Ended{Step: step, Result: Done},
 			Ended{Step: step, Result: Failed},
 			Ended{Step: step, Result: NotRun, Sent: true},

@@ -32,6 +32,12 @@ var kinds = []*kind{
 		fold:     (*fold).dispatch,
 		kept:     "until the step ends",
 	}.kind(),
+	row[Waited]{
+		name: "waited", version: 5,
+		complete: func(b Waited) bool { return b.Step != "" && b.Seconds >= 0 && b.Seconds <= maxWaited },
+		fold:     (*fold).wait,
+		kept:     "until the step's next `waited`, or until the step ends",
+	}.kind(),
 	row[Ended]{
 		name: "ended", version: 1,
 		newer:    func(b Ended) int { return laterField(4, b.Sent) },
@@ -155,6 +161,9 @@ var kinds = []*kind{
 	}.kind(),
 }
 
+// maxWaited is above the time for which any step is open, so that no sum of it overflows.
+const maxWaited = 100 * 365 * 24 * 3600
+
 // maxFlapLevel is above every level that the agent reaches.
 const maxFlapLevel = 1000
 
@@ -180,7 +189,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 // kindOf returns the row of a body, or nil if the body is nil or a pointer.
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
-// Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, ended,
+// Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, waited, ended,
 // assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, writer, introduced or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 

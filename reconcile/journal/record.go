@@ -52,6 +52,13 @@ type Dispatched struct {
 	UPID string `json:"upid,omitempty"` // empty if Proxmox answered synchronously
 }
 
+// Waited records how long a step without an outcome has been open for certain: since its last call can have been sent, by the monotonic clocks of the
+// processes that have waited since. The time between two processes is not in it. It replaces the step's earlier Waited record.
+type Waited struct {
+	Step    string `json:"step"`
+	Seconds int64  `json:"seconds"`
+}
+
 // Result is the outcome of a step.
 type Result string
 
@@ -260,6 +267,7 @@ type Event struct {
 func (Accepted) isBody()           {}
 func (Begun) isBody()              {}
 func (Dispatched) isBody()         {}
+func (Waited) isBody()             {}
 func (Ended) isBody()              {}
 func (Assigned) isBody()           {}
 func (Owned) isBody()              {}

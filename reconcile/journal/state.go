@@ -37,6 +37,8 @@ type OpenStep struct {
 	Time       time.Time // when it began
 	Dispatched int       // number of calls that Proxmox has certainly accepted; with 0, Proxmox may or may not have accepted a call
 	UPID       string    // of the last of these calls; empty if Proxmox answered synchronously
+
+	Waited time.Duration // how long the step has been open for certain, of its last Waited record
 }
 
 // Flaps is the level of the leaky bucket of a guest at a time.

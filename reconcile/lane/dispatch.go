@@ -26,6 +26,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 	for i, call := range step.Calls {
 		upid, err := w.cluster.Do(ctx, calls[i].Call, func(ctx context.Context) error {
 			err := w.lastCheck(ctx, basis, step, call)
+			w.noteSent(id)
 			c.sent = err == nil && i == len(step.Calls)-1
 			return err
 		})

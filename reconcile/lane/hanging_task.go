@@ -67,7 +67,7 @@ func (w *Worker) HangingTasks(state journal.State, now time.Time) map[string]int
 		add(task.UPID)
 	}
 	for _, open := range state.Open {
-		if open.UPID != "" && !w.hanging.looked[open.VMID] && w.taskAge(open, now) > w.taskTimes.Of(cluster.Op(open.Op)) {
+		if open.UPID != "" && !w.hanging.looked[open.VMID] && now.Sub(w.since(open.Step)) > w.taskTimes.Of(cluster.Op(open.Op)) {
 			add(open.UPID)
 		}
 	}
@@ -92,8 +92,8 @@ func (w *Worker) bounded(call cluster.Call) boundedReader {
 
 // boundedFor returns a reader that waits for the task of an open step.
 func (w *Worker) boundedFor(open journal.OpenStep) boundedReader {
-	op, now := cluster.Op(open.Op), time.Now()
-	return boundedReader{w.cluster, op, now.Add(-w.taskAge(open, now)), w.taskTimes.Of(op)}
+	op := cluster.Op(open.Op)
+	return boundedReader{w.cluster, op, w.since(open.Step), w.taskTimes.Of(op)}
 }
 
 // Wait waits for the end of a task. It returns a *HangingTaskError if the time of the task is over and the task still runs.

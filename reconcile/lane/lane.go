@@ -46,8 +46,10 @@ type Worker struct {
 	hanging    hangingTasks
 	fillsSeen  sync.Map   // ids of open steps: a volume that their calls created cannot be gone again without the agent having seen it
 	started    time.Time  // when this process began
-	begun      sync.Map   // times at which this process began open steps, by id
+	begun      sync.Map   // the open steps that this process began, as begunStep by id
 	destroying sync.Mutex // held while destroys are counted and one begins
+
+	waited map[string]time.Duration // how long earlier processes have waited for open steps, by id
 
 	mu      sync.Mutex
 	refused map[int]bool // guests whose last step was refused because of its volumes, by vmid
@@ -60,7 +62,7 @@ func New(opts Options) *Worker {
 	}
 	return &Worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
-		started: time.Now(), volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
+		started: time.Now(), waited: waitedBefore(opts.Journal), volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
 		inventory: &inventoryReader{reader: opts.Cluster}, taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[int]*HangingTaskError), looked: make(map[int]bool)},
 	}
 }

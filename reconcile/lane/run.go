@@ -31,7 +31,9 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	w.noteBegin(id)
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
-	c := w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, w.dispatch(ctx, basis, id, step, calls))
+	c := w.dispatch(ctx, basis, id, step, calls)
+	w.noteReturned(id)
+	c = w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, c)
 	if c.result == "" {
 		return c.warnings, c.err // the outcome is not known yet: the lane settles the step before it does anything else
 	}

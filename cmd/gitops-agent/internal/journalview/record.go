@@ -38,6 +38,8 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%s/%s (%d) %s, tag %s", b.Kind, b.Name, b.VMID, b.Origin, b.Tag)
 	case journal.Disowned:
 		return fmt.Sprintf("%d%s", b.VMID, term.Prefixed(": ", b.Reason))
+	case journal.Waited:
+		return fmt.Sprintf("%s open for at least %s", b.Step, time.Duration(b.Seconds)*time.Second)
 	case journal.Guarded:
 		text := fmt.Sprintf("%s/%s (%d): destroy %s", b.Kind, b.Name, b.VMID, cmp.Or(b.Destroy, "approve"))
 		if b.Gone {

@@ -16,6 +16,7 @@ func TestRecordText(t *testing.T) {
 		"repeated":        {journal.Repeated{VMID: 101}, "101 may still get a call of an earlier process"},
 		"repeated_over":   {journal.Repeated{VMID: 101, Over: true}, "101 has no call of an earlier process any more"},
 		"flapping":        {journal.Flapping{VMID: 101, Level: 4.25}, "101 was repaired often: level 4.2"},
+		"waited":          {journal.Waited{Step: "9c41", Seconds: 540}, "9c41 open for at least 9m0s"},
 		"introduced":      {journal.Introduced{Kind: "Container", Name: "dns", By: []journal.Introduction{bob, alice, bob}}, "Container/dns by alice, bob"},
 		"introduced_over": {journal.Introduced{Kind: "Container", Name: "dns"}, "Container/dns by an unknown signer"},
 		"restart":         {journal.IneffectiveRestart{VMID: 101, StepDigest: "d19e57", Over: true}, "101 may be restarted again, digest d19e57"},
