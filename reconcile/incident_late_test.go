@@ -171,3 +171,34 @@ func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 		}
 	})
 }
+
+// TestIncidentBootOfANodeForgetsACall boots a node that has not replied to a shutdown. The call was lost with the boot, so the guest is shut down in the next
+// minutes and not after the wait for a late call. A node that only answers late gets the whole wait.
+func TestIncidentBootOfANodeForgetsACall(t *testing.T) {
+	for name, boots := range map[string]bool{"boots": true, "stays_up": false} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "startup: {onBoot: true}")
+				l.push("one guest", alice)
+				defer l.start()()
+				l.converge()
+				l.sim.ResetCounters()
+				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 596, Path: "/status/shutdown$", Times: 1}))
+				l.files["web.yaml"] = vmYAML("web-1", 201, "state: stopped", "startup: {onBoot: true}")
+				l.waitForAcceptance(l.push("stop it", alice))
+				l.waitForOpenStep(201, cluster.OpShutdown)
+				began := time.Now()
+				if boots {
+					l.sim.RebootNode("pve1", 30*time.Second)
+					eventually(l, "the boot", func() bool { return l.sim.Running(201) })
+				}
+				eventually(l, "the shutdown", func() bool { return !l.sim.Running(201) })
+				took := time.Since(began)
+				if early := took < 8*time.Minute; early != boots {
+					t.Errorf("got the guest shut down after %s, want it %t that this is before the end of the wait", took, boots)
+				}
+				l.converge()
+			})
+		})
+	}
+}

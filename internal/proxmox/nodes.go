@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 
@@ -32,3 +34,27 @@ func (r *Reader) Nodes(ctx context.Context) ([]Node, error) {
 	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	return nodes, nil
 }
+
+// Uptime returns how long ago a node was booted. The node itself answers, from the clock of its kernel, which no step of its time changes; the list of
+// resources shows a value that is up to ten seconds old. It needs Sys.Audit on the node.
+//
+// Source: PVE API, GET /nodes/{node}/status.
+func (r *Reader) Uptime(ctx context.Context, node string) (time.Duration, error) {
+	if err := checkNode(node); err != nil {
+		return 0, fmt.Errorf("read uptime: %w", err)
+	}
+	status, err := get[struct {
+		Uptime scalar `json:"uptime"` // seconds
+	}](ctx, r, &exchange{route: routeNodeStatus, path: "/nodes/" + node + "/status", node: node})
+	if err != nil {
+		return 0, fmt.Errorf("read uptime of %s: %w", node, err)
+	}
+	seconds, err := strconv.ParseInt(string(status.Uptime), 10, 64)
+	if err != nil || seconds < 0 || seconds > maxUptime {
+		return 0, fmt.Errorf("read uptime of %s: got %q, want seconds", node, status.Uptime)
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
+// maxUptime is a century in seconds.
+const maxUptime = 100 * 365 * 24 * 3600

@@ -36,6 +36,7 @@ const (
 	routeReboot      = routeGuest + "/status/reboot"
 	routeShutdown    = routeGuest + "/status/shutdown"
 	routeStop        = routeGuest + "/status/stop"
+	routeNodeStatus  = "/nodes/{node}/status"
 	routeTasks       = "/nodes/{node}/tasks"
 	routeTaskStatus  = "/nodes/{node}/tasks/{upid}/status"
 	routeTaskLog     = "/nodes/{node}/tasks/{upid}/log"

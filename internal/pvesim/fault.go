@@ -132,9 +132,10 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 	if f == nil {
 		return response{}, false
 	}
+	rebooted := s.sinceBoot(c)
 	switch f.Kind {
 	case Latency:
-		return response{drop: true}, !s.wait(f.Delay)
+		return response{drop: true}, !s.wait(f.Delay) || rebooted()
 	case ProxyStatus:
 		return proxyStatus(f.Status), !f.AfterActing
 	case ErrorText:
@@ -146,7 +147,7 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 	case Unauthorized:
 		return s.failure(&apiError{status: http.StatusUnauthorized, message: "No ticket", noBody: true}), true
 	case HoldBefore:
-		return response{drop: true}, !s.holdCall(c, f.Kind)
+		return response{drop: true}, !s.holdCall(c, f.Kind) || rebooted()
 	case EditBefore:
 		vmid := f.VMID
 		if vmid == 0 {

@@ -16,8 +16,9 @@ type guest struct {
 	digest string
 
 	running, paused bool
-	prelaunch       bool // paused, and reset since then
-	startedAt       time.Time
+	prelaunch       bool      // paused, and reset since then
+	startedAt       time.Time // when its system was started
+	processSince    time.Time // when its process was: a live migration starts another one
 	pid             int
 	resumed         bool // runs on restored memory
 	unresponsive    bool // ignores shutdown requests; its agent does not answer

@@ -25,7 +25,7 @@ func (s *Sim) rowOf(g *guest) row {
 	r := *g.configRow
 	if g.running {
 		r.status = "running"
-		r.uptime = int64(time.Since(g.startedAt) / time.Second)
+		r.uptime = int64(time.Since(g.processSince) / time.Second)
 		if root := s.rootVolume(g.conf.Values); g.kind == LXC && root != nil && root.Format != "subvol" {
 			r.maxdisk = fileSystemSize(root.fileSystem())
 		}

@@ -73,6 +73,7 @@ func (s *Sim) RestartInside(vmid int) error {
 			return nil
 		}
 		g.startedAt = time.Now()
+		g.processSince = g.startedAt
 		if !g.conf.HasPending() {
 			return nil
 		}

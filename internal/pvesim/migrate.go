@@ -203,6 +203,9 @@ func (t *task) endMigration(m migration, node string, err error) error {
 		if err != nil {
 			return apiErrorf("migration aborted (duration %s): %s", clock(t.duration), firstLine(err.Error()))
 		}
+		if g.node != node {
+			g.processSince = time.Now()
+		}
 		g.node = node
 		t.printf("migration finished successfully (duration %s)", clock(t.duration))
 		t.sim.countEffect(m.vmid, Migrated)

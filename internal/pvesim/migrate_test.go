@@ -151,6 +151,91 @@ func TestFencedNodeLosesItsManagedGuests(t *testing.T) {
 	})
 }
 
+// TestUptime reads the uptime of guests and nodes. A guest's process has one of its own: a restart inside a virtual machine keeps it, and a live migration
+// begins another one.
+func TestUptime(t *testing.T) {
+	bubble(t, twoNodes, func(t *testing.T, c *client) {
+		addRunningVM(t, c.sim, 100, "scsi0: san:1\n")
+		addVM(t, c.sim, 101, "")
+		uptime := func(path string) int {
+			var status struct{ Uptime int }
+			if err := json.Unmarshal(c.ok("GET", path+"/status").data(t), &status); err != nil {
+				t.Fatal(err)
+			}
+			return status.Uptime
+		}
+		guest := func() int { return uptimeOf(t, c, vm100) }
+		time.Sleep(time.Hour)
+		before := uptime("/nodes/pve1")
+		if got := uptimeOf(t, c, "/nodes/pve1/qemu/101"); guest() != 3600 || got != 0 || before != 100*60 {
+			t.Errorf("got uptimes %d, %d and %d, want 3600, 0 of the stopped guest, and 6000 of the node", guest(), got, before)
+		}
+		if err := c.sim.RestartInside(100); err != nil {
+			t.Fatal(err)
+		}
+		if got := guest(); got != 3600 {
+			t.Errorf("got %d after a restart inside, want 3600", got)
+		}
+		for _, status := range []string{"suspend", "resume"} {
+			if got := c.task("POST", vm100+"/status/"+status); got != "OK" {
+				t.Fatalf("%s: got %s", status, got)
+			}
+		}
+		if got := guest(); got < 3600 {
+			t.Errorf("got %d after a pause, want it to go on", got)
+		}
+		if got := c.task("POST", vm100+"/migrate", "target=pve2", "online=1"); got != "OK" {
+			t.Fatalf("migrate: got %s", got)
+		}
+		if got := uptimeOf(t, c, "/nodes/pve2/qemu/100"); got > 60 {
+			t.Errorf("got %d after a live migration, want that of the new process", got)
+		}
+		c.sim.RebootNode("pve1", time.Minute)
+		time.Sleep(2 * time.Minute)
+		if booted, other := uptime("/nodes/pve1"), uptime("/nodes/pve2"); booted != 60 || other <= before {
+			t.Errorf("got node uptimes %d and %d after the boot of one node, want 60 and more than %d", booted, other, before)
+		}
+	})
+}
+
+// uptimeOf returns what the status of a guest shows.
+func uptimeOf(t *testing.T, c *client, path string) int {
+	t.Helper()
+	var status struct{ Uptime int }
+	if err := json.Unmarshal(c.ok("GET", path+"/status/current").data(t), &status); err != nil {
+		t.Fatal(err)
+	}
+	return status.Uptime
+}
+
+// TestRebootLosesWaitingCalls boots a node while calls wait in it. None of them acts.
+func TestRebootLosesWaitingCalls(t *testing.T) {
+	for name, fault := range map[string]Fault{
+		"slow": {Kind: SlowCall, Delay: 5 * time.Minute}, "held": {Kind: HoldBefore}, "late": {Kind: Latency, Delay: 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, twoNodes, func(t *testing.T, c *client) {
+				addVM(t, c.sim, 100, "")
+				fault.Method, fault.Path = "POST", "/status/start$"
+				if err := c.sim.Inject(fault); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan struct{})
+				go func() { defer close(done); c.call("POST", vm100+"/status/start") }()
+				time.Sleep(time.Minute)
+				c.sim.RebootNode("pve1", time.Minute)
+				time.Sleep(10 * time.Minute)
+				c.sim.Release()
+				<-done
+				synctest.Wait()
+				if got := c.sim.Effects(100, Started); got != 0 {
+					t.Errorf("got %d starts, want none", got)
+				}
+			})
+		})
+	}
+}
+
 func TestRebootOfANode(t *testing.T) {
 	bubble(t, twoNodes, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "onboot: 1\n")

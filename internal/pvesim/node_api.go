@@ -47,7 +47,7 @@ func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
 	o.num("mem", usedMemory)
 	o.num("maxdisk", defaultStorageSize)
 	o.num("disk", usedDisk)
-	o.num("uptime", int64(time.Since(s.bootTime)/time.Second))
+	o.num("uptime", int64(time.Since(s.bootedAt(name))/time.Second))
 	o.float("cpu", 0.04)
 	if in == nodeInResources {
 		o.num("cgroup-mode", 2)
@@ -72,7 +72,7 @@ func nodeStatus(c *call) (reply, error) {
 	var o object
 	o.str("pveversion", "pve-manager/"+c.sim.opts.Version+"/"+repoID)
 	o.str("kversion", "Linux 6.17.2-1-pve #1 SMP PREEMPT_DYNAMIC")
-	o.num("uptime", int64(time.Since(c.sim.bootTime)/time.Second))
+	o.num("uptime", int64(time.Since(c.sim.bootedAt(c.node()))/time.Second))
 	o.num("cpu", 0)
 	o.num("wait", 0)
 	o.num("idle", 0)

@@ -46,11 +46,31 @@ func (s *Sim) StartNode(name string) {
 	s.down = slices.DeleteFunc(s.down, func(n string) bool { return n == name })
 }
 
-// RebootNode stops a node and starts it again after the time takes. Its running tasks end as killed, and its guests stop. After the start, a
-// task of root@pam starts the guests that have onboot.
+// bootedAt returns when a node was booted. Its uptime counts from then, whatever clock it has. The state is locked.
+func (s *Sim) bootedAt(node string) time.Time {
+	if at, again := s.reboots[node]; again {
+		return at
+	}
+	return s.bootTime
+}
+
+// sinceBoot returns a function that reports whether the node of a call was booted again since. A call that waits in a node dies with it.
+func (s *Sim) sinceBoot(c *call) (again func() bool) {
+	booted := func() time.Time {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.bootedAt(c.node())
+	}
+	was := booted()
+	return func() bool { return booted() != was }
+}
+
+// RebootNode stops a node and starts it again after the time takes. Its running tasks end as killed, the calls that wait in it are lost, and its guests
+// stop. After the start, a task of root@pam starts the guests that have onboot.
 func (s *Sim) RebootNode(name string, takes time.Duration) {
 	s.StopNode(name)
 	_ = s.locked(func() error {
+		s.reboots[name] = time.Now() // calls that wait in it end now; its uptime is not shown before the start
 		for _, t := range s.tasks {
 			if t.upid.node == name && t.ended.IsZero() {
 				t.kill()
@@ -66,6 +86,10 @@ func (s *Sim) RebootNode(name string, takes time.Duration) {
 	})
 	s.afterDelay(takes, func() {
 		s.StartNode(name)
+		_ = s.locked(func() error {
+			s.reboots[name] = time.Now()
+			return nil
+		})
 		s.startAll(name)
 		_ = s.locked(func() error {
 			for id, h := range s.ha {

@@ -103,7 +103,7 @@ func (s *Sim) addGuestLocked(kind Kind, g Guest) (int, error) {
 	s.guests[g.VMID] = n
 	if g.Running {
 		s.nextPID++
-		n.running, n.startedAt, n.pid = true, time.Now(), s.nextPID
+		n.running, n.startedAt, n.processSince, n.pid = true, time.Now(), time.Now(), s.nextPID
 	}
 	return g.VMID, nil
 }

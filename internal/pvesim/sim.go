@@ -35,7 +35,8 @@ type Sim struct {
 	taskIndex       map[string]*task
 	nextPID         int
 	bootTime        time.Time
-	round           int64 // the last round of the resource broadcast that was taken
+	reboots         map[string]time.Time // when nodes were booted again
+	round           int64                // the last round of the resource broadcast that was taken
 	faults          []*fault
 	held            []*heldCall
 	heldChanged     chan struct{} // closed and replaced whenever another call is held
@@ -71,6 +72,7 @@ func New(opts Options) *Sim {
 		users:       map[string]*credential{},
 		listRaces:   map[int]destroyedVM{},
 		downSince:   map[string]time.Time{},
+		reboots:     map[string]time.Time{},
 		workers:     map[string]nodeWorkers{},
 		vmlist:      vmlist{guests: map[int]vmlistEntry{}},
 		taskIndex:   map[string]*task{},

@@ -146,5 +146,6 @@ func (s *Sim) checkVolumes(g *guest) error {
 func (s *Sim) markRunning(g *guest) {
 	s.nextPID++
 	g.running, g.paused, g.prelaunch, g.startedAt, g.pid, g.resumed = true, false, false, time.Now(), s.nextPID, false
+	g.processSince = g.startedAt
 	s.countEffect(g.vmid, Started)
 }

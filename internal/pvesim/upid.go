@@ -27,7 +27,7 @@ func (s *Sim) newUPID(node, typ, id, user string) upid {
 	s.nextPID++
 	now := time.Now()
 	return upid{
-		node: node, pid: s.nextPID, pstart: now.Sub(s.bootTime).Milliseconds() / 10, starttime: now.Unix(),
+		node: node, pid: s.nextPID, pstart: now.Sub(s.bootedAt(node)).Milliseconds() / 10, starttime: now.Unix(),
 		typ: typ, id: id, user: user,
 	}
 }

@@ -77,8 +77,9 @@ const (
 	statusTimeout     = 596
 )
 
-// runOnWorker waits for a worker and runs the call.
+// runOnWorker waits for a worker and runs the call. The call is lost if the node is booted meanwhile.
 func (s *Sim) runOnWorker(c *call) workerResult {
+	rebooted := s.sinceBoot(c)
 	if s.opts.Workers > 0 {
 		rooted := s.workersOf(c.node()).root
 		if !rooted.acquire(s.closed) {
@@ -88,6 +89,9 @@ func (s *Sim) runOnWorker(c *call) workerResult {
 	}
 	if c.isSlow() && !s.wait(c.fault.Delay) {
 		return workerResult{err: errClosed}
+	}
+	if rebooted() {
+		return workerResult{err: &apiError{status: statusUnreachable, message: "Connection reset by peer", noBody: true}}
 	}
 	var o workerResult
 	if c.route.write != nil {

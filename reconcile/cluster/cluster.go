@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -45,6 +46,8 @@ type Reader interface {
 	Wait(ctx context.Context, upid string) (Task, error)
 	// Tasks lists the node's tasks, newest first, including running tasks.
 	Tasks(ctx context.Context, query TaskQuery) ([]Task, error)
+	// Uptime returns how long ago a node was booted, in whole seconds, by the node's own monotonic clock. It fails while the node does not answer.
+	Uptime(ctx context.Context, node string) (time.Duration, error)
 }
 
 // Errors of a Cluster. The errors that wrap them contain Proxmox's own text.

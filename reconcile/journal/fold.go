@@ -76,6 +76,7 @@ func (f *fold) dispatch(r Record, b Dispatched) {
 func (f *fold) wait(r Record, b Waited) {
 	if s := f.open[b.Step]; s != nil {
 		s.Waited, s.waited = time.Duration(b.Seconds)*time.Second, r.Seq
+		s.Uptime, s.UptimeAt = time.Duration(b.Uptime)*time.Second, time.Duration(b.UptimeAt)*time.Second
 	}
 }
 

@@ -43,8 +43,8 @@ func TestFold(t *testing.T) {
 			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Dispatched: 1}}},
 		},
 		"waited_latest": {
-			[]Body{begun, Waited{Step: "s", Seconds: 60}, Waited{Step: "s", Seconds: 120}, Waited{Step: "other", Seconds: 240}},
-			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Waited: 2 * time.Minute}}},
+			[]Body{begun, Waited{Step: "s", Seconds: 60}, Waited{Step: "s", Seconds: 120, Uptime: 9, UptimeAt: 5}, Waited{Step: "other", Seconds: 240}},
+			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Waited: 2 * time.Minute, Uptime: 9 * time.Second, UptimeAt: 5 * time.Second}}},
 		},
 		"ended_done":    {[]Body{begun, Ended{Step: "s", Result: Done}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
 		"ended_unknown": {[]Body{begun, Ended{Step: "s", Result: Unknown}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},

@@ -45,7 +45,7 @@ func oneOfEach() []Body {
 		},
 		Repeated{VMID: 101, Over: true},
 		Flapping{VMID: 101, Level: 6.5},
-		Waited{Step: "s1", Seconds: 60},
+		Waited{Step: "s1", Seconds: 60, Uptime: 86400, UptimeAt: 30},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",
 			ProvenTime: proven, State: OrderReleased, Step: "s1",

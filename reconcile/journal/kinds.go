@@ -34,9 +34,11 @@ var kinds = []*kind{
 	}.kind(),
 	row[Waited]{
 		name: "waited", version: 5,
-		complete: func(b Waited) bool { return b.Step != "" && b.Seconds >= 0 && b.Seconds <= maxWaited },
-		fold:     (*fold).wait,
-		kept:     "until the step's next `waited`, or until the step ends",
+		complete: func(b Waited) bool {
+			return b.Step != "" && b.UptimeAt >= 0 && b.UptimeAt <= b.Seconds && b.Seconds <= maxWaited && b.Uptime >= 0 && b.Uptime <= maxWaited
+		},
+		fold: (*fold).wait,
+		kept: "until the step's next `waited`, or until the step ends",
 	}.kind(),
 	row[Ended]{
 		name: "ended", version: 1,
@@ -161,7 +163,7 @@ var kinds = []*kind{
 	}.kind(),
 }
 
-// maxWaited is above the time for which any step is open, so that no sum of it overflows.
+// maxWaited, in seconds, is above the time for which any step is open and any node is up, so that no sum of it overflows.
 const maxWaited = 100 * 365 * 24 * 3600
 
 // maxFlapLevel is above every level that the agent reaches.

@@ -53,10 +53,13 @@ type Dispatched struct {
 }
 
 // Waited records how long a step without an outcome has been open for certain: since its last call can have been sent, by the monotonic clocks of the
-// processes that have waited since. The time between two processes is not in it. It replaces the step's earlier Waited record.
+// processes that have waited since. The time between two processes is in it only if the step's node was up all the time. It replaces the step's earlier
+// Waited record.
 type Waited struct {
-	Step    string `json:"step"`
-	Seconds int64  `json:"seconds"`
+	Step     string `json:"step"`
+	Seconds  int64  `json:"seconds"`
+	Uptime   int64  `json:"uptime,omitempty"`   // of the step's node in seconds, as last read; 0 if it was not read
+	UptimeAt int64  `json:"uptimeAt,omitempty"` // Seconds when the uptime was read
 }
 
 // Result is the outcome of a step.

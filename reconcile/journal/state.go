@@ -38,7 +38,10 @@ type OpenStep struct {
 	Dispatched int       // number of calls that Proxmox has certainly accepted; with 0, Proxmox may or may not have accepted a call
 	UPID       string    // of the last of these calls; empty if Proxmox answered synchronously
 
-	Waited time.Duration // how long the step has been open for certain, of its last Waited record
+	// Of the last Waited record.
+	Waited   time.Duration // how long the step has been open for certain
+	Uptime   time.Duration // of its node, as last read; 0 if it was not read
+	UptimeAt time.Duration // how long the step had been open then
 }
 
 // Flaps is the level of the leaky bucket of a guest at a time.

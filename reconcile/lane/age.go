@@ -9,7 +9,7 @@ import (
 
 // The lanes measure how long a step has been open with the monotonic clock of this process, and add what earlier processes measured and journaled. The
 // time of a record is the host's clock, which may step: compared with it, a step forward would end a wait too early, and a step back would prolong it by
-// the whole step. The time between two processes is in neither, so a wait is at least as long as it says.
+// the whole step. The time between two processes counts only as far as the uptime of the step's node shows it, so a wait is at least as long as it says.
 
 // begunStep is a step that this process began.
 type begunStep struct {
@@ -52,6 +52,8 @@ func (w *Worker) since(step string) time.Time {
 	if begun, here := w.begunStep(step); here {
 		return begun.sent
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.started.Add(-w.waited[step])
 }
 
@@ -67,16 +69,20 @@ func waitedBefore(j *journal.Journal) map[string]time.Duration {
 	return waited
 }
 
-// NoteWaits journals how long each open step has been open, if that is at least by more than its last record says. The waits of processes add up by
-// these records, however often the agent is restarted. It skips a step of which a call may still be sent: the wait for that call has not begun.
+// NoteWaits journals how long each open step has been open, if that is at least by more than its last record says, and the first reading of its node's
+// uptime. The waits of processes add up by these records, however often the agent is restarted. It skips a step of which a call may still be sent: the wait
+// for that call has not begun.
 func (w *Worker) NoteWaits(ctx context.Context, by time.Duration) error {
 	var records []journal.Body
 	for _, open := range w.journal.State().Open {
 		if begun, here := w.begunStep(open.Step); here && begun.sending && partial(open) {
 			continue
 		}
-		if waited := time.Since(w.since(open.Step)).Truncate(time.Second); waited-open.Waited >= by {
-			records = append(records, journal.Waited{Step: open.Step, Seconds: int64(waited / time.Second)})
+		waited, clock := time.Since(w.since(open.Step)), w.lastClock(open)
+		if waited-open.Waited >= by || open.Uptime == 0 && clock.uptime > 0 {
+			records = append(records, journal.Waited{
+				Step: open.Step, Seconds: int64(waited / time.Second), Uptime: int64(clock.uptime / time.Second), UptimeAt: int64(clock.after / time.Second),
+			})
 		}
 	}
 	if len(records) == 0 {

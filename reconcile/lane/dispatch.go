@@ -88,6 +88,7 @@ func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 		if !errors.Is(doubt, cluster.ErrUnanswered) {
 			about.late = time.Time{}
 		}
+		about = w.askNode(ctx, open, about)
 		result, err := settle(ctx, w.boundedFor(open), open, w.journal.State().Owned[open.VMID], about)
 		switch {
 		case err != nil:

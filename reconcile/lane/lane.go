@@ -49,10 +49,11 @@ type Worker struct {
 	begun      sync.Map   // the open steps that this process began, as begunStep by id
 	destroying sync.Mutex // held while destroys are counted and one begins
 
-	waited map[string]time.Duration // how long earlier processes have waited for open steps, by id
+	clocks sync.Map // the last readings of the uptime of nodes, as nodeClock by id of a step
 
 	mu      sync.Mutex
-	refused map[int]bool // guests whose last step was refused because of its volumes, by vmid
+	waited  map[string]time.Duration // how long open steps had been open for certain when this process began, by id
+	refused map[int]bool             // guests whose last step was refused because of its volumes, by vmid
 }
 
 // New returns a worker.

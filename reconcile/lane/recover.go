@@ -14,7 +14,7 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		if open.VMID != vmid {
 			continue
 		}
-		about := w.doubtAbout(open)
+		about := w.askNode(ctx, open, w.doubtAbout(open))
 		result, err := settle(ctx, w.boundedFor(open), open, state.Owned[vmid], about)
 		if err != nil {
 			return err

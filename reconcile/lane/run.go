@@ -67,5 +67,6 @@ func (w *Worker) end(ctx context.Context, begun journal.Begun, c conclusion) err
 	}
 	w.fillsSeen.Delete(begun.Step)
 	w.begun.Delete(begun.Step)
+	w.clocks.Delete(begun.Step)
 	return nil
 }

@@ -44,8 +44,8 @@ func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, o
 	if open.Dispatched > 0 && open.UPID == "" && !partial(open) {
 		return journal.Done, nil // Proxmox executed the last call before it replied
 	}
-	inDoubt, ran := open.Dispatched == 0 || partial(open), true
-	if inDoubt {
+	ran := true
+	if inDoubt(open) {
 		var err error
 		if ran, err = waitForLostTask(ctx, reader, open); err != nil {
 			return "", err
@@ -54,7 +54,7 @@ func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, o
 	switch result, err := fromGuest(ctx, reader, open, owned, ran, d.since); {
 	case err != nil || result != "":
 		return result, err
-	case !inDoubt || d.late.IsZero():
+	case !inDoubt(open) || d.late.IsZero():
 		return withoutEffect(open), nil
 	case d.repeats:
 		return journal.NotRun, nil
@@ -66,6 +66,9 @@ func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, o
 	}
 	return journal.Unknown, nil
 }
+
+// inDoubt reports whether it is not known if Proxmox has accepted the last call of the step.
+func inDoubt(open journal.OpenStep) bool { return open.Dispatched == 0 || partial(open) }
 
 // doubt describes what is not known about the last call of a step. The zero doubt is that of a call that got a reply, even one that cannot be used.
 type doubt struct {

@@ -258,6 +258,11 @@ func (r reader) Tasks(_ context.Context, q cluster.TaskQuery) ([]cluster.Task, e
 	return list, nil
 }
 
+// errNoUptime is the answer of a node whose uptime the token may not read. No node of the model is booted.
+var errNoUptime = errors.New("no uptime")
+
+func (r reader) Uptime(context.Context, string) (time.Duration, error) { return 0, errNoUptime }
+
 func (r reader) MissingAudit(context.Context) (string, error) { return "", nil }
 
 func (r reader) Nodes(context.Context) ([]cluster.Node, error) {
