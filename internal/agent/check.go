@@ -15,7 +15,8 @@ import (
 // the files that the config names. The error contains every problem.
 func (c Config) Check() error {
 	_, policyErr := c.pinnedPolicy()
-	return errors.Join(policyErr, c.checkPrivateFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets(), c.checkAccess())
+	_, rootsErr := c.Checks.roots()
+	return errors.Join(policyErr, rootsErr, c.checkPrivateFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets(), c.checkAccess())
 }
 
 // checkAnchor returns an error for the placeholder of the example.

@@ -71,6 +71,8 @@ type ChecksConfig struct {
 	// Allow lists the addresses that checks may reach, as addresses or networks with or without a port: 10.0.0.0/24, 10.0.0.5:5432, [fd00::/8]:443.
 	// Default: none.
 	Allow []string `yaml:"allow"`
+	// CAFile is a file with certificates of authorities that are trusted for https pages in addition to those of the system. Default: none.
+	CAFile string `yaml:"ca_file"`
 }
 
 // LimitsConfig bounds the work on nodes and storages, which guests share.

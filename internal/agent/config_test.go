@@ -122,12 +122,12 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 	t.Parallel()
 	text := strings.NewReplacer("root.json", "/nowhere/root.json", "token_file: token", "token_file: /nowhere/token", "url: file:///srv/git/homelab.git",
 		"url: https://user:secret@forge.test/x.git, ca_file: /nowhere/ca.pem").Replace(smallest)
-	c, err := agent.ParseConfig([]byte(text))
+	c, err := agent.ParseConfig([]byte(text + "\nchecks: {ca_file: /nowhere/checks.pem}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = c.Check()
-	for _, want := range []string{"/nowhere/root.json", "/nowhere/token", "source: ", "source.remotes[0].ca_file"} {
+	for _, want := range []string{"checks.ca_file", "/nowhere/root.json", "/nowhere/token", "source: ", "source.remotes[0].ca_file"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}

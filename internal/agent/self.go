@@ -1,15 +1,40 @@
 package agent
 
 import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/hostguest"
 )
 
 // health returns the options of health checks. ReadConfig has checked the addresses.
-func (c Config) health(client *proxmox.Client) health.Options {
+func (c Config) health(client *proxmox.Client) (health.Options, error) {
 	allow, _ := health.ParseAllow(c.Checks.Allow)
-	return health.Options{Allow: allow, Ping: client.PingAgent}
+	roots, err := c.Checks.roots()
+	return health.Options{Allow: allow, Ping: client.PingAgent, Roots: roots}, err
+}
+
+// roots returns the authorities of the system and those of CAFile, nil without CAFile.
+func (c ChecksConfig) roots() (*x509.CertPool, error) {
+	if c.CAFile == "" {
+		return nil, nil //nolint:nilnil // nil is the authorities of the system
+	}
+	text, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("checks.ca_file: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("checks.ca_file: read the authorities of the system: %w", err)
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, errors.New("checks.ca_file: " + c.CAFile + " contains no certificate in PEM form, as in -----BEGIN CERTIFICATE-----")
+	}
+	return roots, nil
 }
 
 // self returns what is known of the guest in which the agent runs. Root is the root of the host's file system.

@@ -81,6 +81,10 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	if err := s.openStatus(a); err != nil {
 		return err
 	}
+	checks, err := c.health(client)
+	if err != nil {
+		return err
+	}
 	s.engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Source: source, Policy: s.trust.Policy, Journal: j, Branch: c.Source.Branch,
 		Scope: intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
@@ -92,7 +96,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		Separate: c.Trust.Guards.SeparateApprover,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: hooks(m),
 		Self:    c.self("/"),
-		Health:  c.health(client),
+		Health:  checks,
 		Secrets: secrets, Minimum: c.Minimum(),
 		Endpoints: client.Endpoints,
 	})

@@ -2,6 +2,8 @@ package health
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -70,7 +72,7 @@ func (p *Prober) checkTCP(ctx context.Context, address string) error {
 func (p *Prober) checkHTTP(ctx context.Context, address string) error {
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, _, address string) (net.Conn, error) { return p.dial(ctx, address) },
-		DisableKeepAlives: true, MaxResponseHeaderBytes: 16 << 10,
+		DisableKeepAlives: true, MaxResponseHeaderBytes: 16 << 10, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.opts.Roots},
 	}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -83,6 +85,9 @@ func (p *Prober) checkHTTP(ctx context.Context, address string) error {
 		var about *url.Error // its text repeats the address
 		if errors.As(err, &about) {
 			err = about.Err
+		}
+		if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+			err = fmt.Errorf("%w; checks.ca_file of the agent's config can name the authority", err)
 		}
 		return err
 	}

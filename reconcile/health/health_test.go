@@ -2,8 +2,11 @@ package health
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -142,6 +145,43 @@ func TestChecks(t *testing.T) {
 			p.Want(t.Context(), nil)
 			if why := p.Result("VirtualMachine/db-1").NotReady(time.Now()); why == "" {
 				t.Error("got a guest ready whose result was forgotten")
+			}
+		})
+	}
+}
+
+// An https page needs a certificate of a trusted authority, for the name in the manifest.
+func TestAuthorities(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	private := x509.NewCertPool()
+	private.AddCert(server.Certificate())
+	allow, err := ParseAllow([]string{"127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		host  string
+		roots *x509.CertPool
+		want  string
+	}{
+		"private_authority": {"127.0.0.1", private, ""},
+		"of_the_name":       {"example.com", private, ""},
+		"of_another_name":   {"db.lan", private, "certificate is valid for"},
+		"of_the_system":     {"127.0.0.1", nil, "checks.ca_file"},
+		"of_another_one":    {"127.0.0.1", x509.NewCertPool(), "checks.ca_file"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := New(Options{Allow: allow, Roots: test.roots, Resolve: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+			}})
+			got := p.check(t.Context(), Target{Check: guest.Health{HTTP: "https://" + net.JoinHostPort(test.host, port) + "/"}})
+			if (got.Problem == "") != (test.want == "") || !strings.Contains(got.Problem, test.want) || got.Refused {
+				t.Errorf("got %+v, want %q", got, test.want)
 			}
 		})
 	}

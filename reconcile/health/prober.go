@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"crypto/x509"
 	"net/netip"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ const maxRunning = 8
 type Options struct {
 	Allow   Allow
 	Ping    func(ctx context.Context, row cluster.Row) error             // asks the guest agent of a virtual machine; nil has none
+	Roots   *x509.CertPool                                               // authorities of the certificates of https pages; nil is those of the system
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error) // nil is the resolver of the system
 	Changed func()                                                       // called when a guest has become ready, or is no longer; may be nil
 }
