@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -29,7 +30,7 @@ var (
 	guestDriftKeys = describe("guest_drift_keys", "Configuration keys that differ.", "kind", "vmid")
 	guestDegraded  = describe("guest_degraded", "1 if the agent cannot bring the guest in sync without a person.", "kind", "vmid")
 	guestHeld      = describe("guest_held_steps", "Steps of the guest that the gate holds.", "kind", "vmid")
-	guestDrift     = describe("guest_drift_start_timestamp_seconds", "When the guest began to differ, 0 if it does not differ.", "kind", "vmid")
+	guestDrift     = describe("guest_drift_start_timestamp_seconds", "When the guest began to differ, 0 if it does not differ or only waits for a restart.", "kind", "vmid")
 	guestConverged = describe("guest_last_converged_timestamp_seconds", "When the guest was last in sync, 0 if not since the agent started.", "kind", "vmid")
 	guestObserved  = describe("guest_last_observed_timestamp_seconds", "When the guest was last read in full, 0 if not since the agent started.", "kind", "vmid")
 
@@ -144,9 +145,20 @@ func sendGuest(send sender, g report.Guest) {
 	send(guestDriftKeys, float64(len(g.Changes)), kind, vmid)
 	send(guestDegraded, boolean(g.Health == report.Degraded), kind, vmid)
 	send(guestHeld, float64(len(g.Held)), kind, vmid)
-	send(guestDrift, timestamp(g.DriftSince), kind, vmid)
+	send(guestDrift, driftStart(g), kind, vmid)
 	send(guestConverged, timestamp(g.Converged), kind, vmid)
 	send(guestObserved, timestamp(g.ObservedAt), kind, vmid)
+}
+
+// driftStart returns when the guest began to differ. It is 0 for a guest whose differences are all written and wait for a restart, since a person decides
+// when that is; restartOldest has the time.
+func driftStart(g report.Guest) float64 {
+	written := len(g.Changes) != 0 && !slices.ContainsFunc(g.Changes, func(c report.Change) bool { return !c.Waits })
+	other := slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Type != plan.Drifted && c.Type != plan.PendingRestart })
+	if written && !other {
+		return 0
+	}
+	return timestamp(g.DriftSince)
 }
 
 func sendFleet(send sender, r *report.Report) {

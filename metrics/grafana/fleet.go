@@ -14,7 +14,7 @@ func Fleet() Dashboard {
 		row("Drift"),
 		series("Guests by state", "Synced, OutOfSync and Unknown.", "none", 12, query{`sum by (sync) (gitops_agent_guests{instance=~"$instance"})`, "{{sync}}"}),
 		series("Differing keys by effect", "What it would cost to apply the differences.", "none", 12, query{`sum by (class) (gitops_agent_drift_keys{instance=~"$instance"})`, "{{class}}"}),
-		table("Guests out of sync", "Each guest that differs, and for how long, in seconds.", 12,
+		table("Guests out of sync", "Each guest that differs, and for how long, in seconds. Guests that only wait for a restart are not listed.", 12,
 			query{`sort_desc(gitops_agent:guest_drift:age_seconds{instance=~"$instance"} * on (job, instance, kind, vmid) group_left (name, node) gitops_agent_guest_info{instance=~"$instance"})`, ""}),
 		series("Drift found and corrected", "Guests that went out of sync, by cause, and that are in sync again, in an hour.", "none", 12,
 			query{`sum by (cause) (increase(gitops_agent_drift_detected_total{instance=~"$instance"}[1h]))`, "found: {{cause}}"},
