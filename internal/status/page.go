@@ -55,10 +55,12 @@ func (s *site) serveGuest(w http.ResponseWriter, r *http.Request) {
 	}
 	if found, ok := findGuest(in.Report, g.Name); ok {
 		g.Guest, g.Values, g.History = &found, s.opts.Values(found), s.opts.History.Entries(found.Label(), found.VMID, shownHistory)
-	} else {
-		w.WriteHeader(http.StatusNotFound)
 	}
-	s.sendPage(w, r, s.render(func(in page.Input) ([]byte, error) { return page.Guest(in, g) }, in))
+	reply := s.render(func(in page.Input) ([]byte, error) { return page.Guest(in, g) }, in)
+	if g.Guest == nil {
+		reply.status = http.StatusNotFound
+	}
+	s.sendPage(w, r, reply)
 }
 
 // findGuest returns the guest with a vmid, or with a label.

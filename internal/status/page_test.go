@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net/http/httptest"
 	"os"
 	"reflect"
 	"regexp"
@@ -183,6 +184,11 @@ func TestPageOfOneGuest(t *testing.T) {
 				t.Errorf("got %v, want every element closed", err)
 			}
 		})
+	}
+	packed := httptest.NewRequest("GET", "/guests/299", nil)
+	packed.Header.Set("Accept-Encoding", "gzip")
+	if res, _ := send(t, status.Handler(optionsFor(steady())), packed); res.Code != 404 || res.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("got %d and the encoding %q of a page without a guest, want 404 and gzip", res.Code, res.Header().Get("Content-Encoding"))
 	}
 	if res, _ := ask(t, optionsFor(steady()), "GET", "/?guest=Container/dns-1"); res.Code != 303 || res.Header().Get("Location") != "guests/Container/dns-1" {
 		t.Errorf("got %d to %q, want the page of the guest", res.Code, res.Header().Get("Location"))

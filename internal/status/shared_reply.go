@@ -16,6 +16,7 @@ const maxPageAge = 5 * time.Second
 
 // reply is a rendered reply, as it is and compressed. Several requests send the same bytes.
 type reply struct {
+	status       int // 0 is 200
 	contentType  string
 	body, packed []byte
 	err          error
@@ -39,6 +40,9 @@ func (p reply) send(w http.ResponseWriter, r *http.Request) {
 	if acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		body = p.packed
+	}
+	if p.status != 0 {
+		w.WriteHeader(p.status)
 	}
 	_, _ = w.Write(body)
 }
