@@ -14,6 +14,7 @@ const (
 	nodeHeight = 34
 	layerGap   = 70
 	rowGap     = 12
+	bandGap    = 18 // between guests that are not connected
 	margin     = 8
 	maxNodes   = 300
 	maxName    = 24 // characters of a name within a node
@@ -29,6 +30,7 @@ type graphPage struct {
 	Alone         int // selected guests without a dependency
 	LeftOut       int // guests that are only in the list
 	List          []dependent
+	ListOpen      bool
 	Fields        []field
 }
 
@@ -41,7 +43,8 @@ type node struct {
 	State string
 	Tone  tone
 	layer int
-	order float64
+	band  int     // of the guests that are connected with it
+	order float64 // within its layer
 }
 
 // TextX returns where the name begins.
@@ -144,6 +147,7 @@ func (p *graphPage) layOut(guests map[string]report.Guest, chosen map[string]boo
 		}
 		p.Nodes = append(p.Nodes, n)
 	}
+	p.ListOpen = len(p.List) <= maxUnfolded
 	if len(p.Nodes) > maxNodes {
 		slices.SortStableFunc(p.Nodes, func(a, b node) int { return cmp.Compare(severity(a.Tone), severity(b.Tone)) })
 		p.LeftOut, p.Nodes = len(p.Nodes)-maxNodes, p.Nodes[:maxNodes]
@@ -151,34 +155,24 @@ func (p *graphPage) layOut(guests map[string]report.Guest, chosen map[string]boo
 	p.place(guests)
 }
 
-// place puts each node into its layer, near the middle of the nodes on which it depends, and draws the edges.
+// place draws the nodes that are connected with each other in a band of their own, and the edges.
 func (p *graphPage) place(guests map[string]report.Guest) {
-	slices.SortStableFunc(p.Nodes, func(a, b node) int { return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.Label, b.Label)) })
+	p.setBands(guests)
+	slices.SortStableFunc(p.Nodes, func(a, b node) int {
+		return cmp.Or(cmp.Compare(a.band, b.band), cmp.Compare(a.layer, b.layer), cmp.Compare(a.Name, b.Name))
+	})
 	at := map[string]*node{}
+	top := margin
 	for first := 0; first < len(p.Nodes); {
 		last := first
-		for last < len(p.Nodes) && p.Nodes[last].layer == p.Nodes[first].layer {
-			n := &p.Nodes[last]
-			count := 0
-			for _, on := range guests[n.Label].DependsOn {
-				if other := at[on]; other != nil {
-					n.order += float64(other.Y)
-					count++
-				}
-			}
-			n.order /= float64(max(count, 1))
+		for last < len(p.Nodes) && p.Nodes[last].band == p.Nodes[first].band {
 			last++
 		}
-		row := p.Nodes[first:last]
-		slices.SortStableFunc(row, func(a, b node) int { return cmp.Compare(a.order, b.order) })
-		for i := range row {
-			row[i].X, row[i].Y = margin+row[i].layer*(nodeWidth+layerGap), margin+i*(nodeHeight+rowGap)
-			at[row[i].Label] = &row[i]
-			p.Width, p.Height = max(p.Width, row[i].X+nodeWidth+margin), max(p.Height, row[i].Y+nodeHeight+margin)
-		}
+		top = placeBand(p.Nodes[first:last], top, guests, at) + bandGap
 		first = last
 	}
 	for _, n := range p.Nodes {
+		p.Width, p.Height = max(p.Width, n.X+nodeWidth+margin), max(p.Height, n.Y+nodeHeight+margin)
 		for _, on := range guests[n.Label].DependsOn {
 			if from := at[on]; from != nil {
 				x1, y1, x2, y2 := from.X+nodeWidth, from.Y+nodeHeight/2, n.X, n.Y+nodeHeight/2
@@ -186,6 +180,70 @@ func (p *graphPage) place(guests map[string]report.Guest) {
 			}
 		}
 	}
+}
+
+// setBands numbers the groups of nodes that are connected, in the order of their first names.
+func (p *graphPage) setBands(guests map[string]report.Guest) {
+	slices.SortStableFunc(p.Nodes, func(a, b node) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Label, b.Label)) })
+	index, linked := map[string]int{}, make([][]int, len(p.Nodes))
+	for i := range p.Nodes {
+		index[p.Nodes[i].Label], p.Nodes[i].band = i, -1
+	}
+	for i, n := range p.Nodes {
+		for _, on := range guests[n.Label].DependsOn {
+			if j, found := index[on]; found {
+				linked[i], linked[j] = append(linked[i], j), append(linked[j], i)
+			}
+		}
+	}
+	bands := 0
+	for i := range p.Nodes {
+		if p.Nodes[i].band >= 0 {
+			continue
+		}
+		for open := []int{i}; len(open) > 0; {
+			next := open[len(open)-1]
+			open = open[:len(open)-1]
+			if p.Nodes[next].band < 0 {
+				p.Nodes[next].band = bands
+				open = append(open, linked[next]...)
+			}
+		}
+		bands++
+	}
+}
+
+// placeBand puts connected nodes, sorted by layer, below top, and returns the lower end. A node is near the middle of the nodes on which it depends. A
+// layer that is lower than the band is in its middle.
+func placeBand(nodes []node, top int, guests map[string]report.Guest, at map[string]*node) int {
+	const row = nodeHeight + rowGap
+	rows := map[int]int{}
+	for _, n := range nodes {
+		rows[n.layer]++
+	}
+	highest := 0
+	for _, n := range rows {
+		highest = max(highest, n)
+	}
+	for first := 0; first < len(nodes); first += rows[nodes[first].layer] {
+		layer := nodes[first : first+rows[nodes[first].layer]]
+		for i := range layer {
+			count := 0
+			for _, on := range guests[layer[i].Label].DependsOn {
+				if other := at[on]; other != nil {
+					layer[i].order += float64(other.Y)
+					count++
+				}
+			}
+			layer[i].order /= float64(max(count, 1))
+		}
+		slices.SortStableFunc(layer, func(a, b node) int { return cmp.Compare(a.order, b.order) })
+		for i := range layer {
+			layer[i].X, layer[i].Y = margin+layer[i].layer*(nodeWidth+layerGap), top+(highest-len(layer))*row/2+i*row
+			at[layer[i].Label] = &layer[i]
+		}
+	}
+	return top + highest*row - rowGap
 }
 
 func (p *graphPage) neighbour(g report.Guest) neighbour {

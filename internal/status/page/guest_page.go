@@ -11,23 +11,16 @@ import (
 type guestPage struct {
 	frame
 
-	Name    string     // as the request names the guest
-	View    *guestView // nil if there is no such guest
-	Link    string     // to Proxmox, "" if it is unknown
-	Waits   []waitView
-	Needed  []neighbour // guests that depend on this one
+	Name    string          // as the request names the guest
+	View    *guestView      // nil if there is no such guest
+	Link    string          // to Proxmox, "" if it is unknown
+	Waits   []conditionView // why it waits for other guests
+	Needs   []neighbour     // guests on which this one depends
+	Needed  []neighbour     // guests that depend on this one
 	Rest    []conditionView
 	Managed []report.Value
 	Others  []report.Value // keys that the manifest does not manage
 	Entries []entryView
-}
-
-// waitView is what a guest waits for.
-type waitView struct {
-	neighbour
-
-	Text string // why; "" for a dependency
-	Hint string
 }
 
 // neighbour is a guest on which another one depends, or which depends on it.
@@ -47,11 +40,11 @@ func newGuestPage(in Input, g GuestInput) guestPage {
 	p.View, p.Title, p.Link = &v, v.Label(), p.links.proxmox(*g.Guest)
 	p.TitleTone = worst(*g.Guest)
 	for _, label := range g.Guest.DependsOn {
-		p.Waits = append(p.Waits, waitView{neighbour: p.neighbour(label)})
+		p.Needs = append(p.Needs, p.neighbour(label))
 	}
 	for _, c := range v.OtherConditions {
 		if c.Type == plan.WaitsFor {
-			p.Waits = append(p.Waits, waitView{Text: c.Message, Hint: c.Hint})
+			p.Waits = append(p.Waits, c)
 		} else {
 			p.Rest = append(p.Rest, c)
 		}
@@ -72,6 +65,17 @@ func newGuestPage(in Input, g GuestInput) guestPage {
 		p.Entries = append(p.Entries, p.newEntry(e))
 	}
 	return p
+}
+
+// Trouble returns the badges that say that a person should look at the guest.
+func (n neighbour) Trouble() []badge {
+	var list []badge
+	for _, b := range n.Badges {
+		if b.Tone != good {
+			list = append(list, b)
+		}
+	}
+	return list
 }
 
 func (p guestPage) neighbour(label string) neighbour {
