@@ -11,12 +11,14 @@ step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
 install_tools() {
   local package missing=()
   [ "$(id -u)" = 0 ] || return 0
-  for package in git openssh-server openssh-client iproute2 postgresql prometheus; do
+  command -v npm > /dev/null || missing+=(npm)
+  for package in git openssh-server openssh-client iproute2 postgresql prometheus chromium fonts-dejavu-core; do
     dpkg -s "$package" > /dev/null 2>&1 || missing+=("$package")
   done
   if [ ${#missing[@]} != 0 ]; then
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" > /dev/null
   fi
+  npm ci --prefix test/browser --ignore-scripts --no-audit --no-fund --loglevel=error > /dev/null
 }
 
 # count prints how many tests of a -json run passed and failed, and fails on a skipped one. Only the tests on the corpus of public
