@@ -71,6 +71,27 @@ func (e *Engine) claimDue() bool {
 	return s.TakeOver || s.Standing == writer.Claimed
 }
 
+// watchWriter reads the mark in the cluster again if nothing has read it for a resync, so that an agent without work notices that another one has claimed.
+// It runs beside the engine, in place of prepare: work that begins to wait meanwhile is prepared afterwards. A failed reading changes nothing.
+func (e *Engine) watchWriter(ctx context.Context) {
+	s := e.writer.State()
+	if e.errands.inline || e.closing || s.Standing == writer.Superseded || e.listErr != nil || s.ReadAt.IsZero() || time.Since(s.ReadAt) < e.opts.Resync {
+		return
+	}
+	e.errands.run(report.ComponentClaim, func() func() {
+		_, _ = e.writer.Read(ctx) // the writer keeps what it learns
+		return func() {
+			switch {
+			case ctx.Err() != nil:
+			case e.writer.State().Standing == writer.Superseded:
+				e.cycle(ctx)
+			case len(e.waiting.work) > 0 || e.claimDue():
+				e.prepare(ctx)
+			}
+		}
+	})
+}
+
 // readWriter logs and journals each change of the writer once.
 func (e *Engine) readWriter() {
 	was, now := e.writerState, e.writer.State()

@@ -41,6 +41,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	e.noteJournal()
 	e.noteWaits(ctx, waitsEvery)
 	e.offer(ctx, planned)
+	e.watchWriter(ctx)
 	e.assess(planned)
 	e.endRetry()
 	e.publish(planned)

@@ -306,6 +306,32 @@ func (l *lab) claimAsAnother() {
 	l.ok(l.cluster.SetPoolComment(l.Context(), writer.Pool, c.String()))
 }
 
+// TestIncidentSupersededAgentSeemsReady lets another agent claim the cluster while this one has nothing to do. It reports that within a resync and two ticks.
+func TestIncidentSupersededAgentSeemsReady(t *testing.T) {
+	for name, claims := range map[string]bool{"after_a_claim": true, "before_its_first_claim": false} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = vmYAML("web-1", 201)
+				l.push("one guest", alice)
+				stop := l.start()
+				defer func() { stop() }()
+				l.converge()
+				if !claims {
+					stop()
+					stop = l.start()
+					l.converge()
+				}
+				time.Sleep(10 * time.Minute)
+				l.claimAsAnother()
+				time.Sleep(90 * time.Second)
+				if r := l.engine.Report().Writes; r.Reason != gate.StopSuperseded {
+					t.Errorf("got writes %+v, want superseded", r)
+				}
+			})
+		})
+	}
+}
+
 // TestIncidentTwoAgentsTakeTurnsAtRandom runs random histories of two or three agents on copies of one state directory: starts, stops, pushes, drift,
 // and slow requests for the comment. No two agents may write to guests in turns, and no guest may be made twice.
 func TestIncidentTwoAgentsTakeTurnsAtRandom(t *testing.T) {

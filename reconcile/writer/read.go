@@ -27,6 +27,7 @@ func (w *Writer) read(ctx context.Context) (Comment, error) {
 	w.mu.Lock()
 	w.begun++
 	number, at := w.begun, time.Now()
+	w.readAt = at
 	w.mu.Unlock()
 	text, found, err := w.opts.Keeper.PoolComment(ctx, Pool)
 	if err != nil {

@@ -65,6 +65,7 @@ type Writer struct {
 	begun   uint64 // readings of the comment that have begun
 	shown   uint64 // the newest of them that showed the mark of this process
 	shownAt time.Time
+	readAt  time.Time // when the newest reading began
 }
 
 // New returns a writer that has not claimed yet.
@@ -89,13 +90,14 @@ type State struct {
 	Other    Mark      // of the agent that superseded this process
 	WaitEnds time.Time // while Claimed
 	TakeOver bool      // the next claim replaces another agent
+	ReadAt   time.Time // when the newest reading of the comment began; zero before the first, and without a Keeper
 }
 
 // State returns the present state.
 func (w *Writer) State() State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return State{w.standing, w.mark, w.other, w.waitEnds, w.takeOver}
+	return State{w.standing, w.mark, w.other, w.waitEnds, w.takeOver, w.readAt}
 }
 
 // begin waits until no other goroutine uses the comment.
