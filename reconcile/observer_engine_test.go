@@ -89,15 +89,15 @@ func runLabWithVMList(t *testing.T, test func(t *testing.T, l *lab, file string)
 	})
 }
 
-// TestEngineUsesTheListOfGuests checks that an idle cluster only needs the inventory, and that the engine finds a change within about a second,
+// TestEngineUsesTheListOfGuests checks that an idle cluster only needs the inventory, the quorum and the claim, and that the engine finds a change within about a second,
 // long before the next tick.
 func TestEngineUsesTheListOfGuests(t *testing.T) {
 	runLabWithVMList(t, func(t *testing.T, l *lab, _ string) {
 		time.Sleep(31 * time.Second) // not at the moment of a tick
 		l.sim.ResetCounters()
 		time.Sleep(5 * time.Minute)
-		if got := l.sim.Counters(); got.Reads != 40 || got.Writes != 0 || l.reads() != 0 {
-			t.Errorf("got %d reads and %d writes in 20 ticks, want the inventory and the quorum alone: %v", got.Reads, got.Writes, got.Routes)
+		if got := l.sim.Counters(); got.Reads != 45 || got.Routes["GET /pools"] != 5 || got.Writes != 0 || l.reads() != 0 {
+			t.Errorf("got %d reads and %d writes in 20 ticks, want the inventory and the quorum alone, and the claim once a minute: %v", got.Reads, got.Writes, got.Routes)
 		}
 		l.ok(l.sim.Edit(201, "description", "by hand"))
 		time.Sleep(4 * time.Second)
