@@ -96,3 +96,6 @@ func (m *Metrics) StatusRefused(reason string) { m.connRefused.WithLabelValues(r
 
 // StatusConnectionClosed counts a connection to the status page that was closed early.
 func (m *Metrics) StatusConnectionClosed(reason string) { m.connClosed.WithLabelValues(reason).Inc() }
+
+// Webhook counts a webhook that was received.
+func (m *Metrics) Webhook(result string) { m.webhooks.WithLabelValues(result).Inc() }

@@ -115,6 +115,9 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 			m.Order(operation, s)
 		}
 	}
+	for _, result := range status.WebhookResults() {
+		m.Webhook(string(result))
+	}
 	steps := map[guest.Class]int{}
 	for _, class := range guest.Classes() {
 		steps[class] = 1
@@ -132,7 +135,10 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 
 // reasons returns the label values that other packages define.
 func reasons() metrics.Reasons {
-	return metrics.Reasons{Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons())}
+	return metrics.Reasons{
+		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
+		Webhooks: texts(status.WebhookResults()),
+	}
 }
 
 func texts[T ~string](values []T) []string {

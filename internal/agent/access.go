@@ -44,11 +44,6 @@ func (c Config) StatusToken() (string, error) {
 	return token, err
 }
 
-// webhookToken returns the secret of the webhook, or "" if there is none. It reads the file at each call, so that the secret can be rotated.
-func (c Config) webhookToken() (string, error) {
-	return ReadToken("source.webhook_token_file", c.Source.WebhookTokenFile)
-}
-
 // ReadToken returns the content of a file without surrounding white space, or "" without a file. Its errors begin with field, which names the file in the
 // config or on the command line.
 func ReadToken(field, path string) (string, error) {

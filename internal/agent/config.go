@@ -123,6 +123,18 @@ type SourceConfig struct {
 	// WebhookTokenFile is a file with a secret. A POST to /webhook with "Authorization: Bearer <secret>" requests a poll now. Default: no
 	// webhook.
 	WebhookTokenFile string `yaml:"webhook_token_file"`
+	// Webhooks are webhooks that forges send, each on a path of its own: /webhook/github, /webhook/gitea, /webhook/gitlab, /webhook/bitbucket. They request a
+	// poll now. Default: none.
+	Webhooks []WebhookConfig `yaml:"webhooks"`
+}
+
+// WebhookConfig is a webhook that a forge sends.
+type WebhookConfig struct {
+	// Forge is github, gitea (also for Forgejo), gitlab or bitbucket. Required.
+	Forge string `yaml:"forge"`
+	// SecretFile is a file with the secret that is set at the forge. The agent reads it at each request. Two entries of one forge, with two secrets, are
+	// both accepted while a secret is replaced. Required.
+	SecretFile string `yaml:"secret_file"`
 }
 
 // RemoteConfig is one remote.
@@ -403,7 +415,7 @@ func (c *Config) check() error {
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
 	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
 	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))
-	return errors.Join(append(problems, c.checkEncrypted(), c.Trust.TUF.check(), c.Trust.Guards.check())...)
+	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), c.Trust.TUF.check(), c.Trust.Guards.check())...)
 }
 
 // check returns every problem of c.

@@ -21,7 +21,10 @@ func hooks(m *metrics.Metrics) reconcile.Hooks {
 
 // reasons returns the label values that other packages define.
 func reasons() metrics.Reasons {
-	return metrics.Reasons{Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons())}
+	return metrics.Reasons{
+		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
+		Webhooks: texts(status.WebhookResults()),
+	}
 }
 
 func texts[T ~string](values []T) []string {

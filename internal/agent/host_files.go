@@ -29,6 +29,9 @@ func (c Config) checkPrivateFiles() error {
 		checkPrivate("proxmox.token_file", c.Proxmox.TokenFile), checkPrivate("source.webhook_token_file", c.Source.WebhookTokenFile),
 		checkPrivate("status.token_file", c.Status.TokenFile), checkPrivate("status.web_config_file", c.Status.WebConfigFile),
 	}
+	for i, w := range c.Source.Webhooks {
+		problems = append(problems, checkPrivate(fmt.Sprintf("source.webhooks[%d].secret_file", i), w.SecretFile))
+	}
 	for i, r := range c.Source.Remotes {
 		remote := fmt.Sprintf("source.remotes[%d].", i)
 		problems = append(problems, checkPrivate(remote+"token_file", r.TokenFile), checkPrivate(remote+"ssh_key_file", r.SSHKeyFile))

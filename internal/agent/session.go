@@ -131,8 +131,9 @@ func (s *session) openStatus(a *Agent) error {
 		return err
 	}
 	s.handler = status.Handler(status.Options{
-		Report: a.Report, Values: s.values, History: s.history, Gatherer: a.registry, Hint: a.Hint, WebhookToken: s.config.webhookToken, Access: s.access, Path: s.config.Status.Path,
-		Version: a.opts.Build.Version, StaleAfter: s.config.staleAfter(), Logger: a.opts.Logger,
+		Report: a.Report, Values: s.values, History: s.history, Gatherer: a.registry, Hint: a.Hint, Webhooks: s.config.webhooks(), Access: s.access, Path: s.config.Status.Path,
+		OnWebhook: func(r status.WebhookResult) { a.metrics.Webhook(string(r)) },
+		Version:   a.opts.Build.Version, StaleAfter: s.config.staleAfter(), Logger: a.opts.Logger,
 	})
 	return nil
 }

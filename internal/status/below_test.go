@@ -36,7 +36,7 @@ func TestHandlerWithAccess(t *testing.T) {
 	atNoon(t, func(t *testing.T) {
 		opts := optionsFor(steady())
 		opts.Path = "/gitops"
-		opts.Hint, opts.WebhookToken = func() {}, func() (string, error) { return "of the webhook", nil }
+		opts.Hint, opts.Webhooks = func() {}, []status.Webhook{secretOf(status.WebhookBearer, "of the webhook")}
 		var err error
 		opts.Access, err = access.New(access.Options{Listen: "127.0.0.1:9746", Token: func() (string, error) { return "of the page", nil }})
 		if err != nil {

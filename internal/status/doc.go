@@ -9,10 +9,10 @@
 //	GET  /healthz      200 while the engine completes cycles: whether to restart the process
 //	GET  /readyz       200 if the agent can do its work, else 503 with one line per reason
 //	GET  /metrics      Prometheus metrics
-//	POST /webhook      a request from the forge to poll the remote now
+//	POST /webhook      a request to poll the remote now, also /webhook/github, /webhook/gitea, /webhook/gitlab and /webhook/bitbucket
 //
-// All routes except the webhook are read-only and show no secret. Package access decides who may read them. The webhook requires a token of its own,
-// and ignores the content of the request; it can only make the agent poll earlier.
+// All routes except the webhooks are read-only and show no secret. Package access decides who may read them. A webhook requires a secret of its own, or
+// a signature with it, and ignores the content of the request; it can only make the agent poll earlier.
 //
 // The pages work without their script and load nothing from other hosts, which their Content-Security-Policy forbids. Text from the
 // repository, the cluster and signers reaches the page only through html/template, which escapes it.
@@ -22,7 +22,7 @@
 //   - serve.go: Serve, the HTTP server with its timeouts; handler.go: Handler, the routes; options.go: Options
 //   - secure_handler.go: security headers, and panics as status 500
 //   - page.go: the pages, which package page renders; events.go: streams that tell open pages of newer reports; document.go: /status.json; probe.go: /healthz and /readyz
-//   - webhook.go: the webhook and its rate limit
+//   - webhook.go: the webhooks and their rate limit; webhook_forge.go: how requests of each forge prove that they know the secret
 //
 // The golden files in testdata show the page and the document for sample reports.
 package status

@@ -10,7 +10,8 @@ import (
 	"gitops-agent/internal/status/page"
 )
 
-// Handler returns a handler for GET /, /guests/…, /graph, /events, /page.js, /status.json, /healthz, /readyz and /metrics, and for POST /webhook. Another method on one of
+// Handler returns a handler for GET /, /guests/…, /graph, /events, /page.js, /status.json, /healthz, /readyz and /metrics, and for POST /webhook and
+// /webhook/FORGE, if there are such webhooks. Another method on one of
 // these paths is answered with 405 and Allow, another path with 404.
 func Handler(opts Options) http.Handler {
 	opts = opts.withDefaults()
@@ -29,12 +30,16 @@ func Handler(opts Options) http.Handler {
 	if opts.Gatherer != nil {
 		mux.Handle("GET /metrics", newExposition(opts))
 	}
-	if opts.Hint != nil && opts.WebhookToken != nil {
-		mux.Handle("POST /webhook", newWebhook(opts))
+	var own []string
+	if opts.Hint != nil {
+		for path, webhook := range newWebhooks(opts) {
+			own = append(own, path)
+			mux.Handle("POST "+path, webhook)
+		}
 	}
 	var routes http.Handler = mux
 	if opts.Access != nil {
-		routes = opts.Access.Handler(mux, access.Exempt{Probes: []string{"/healthz", "/readyz"}, Own: []string{"/webhook"}})
+		routes = opts.Access.Handler(mux, access.Exempt{Probes: []string{"/healthz", "/readyz"}, Own: own})
 	}
 	return secureHandler{next: below(opts.Path, routes), policy: page.Policy(), log: opts.Logger}
 }

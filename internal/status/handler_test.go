@@ -73,7 +73,7 @@ func TestHandlerRoutes(t *testing.T) {
 	full := optionsFor(steady())
 	full.Gatherer = registry
 	full.Hint = func() { t.Error("got a hint, want none without the token") }
-	full.WebhookToken = func() (string, error) { return "secret", nil }
+	full.Webhooks = []status.Webhook{secretOf(status.WebhookBearer, "secret")}
 	tests := map[string]struct {
 		method, target string
 		status         int

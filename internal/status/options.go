@@ -23,11 +23,12 @@ type Options struct {
 	Streams int
 	// Gatherer provides the metrics of /metrics. Without it, /metrics does not exist.
 	Gatherer prometheus.Gatherer
-	// Hint requests a poll of the remote now; it must not block. Without it, /webhook does not exist.
+	// Hint requests a poll of the remote now; it must not block. Without it there are no webhooks.
 	Hint func()
-	// WebhookToken returns the secret that a webhook must contain, without surrounding white space. Each request calls it, so that
-	// the secret can be rotated. If it is nil, or returns "", there is no webhook.
-	WebhookToken func() (string, error)
+	// Webhooks are the paths on which forges can request a poll. Default: none.
+	Webhooks []Webhook
+	// OnWebhook is called for every webhook, from several goroutines. Default: nothing.
+	OnWebhook func(WebhookResult)
 	// Access decides which requests are answered. Default: all.
 	Access *access.Access
 	// Path is the path below which a reverse proxy publishes the handler, such as /gitops. The routes exist below it and below /. Default: /.
@@ -54,6 +55,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.History == nil {
 		o.History = &history.Index{}
+	}
+	if o.OnWebhook == nil {
+		o.OnWebhook = func(WebhookResult) {}
 	}
 	if o.Streams <= 0 {
 		o.Streams = defaultStreams

@@ -30,7 +30,8 @@ func post(authorization string, body io.Reader) *http.Request {
 // webhookHandler returns a handler with a webhook, and counts the requested polls.
 func webhookHandler(token func() (string, error), hints *int, log io.Writer) http.Handler {
 	opts := optionsFor(steady())
-	opts.Hint, opts.WebhookToken, opts.Logger = func() { *hints++ }, token, textLogger(log)
+	opts.Hint, opts.Logger = func() { *hints++ }, textLogger(log)
+	opts.Webhooks = []status.Webhook{{Forge: status.WebhookBearer, Secret: token}}
 	return status.Handler(opts)
 }
 
@@ -53,8 +54,8 @@ func TestWebhook(t *testing.T) {
 		"longer":            {known, "Bearer " + secret + "x", 401, 0},
 		"other_scheme":      {known, "Basic " + secret, 401, 0},
 		"without_scheme":    {known, secret, 401, 0},
-		"not_configured":    {func() (string, error) { return "", nil }, "Bearer ", 404, 0},
-		"nothing_for_empty": {func() (string, error) { return "", nil }, "", 404, 0},
+		"empty_secret":      {func() (string, error) { return "", nil }, "Bearer ", 503, 0},
+		"nothing_for_empty": {func() (string, error) { return "", nil }, "", 503, 0},
 		"unreadable":        {func() (string, error) { return "", errors.New("permission denied") }, "Bearer ", 503, 0},
 	}
 	for name, test := range tests {

@@ -164,9 +164,13 @@ func (a *Access) refuse(r *http.Request, reason Reason) {
 // HasBearer reports whether the header Authorization contains the token. Its duration does not depend on the token. No request contains the token "".
 func HasBearer(header http.Header, token string) bool {
 	scheme, given, _ := strings.Cut(header.Get("Authorization"), " ")
+	return IsToken(given, token) && strings.EqualFold(scheme, "Bearer")
+}
+
+// IsToken reports whether a token that a request contains is the right one. Its duration does not depend on the token. No request contains the token "".
+func IsToken(given, token string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
-	same := subtle.ConstantTimeCompare(a[:], b[:]) == 1
-	return same && token != "" && strings.EqualFold(scheme, "Bearer")
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != ""
 }
 
 // statusOnly replaces the body of a reply by "ok" or "not ok".
