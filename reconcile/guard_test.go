@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -8,11 +9,13 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -287,7 +290,7 @@ func TestPreviewShowsWeakenings(t *testing.T) {
 			{Path: "web.yaml", Data: []byte(vmYAML("web-1", 201, "lifecycle: {destroy: allow, rebootPolicy: auto}"))},
 		})
 		l.ok(err)
-		p, err := reconcile.NewPreview(t.Context(), l.cluster, set, "", l.journal.State(), guard.Minimum{}, reconcile.PreviewPolicy{})
+		p, err := reconcile.NewPreview(t.Context(), readAll(l.cluster), set, "", l.journal.State(), guard.Minimum{}, reconcile.PreviewPolicy{})
 		l.ok(err)
 		var got []string
 		for _, s := range slices.Concat(p.Plan.Guards, p.Plan.Guests[0].Guards) {
@@ -329,5 +332,12 @@ func TestWeakeningWaitsForADryRun(t *testing.T) {
 	defer l.close()
 	if got := l.journal.State().Guarded[201].Destroy; got != "allow" {
 		t.Errorf("got %s in force, want allow as approved", got)
+	}
+}
+
+// readAll reads the guests of a preview at once.
+func readAll(reader cluster.Reader) func(context.Context, []int, []int) (cluster.Snapshot, error) {
+	return func(ctx context.Context, vmids, underHA []int) (cluster.Snapshot, error) {
+		return observe.ReadAll(ctx, reader, vmids, underHA)
 	}
 }

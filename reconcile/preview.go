@@ -30,16 +30,20 @@ type PreviewPolicy struct {
 }
 
 // NewPreview plans a set of manifests against the present cluster. State is the agent's journal; with the zero State the agent owns nothing.
-// It writes neither to the cluster nor to disk: guests without a vmid get none. The plan contains the guards that the manifests would weaken, and
-// plans the guests with the guards that would stay in effect.
-func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, revision string, state journal.State, minimum guard.Minimum, policy PreviewPolicy) (Preview, error) {
+// Read reads the guests of vmids, and HA for those of underHA, as observe.ReadAll does. It writes neither to the cluster nor to disk: guests
+// without a vmid get none. The plan contains the guards that the manifests would weaken, and plans the guests with the guards that would stay in
+// effect.
+func NewPreview(
+	ctx context.Context, read func(ctx context.Context, vmids, underHA []int) (cluster.Snapshot, error),
+	set manifest.Set, revision string, state journal.State, minimum guard.Minimum, policy PreviewPolicy,
+) (Preview, error) {
 	wanted, err := plan.WantedGuests(set, state)
 	if err != nil {
 		return Preview{}, err
 	}
 	resolved := guard.Resolve(guard.Input{Cluster: set.Cluster, Guests: wanted, State: state, Minimum: minimum, At: time.Now()})
 	guests := resolved.Guests
-	seen, err := observe.ReadAll(ctx, reader, relevantVMIDs(guests, state), observe.UnderHA(guests))
+	seen, err := read(ctx, relevantVMIDs(guests, state), observe.UnderHA(guests))
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}

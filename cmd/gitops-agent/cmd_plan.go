@@ -8,11 +8,6 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/internal/agent"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/intake"
-	"gitops-agent/reconcile/observe"
-	"gitops-agent/reconcile/plan"
 
 	"github.com/spf13/cobra"
 )
@@ -66,11 +61,21 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 	if err != nil {
 		return err
 	}
-	manifests, err := subject.Reader{Config: config, Notes: notes}.Read(ctx, opts.ref, opts.dir)
+	reader := subject.Reader{Config: config, Notes: notes}
+	state, err := reader.State()
 	if err != nil {
 		return err
 	}
-	preview, err := previewOf(ctx, config, manifests, notes, opts.log)
+	fleet, err := readFleet(ctx, config, state, notes, opts.log)
+	if err != nil {
+		return err
+	}
+	defer fleet.close()
+	manifests, err := reader.ReadWith(ctx, state, opts.ref, opts.dir)
+	if err != nil {
+		return err
+	}
+	preview, err := fleet.preview(ctx, config, manifests)
 	if err != nil {
 		return err
 	}
@@ -85,44 +90,6 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 		return term.WithStatus(term.ExitChanges, nil)
 	}
 	return nil
-}
-
-// previewOf computes the plan for the cluster as it is now. Its client cannot write.
-func previewOf(ctx context.Context, config agent.Config, manifests planview.Subject, notes io.Writer, log *slog.Logger) (reconcile.Preview, error) {
-	cluster, err := config.ProxmoxReader(log)
-	if err != nil {
-		return reconcile.Preview{}, err
-	}
-	defer cluster.Close()
-	progress, guests := term.NewProgress(notes), guestsToRead(manifests)
-	defer progress.End()
-	counting := &observe.CountingReader{Reader: cluster, Counted: func(n int) { progress.Show("read %d of %d guests", n, max(guests, n)) }}
-	return reconcile.NewPreview(ctx, counting, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
-}
-
-// previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.
-func previewPolicy(config agent.Config) reconcile.PreviewPolicy {
-	p := reconcile.PreviewPolicy{SeparateApprover: config.Trust.Guards.SeparateApprover, OwnVMID: config.Proxmox.SelfVMID}
-	if policy, err := config.Policy(); err == nil {
-		p.Limits = intake.LimitsOf(policy)
-	}
-	return p
-}
-
-// guestsToRead counts the guests that a plan reads: those whose manifests have a vmid, and those that the agent owns. It ignores problems of
-// the manifests, which the plan reports.
-func guestsToRead(manifests planview.Subject) int {
-	vmids := make(map[int]bool)
-	for vmid := range manifests.State.Owned {
-		vmids[vmid] = true
-	}
-	guests, _ := plan.WantedGuests(manifests.Set, manifests.State)
-	for _, d := range guests {
-		if d.VMID != 0 {
-			vmids[d.VMID] = true
-		}
-	}
-	return len(vmids)
 }
 
 func writePlan(out io.Writer, document planview.Document, output string) error {

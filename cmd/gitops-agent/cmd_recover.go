@@ -108,7 +108,12 @@ func findLost(ctx context.Context, config agent.Config, manifests planview.Subje
 	if err != nil {
 		return recovery.Found{}, err
 	}
-	preview, err := previewOf(ctx, config, manifests, notes, log)
+	fleet, err := readFleet(ctx, config, manifests.State, notes, log)
+	if err != nil {
+		return recovery.Found{}, err
+	}
+	defer fleet.close()
+	preview, err := fleet.preview(ctx, config, manifests)
 	if err != nil {
 		return recovery.Found{}, err
 	}

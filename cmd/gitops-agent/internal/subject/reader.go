@@ -27,7 +27,16 @@ type Reader struct {
 // Read returns the manifests of a working copy if dir is not "", those of a fetched revision if ref is not "", and otherwise those of the
 // accepted revision. It prints their warnings.
 func (r Reader) Read(ctx context.Context, ref, dir string) (planview.Subject, error) {
-	subject, err := r.find(ctx, ref, dir)
+	state, err := r.State()
+	if err != nil {
+		return planview.Subject{}, err
+	}
+	return r.ReadWith(ctx, state, ref, dir)
+}
+
+// ReadWith is Read for a journal that was read before.
+func (r Reader) ReadWith(ctx context.Context, state journal.State, ref, dir string) (planview.Subject, error) {
+	subject, err := r.find(ctx, state, ref, dir)
 	for _, w := range subject.Set.Warnings {
 		_, _ = fmt.Fprintf(r.Notes, "gitops-agent: warning: %s\n", term.Printable(w.String()))
 	}
@@ -44,15 +53,12 @@ func (r Reader) ReadIfAccepted(ctx context.Context, dir string) (planview.Subjec
 		r.Note("no revision is accepted yet, so only the needs of the agent itself are checked; --dir DIR adds the manifests of a working copy")
 		return planview.Subject{State: state}, nil
 	default:
-		return r.Read(ctx, "", dir)
+		return r.ReadWith(ctx, state, "", dir)
 	}
 }
 
-func (r Reader) find(ctx context.Context, ref, dir string) (planview.Subject, error) {
-	state, err := r.State()
+func (r Reader) find(ctx context.Context, state journal.State, ref, dir string) (planview.Subject, error) {
 	switch {
-	case err != nil:
-		return planview.Subject{}, err
 	case dir != "":
 		return r.workingCopy(ctx, dir, state)
 	case ref != "":
