@@ -91,6 +91,7 @@ type Engine struct {
 	epoch       epoch.Number    // the newest epoch that the engine has seen; lanes work in it
 	guests      []guest.Desired // of the revision in force, with the assigned vmids and the guards in effect
 	guards      guards
+	followed    followed
 	policies    gate.Policies // of guests
 	source      report.Source
 	fetchErr    error // the error that source.Error shows

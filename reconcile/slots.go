@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"time"
+
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -8,16 +10,42 @@ import (
 	"gitops-agent/reconcile/slots"
 )
 
+// followed are the readings whose slots the journal is known to record. As long as manifests and journal stay the same, a reading is compared once.
+type followed struct {
+	guests   []guest.Desired
+	owned    map[int]journal.Owned
+	attached map[int]journal.Attached
+	readings map[int]reading
+}
+
+// A reading tells one reading of a guest from another.
+type reading struct {
+	at     time.Time
+	digest string
+}
+
+// with forgets all readings if they were compared with other manifests or another journal.
+func (f *followed) with(guests []guest.Desired, state journal.State) {
+	if f.readings == nil || !sameSlice(f.guests, guests) || !sameMap(f.owned, state.Owned) || !sameMap(f.attached, state.Attached) {
+		*f = followed{guests, state.Owned, state.Attached, make(map[int]reading, len(guests))}
+	}
+}
+
 // slotChanges returns the records of the guests whose newest reading shows another volume in a slot than the journal, and the first records of
 // guests that have none because an older release owned them.
 func (e *Engine) slotChanges(state journal.State) []journal.Body {
 	var records []journal.Body
 	snapshot := e.observer.Snapshot()
+	e.followed.with(e.guests, state)
 	for i := range e.guests {
 		d := &e.guests[i]
-		owned, isOwned := state.Owned[d.VMID]
 		live, seen := snapshot.Guests[d.VMID]
-		if !isOwned || !seen || snapshot.Absent[d.VMID] != "" {
+		now := reading{live.ReadAt, live.Digest}
+		if !seen || snapshot.Absent[d.VMID] != "" || e.followed.readings[d.VMID] == now {
+			continue
+		}
+		owned, isOwned := state.Owned[d.VMID]
+		if !isOwned {
 			continue
 		}
 		record, recorded := slots.Of(state.Attached, owned)
@@ -27,7 +55,10 @@ func (e *Engine) slotChanges(state journal.State) []journal.Body {
 		} else {
 			record = slots.Unrecorded(owned, d, live)
 		}
-		if changed && e.followsSlots(state, owned, d, live) {
+		switch {
+		case !changed:
+			e.followed.readings[d.VMID] = now
+		case e.followsSlots(state, owned, d, live):
 			records = append(records, record)
 		}
 	}
