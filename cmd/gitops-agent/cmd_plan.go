@@ -66,16 +66,16 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 	if err != nil {
 		return err
 	}
-	fleet, err := readFleet(ctx, config, state, notes, opts.log)
+	live, err := readCluster(ctx, config, state, notes, opts.log)
 	if err != nil {
 		return err
 	}
-	defer fleet.close()
+	defer live.close()
 	manifests, err := reader.ReadWith(ctx, state, opts.ref, opts.dir)
 	if err != nil {
 		return err
 	}
-	preview, err := fleet.preview(ctx, config, manifests)
+	preview, err := live.preview(ctx, config, manifests)
 	if err != nil {
 		return err
 	}

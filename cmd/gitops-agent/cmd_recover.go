@@ -108,12 +108,12 @@ func findLost(ctx context.Context, config agent.Config, manifests planview.Subje
 	if err != nil {
 		return recovery.Found{}, err
 	}
-	fleet, err := readFleet(ctx, config, manifests.State, notes, log)
+	live, err := readCluster(ctx, config, manifests.State, notes, log)
 	if err != nil {
 		return recovery.Found{}, err
 	}
-	defer fleet.close()
-	preview, err := fleet.preview(ctx, config, manifests)
+	defer live.close()
+	preview, err := live.preview(ctx, config, manifests)
 	if err != nil {
 		return recovery.Found{}, err
 	}

@@ -18,41 +18,41 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// fleet is the cluster as a plan reads it: the guests that the agent owns from the beginning, while the manifests are read and parsed, and then
+// liveCluster is the cluster as a plan reads it: the guests that the agent owns from the beginning, while the manifests are read and parsed, and then
 // the others. Its client cannot write.
-type fleet struct {
+type liveCluster struct {
 	stop     func() // closes the connections
 	early    *observe.Early
 	progress *term.Progress
 	guests   atomic.Int64 // that the plan reads; 0 shows no progress yet, because notes about the manifests may still be printed
 }
 
-func readFleet(ctx context.Context, config agent.Config, state journal.State, notes io.Writer, log *slog.Logger) (*fleet, error) {
+func readCluster(ctx context.Context, config agent.Config, state journal.State, notes io.Writer, log *slog.Logger) (*liveCluster, error) {
 	cluster, err := config.ProxmoxReader(log)
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{stop: cluster.Close, progress: term.NewProgress(notes)}
+	c := &liveCluster{stop: cluster.Close, progress: term.NewProgress(notes)}
 	counting := &observe.CountingReader{Reader: cluster, Counted: func(n int) {
-		if guests := int(f.guests.Load()); guests != 0 {
-			f.progress.Show("read %d of %d guests", n, max(guests, n))
+		if guests := int(c.guests.Load()); guests != 0 {
+			c.progress.Show("read %d of %d guests", n, max(guests, n))
 		}
 	}}
-	f.early = observe.ReadEarly(ctx, counting, slices.Collect(maps.Keys(state.Owned)))
-	return f, nil
+	c.early = observe.ReadEarly(ctx, counting, slices.Collect(maps.Keys(state.Owned)))
+	return c, nil
 }
 
 // preview computes the plan for the cluster as it is now.
-func (f *fleet) preview(ctx context.Context, config agent.Config, manifests planview.Subject) (reconcile.Preview, error) {
-	defer f.progress.End()
-	f.guests.Store(int64(guestsToRead(manifests)))
-	return reconcile.NewPreview(ctx, f.early.All, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
+func (c *liveCluster) preview(ctx context.Context, config agent.Config, manifests planview.Subject) (reconcile.Preview, error) {
+	defer c.progress.End()
+	c.guests.Store(int64(guestsToRead(manifests)))
+	return reconcile.NewPreview(ctx, c.early.All, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
 }
 
-func (f *fleet) close() {
-	f.early.Stop()
-	f.progress.End()
-	f.stop()
+func (c *liveCluster) close() {
+	c.early.Stop()
+	c.progress.End()
+	c.stop()
 }
 
 // previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.
