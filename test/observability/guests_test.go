@@ -1,0 +1,113 @@
+//go:build integration
+
+package observability
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
+
+// guests breaks what the agent does with guests. The faults begin at the same time, since an age of an hour must pass for one of them, and each has a
+// guest of its own.
+func guests(w *world) {
+	const (
+		flapping, waiting, pending, suspended, unknown, hanging = 201, 202, 203, 204, 205, 206
+		failing                                                 = 211 // and the four after it
+	)
+	files := w.repo.Files
+	files["flapping.yaml"] = machine("flapping", flapping)
+	files["waiting.yaml"] = machine("waiting", waiting, "state: running", "lifecycle: {rebootPolicy: approve}")
+	files["pending.yaml"] = machine("pending", pending, "state: running")
+	files["suspended.yaml"] = machine("suspended", suspended)
+	files["unknown.yaml"] = machine("unknown", unknown)
+	files["hanging.yaml"] = machine("hanging", hanging)
+	files["blocked.yaml"] = machine("blocked", 207)
+	for i := range 5 {
+		files[fmt.Sprintf("failing-%d.yaml", i)] = machine(fmt.Sprintf("failing-%d", i), failing+i)
+	}
+	for i := range 2 {
+		files[fmt.Sprintf("old-%d.yaml", i)] = machine(fmt.Sprintf("old-%d", i), 221+i, "lifecycle: {destroy: allow}")
+	}
+	w.begin()
+	w.quiet("GitopsAgentGuestDrifted", "GitopsAgentGuestFailed", "GitopsAgentGuestFlapping", "GitopsAgentApprovalWaiting", "GitopsAgentRestartPending",
+		"GitopsAgentSuspendedTooLong", "GitopsAgentStepsFailing", "GitopsAgentStepUnknown", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit")
+
+	// The reply to a change is lost, and nothing tells whether its task did all of it.
+	w.inject(pvesim.Fault{Kind: pvesim.DropAfter, Writes: true, VMID: unknown, Path: "/config$"})
+	// The storage of five guests is broken for their first start. The task of another guest never ends.
+	for i := range 5 {
+		w.inject(pvesim.Fault{Kind: pvesim.TaskFails, Text: "storage 'local-lvm' is not online", VMID: failing + i, Path: "/status/start$"})
+	}
+	w.inject(pvesim.Fault{Kind: pvesim.TaskNeverEnds, VMID: hanging, Path: "/status/start$"})
+	files["unknown.yaml"] = machine("unknown", unknown, "description: changed")
+	for i := range 5 {
+		files[fmt.Sprintf("failing-%d.yaml", i)] = machine(fmt.Sprintf("failing-%d", i), failing+i, "state: running")
+	}
+	files["hanging.yaml"] = machine("hanging", hanging, "state: running")
+	files["waiting.yaml"] = machine("waiting", waiting, "state: running", "lifecycle: {rebootPolicy: approve}", "memory: {size: 768Mi}")
+	files["pending.yaml"] = machine("pending", pending, "state: running", "memory: {size: 768Mi}")
+	files["suspended.yaml"] = machine("suspended", suspended, "suspend: {reason: a test}")
+	files["blocked.yaml"] = machine("blocked", 207, "cloudInit: {storage: local-lvm, user: ops, passwordFrom: {file: blocked}}")
+	old := files["old-1.yaml"]
+	delete(files, "old-0.yaml")
+	delete(files, "old-1.yaml")
+	w.push("many changes")
+	w.accepted()
+
+	w.fires("GitopsAgentStepsFailing", "GitopsAgentStepUnknown", "GitopsAgentDestroyLimit", "GitopsAgentApprovalWaiting", "GitopsAgentTaskHanging")
+	w.flap("flapping")
+	w.fires("GitopsAgentGuestFlapping", "GitopsAgentGuestFailed", "GitopsAgentRestartPending", "GitopsAgentSuspendedTooLong")
+
+	// Follow the runbooks.
+	w.command("retry", "VirtualMachine/flapping")
+	w.abortTasks()
+	var kept string
+	w.until("a held destroy", func(d report.Document) bool {
+		for i := range 2 {
+			if g := guestOf(d, fmt.Sprintf("old-%d", i)); len(g.Held) != 0 {
+				kept = g.Name
+			}
+		}
+		return kept != ""
+	})
+	if kept == "old-1" {
+		files["old-1.yaml"] = old
+	} else {
+		files["old-0.yaml"] = machine("old-0", 221, "lifecycle: {destroy: allow}")
+	}
+	files["suspended.yaml"] = machine("suspended", suspended)
+	w.push("keep " + kept + ", and resume a guest")
+	w.approve("waiting", "suspended")
+	w.ok(w.sim.SetRunning(pending, false)) // and the agent starts it again
+	w.resolve("GitopsAgentGuestFlapping", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit", "GitopsAgentApprovalWaiting", "GitopsAgentSuspendedTooLong")
+
+	w.fires("GitopsAgentGuestDrifted")
+	w.ok(os.WriteFile(w.path("secrets/blocked"), []byte("a password\n"), 0o600))
+	w.command("retry", "--all")
+	w.converged()
+	w.resolve("GitopsAgentGuestDrifted", "GitopsAgentGuestFailed", "GitopsAgentRestartPending", "GitopsAgentStepsFailing", "GitopsAgentStepUnknown")
+}
+
+// flap edits a guest each time the agent has brought it in sync again, as another program does, until the agent repairs it less often.
+func (w *world) flap(name string) {
+	w.Helper()
+	edits, edited := 0, time.Now()
+	w.until("the guest to be left alone", func(d report.Document) bool {
+		g := guestOf(d, name)
+		if slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Reason == plan.ReasonFlapping }) {
+			return true
+		}
+		if g.Sync == report.Synced && g.ObservedAt.After(edited) && w.sim.Value(g.VMID, "memory") == "512" {
+			edits++
+			w.ok(w.sim.Edit(g.VMID, "memory", fmt.Sprint(1000+edits)))
+			edited = time.Now()
+		}
+		return false
+	})
+}
