@@ -17,10 +17,13 @@ import (
 func newStatusCommand(p *program) *cobra.Command {
 	var opts statusOptions
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show the report of the running agent, or wait until the cluster is converged",
+		Use:   "status [KIND/NAME | VMID]",
+		Short: "Show the report of the running agent or one guest, or wait until the cluster is converged",
 		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one was refused, and every guest. With --wait it polls
 until the cluster is converged.
+
+With a guest it shows what the page of the guest shows: its states, what it waits for and the command that releases it, each difference with its
+manifest line, its configuration, and what was done to it by which commit.
 
 The flags that select, sort and group guests have the names and values of the parameters of the status page. A guest is shown if it matches all of
 them; --sync and --health take several values, separated by commas.`,
@@ -29,16 +32,24 @@ them; --sync and --health take several values, separated by commas.`,
 		Example: `  gitops-agent status
   gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 10m
   gitops-agent status --problems --sort drift
+  gitops-agent status VirtualMachine/web-1
   gitops-agent status --search "web prod" --group node
   gitops-agent status -o json --url https://agent.example.org:9746 --token-file /etc/gitops-agent/status-token`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.config = p.config
 			var err error
 			if opts.selection, err = selectionOf(cmd); err != nil {
 				return err
 			}
+			if len(args) == 1 {
+				return runStatusGuest(cmd.Context(), p.out, opts, args[0])
+			}
 			return runStatus(cmd.Context(), p.out, p.err, opts)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			opts.config = p.config
+			return statusLabels(cmd.Context(), opts, args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	targetFlags(cmd, &opts.agent)
@@ -107,4 +118,45 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 		_, _ = out.Write(body)
 	}
 	return err
+}
+
+// runStatusGuest prints one guest in full.
+func runStatusGuest(ctx context.Context, out io.Writer, opts statusOptions, name string) error {
+	if opts.wait != "" || opts.revision != "" || len(opts.selection.Values()) > 0 {
+		return term.UsageErrorf("--wait, --revision and the flags that select guests do not go together with a guest")
+	}
+	client, err := statusview.NewClient(opts.agent, configReader(opts.config))
+	if err != nil {
+		return err
+	}
+	document, body, err := client.ReadGuest(ctx, name)
+	if err != nil {
+		return err
+	}
+	if opts.output == outputJSON {
+		_, err = out.Write(body)
+		return err
+	}
+	statusview.WriteGuest(out, document)
+	return nil
+}
+
+// statusLabels returns the guests of the running agent, for the completion of the argument: none if it does not answer.
+func statusLabels(ctx context.Context, opts statusOptions, args []string) []cobra.Completion {
+	if len(args) > 0 {
+		return nil
+	}
+	client, err := statusview.NewClient(opts.agent, configReader(opts.config))
+	if err != nil {
+		return nil
+	}
+	document, _, err := client.Read(ctx)
+	if err != nil {
+		return nil
+	}
+	labels := make([]cobra.Completion, 0, len(document.Guests))
+	for _, g := range document.Guests {
+		labels = append(labels, g.Label())
+	}
+	return labels
 }

@@ -3,7 +3,6 @@ package status
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"gitops-agent/internal/status/page"
@@ -53,7 +52,7 @@ func (s *site) serveGuest(w http.ResponseWriter, r *http.Request) {
 	if kind := r.PathValue("kind"); kind != "" {
 		g.Name, g.Root = kind+"/"+g.Name, "../../"
 	}
-	if found, ok := findGuest(in.Report, g.Name); ok {
+	if found, ok := in.Report.Find(g.Name); ok {
 		g.Guest, g.Values, g.History = &found, s.opts.Values(found), s.opts.History.Entries(found.Label(), found.VMID, shownHistory)
 	}
 	reply := s.render(func(in page.Input) ([]byte, error) { return page.Guest(in, g) }, in)
@@ -61,17 +60,6 @@ func (s *site) serveGuest(w http.ResponseWriter, r *http.Request) {
 		reply.status = http.StatusNotFound
 	}
 	s.sendPage(w, r, reply)
-}
-
-// findGuest returns the guest with a vmid, or with a label.
-func findGuest(r report.Report, name string) (report.Guest, bool) {
-	vmid, err := strconv.Atoi(name)
-	for _, g := range r.Guests {
-		if err == nil && vmid != 0 && g.VMID == vmid || g.Label() == name {
-			return g, true
-		}
-	}
-	return report.Guest{}, false
 }
 
 // input returns what every page shows.

@@ -10,7 +10,7 @@
 //   - change.go: Change, one difference; NewChange hides secrets
 //   - held.go: Hold, why the gate holds a step; HeldStep
 //   - refusal.go: Refused, the branch head that was not accepted, and the reasons
-//   - document.go: Document, the Report as versioned JSON
+//   - document.go: Document, the Report as versioned JSON; guest_document.go: one guest in full
 //   - events.go: the outcomes of a poll, a verification, a plan, a step, a drift and a convergence, which the engine's hooks receive
 //
 // The package computes nothing about a guest: the engine decides, and fills the values in. The package links neither the verifier nor the

@@ -171,23 +171,46 @@ func reachable(listen string) string {
 
 // Read returns the agent's newest report, parsed and as the agent sent it.
 func (c Client) Read(ctx context.Context) (report.Document, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	document, body, err := c.get(ctx)
-	if err != nil {
-		err = fmt.Errorf("read the status of the agent: %w", err)
-		if _, hinted := term.Hint(err); hinted {
-			return report.Document{}, nil, err
-		}
-		return report.Document{}, nil, term.WithHint(err, "check that the agent is running; its address is listen in the config, --url names another one")
-	}
-	return document, body, nil
+	var document report.Document
+	body, err := c.read(ctx, "/status.json", &document)
+	return document, body, err
 }
 
-func (c Client) get(ctx context.Context) (report.Document, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/status.json", http.NoBody)
+// ReadGuest returns a guest in full, parsed and as the agent sent it. The name is a vmid or KIND/NAME.
+func (c Client) ReadGuest(ctx context.Context, name string) (report.GuestDocument, []byte, error) {
+	var document report.GuestDocument
+	body, err := c.read(ctx, "/status.json?"+url.Values{"guest": {name}}.Encode(), &document)
+	switch {
+	case errors.Is(err, errNotFound):
+		return document, nil, term.WithHint(fmt.Errorf("the agent knows no guest %s", term.Printable(name)), "gitops-agent status lists the guests; name one as KIND/NAME or by its vmid")
+	case err == nil && document.Guest.Name == "":
+		return document, nil, errors.New("the agent is older than this program and shows no single guest; its status page may have one: guests/VMID")
+	}
+	return document, body, err
+}
+
+// errNotFound means that the agent answered 404.
+var errNotFound = errors.New("404 Not Found")
+
+// read reads a document. Its errors name what was done and a remedy.
+func (c Client) read(ctx context.Context, path string, document any) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	body, err := c.get(ctx, path, document)
+	if err == nil {
+		return body, nil
+	}
+	err = fmt.Errorf("read the status of the agent: %w", err)
+	if _, hinted := term.Hint(err); hinted {
+		return nil, err
+	}
+	return nil, term.WithHint(err, "check that the agent is running; its address is listen in the config, --url names another one")
+}
+
+func (c Client) get(ctx context.Context, path string, document any) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, http.NoBody)
 	if err != nil {
-		return report.Document{}, nil, err
+		return nil, err
 	}
 	switch {
 	case c.token != "":
@@ -197,25 +220,28 @@ func (c Client) get(ctx context.Context) (report.Document, []byte, error) {
 	}
 	reply, err := c.http.Do(request)
 	if err != nil {
-		return report.Document{}, nil, err
+		return nil, err
 	}
 	defer func() { _ = reply.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxStatus))
-	var document report.Document
 	switch {
 	case err != nil:
-		return document, nil, err
+		return nil, err
 	case reply.StatusCode == http.StatusUnauthorized:
-		return document, nil, term.WithHint(fmt.Errorf("%s returned %s", request.URL, reply.Status),
-			"log in with --token-file, or with --user and --password-file")
+		return nil, term.WithHint(fmt.Errorf("%s returned %s", request.URL, reply.Status), "log in with --token-file, or with --user and --password-file")
+	case reply.StatusCode == http.StatusNotFound:
+		return nil, fmt.Errorf("%s returned %w", request.URL, errNotFound)
 	case reply.StatusCode != http.StatusOK:
-		return document, nil, fmt.Errorf("%s returned %s", request.URL, reply.Status)
+		return nil, fmt.Errorf("%s returned %s", request.URL, reply.Status)
 	}
-	if err := json.Unmarshal(body, &document); err != nil {
-		return document, nil, fmt.Errorf("%s is not a status of a gitops-agent: %w", request.URL, err)
+	var version struct {
+		SchemaVersion int `json:"schemaVersion"`
 	}
-	if document.SchemaVersion != report.SchemaVersion {
-		return document, nil, fmt.Errorf("%s has schemaVersion %d, and this program reads %d", request.URL, document.SchemaVersion, report.SchemaVersion)
+	if err := errors.Join(json.Unmarshal(body, document), json.Unmarshal(body, &version)); err != nil {
+		return nil, fmt.Errorf("%s is not a status of a gitops-agent: %w", request.URL, err)
 	}
-	return document, body, nil
+	if version.SchemaVersion != report.SchemaVersion {
+		return nil, fmt.Errorf("%s has schemaVersion %d, and this program reads %d", request.URL, version.SchemaVersion, report.SchemaVersion)
+	}
+	return body, nil
 }

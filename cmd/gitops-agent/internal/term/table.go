@@ -31,6 +31,9 @@ func (t *Table) AddText(texts ...string) {
 	t.rows = append(t.rows, row)
 }
 
+// Empty reports whether the table has no rows.
+func (t *Table) Empty() bool { return len(t.rows) == 0 }
+
 // Write prints the rows with two spaces between columns. Texts are made printable; see Printable.
 func (t *Table) Write(w io.Writer, p Palette) {
 	var widths []int

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"gitops-agent/reconcile/history"
+)
+
+// GuestDocument is one guest in full as JSON: /status.json?guest=201, and gitops-agent status KIND/NAME -o json.
+type GuestDocument struct {
+	SchemaVersion int             `json:"schemaVersion"`
+	Time          time.Time       `json:"time"` // of the report
+	Cluster       string          `json:"cluster"`
+	Guest         Guest           `json:"guest"`
+	Needs         []Neighbour     `json:"needs"`    // guests on which it depends
+	NeededBy      []Neighbour     `json:"neededBy"` // guests that depend on it
+	Values        []Value         `json:"values"`   // its configuration: the manifest's and what was read
+	History       []history.Entry `json:"history"`  // newest first
+}
+
+// Neighbour is a guest on which another one depends, or which depends on another one. Without a manifest it has no states.
+type Neighbour struct {
+	Guest  string `json:"guest"` // label
+	Sync   Sync   `json:"sync,omitempty"`
+	Health Health `json:"health,omitempty"`
+}
+
+// NewGuestDocument returns the document of a guest of the report. The lists are never null.
+func NewGuestDocument(r Report, g Guest, values []Value, entries []history.Entry) GuestDocument {
+	d := GuestDocument{
+		SchemaVersion: SchemaVersion, Time: r.Time, Cluster: r.Cluster, Guest: g,
+		Needs: []Neighbour{}, NeededBy: []Neighbour{}, Values: append([]Value{}, values...), History: append([]history.Entry{}, entries...),
+	}
+	for _, label := range g.DependsOn {
+		n := Neighbour{Guest: label}
+		if other, found := r.Find(label); found {
+			n.Sync, n.Health = other.Sync, other.Health
+		}
+		d.Needs = append(d.Needs, n)
+	}
+	for _, other := range r.Guests {
+		if slices.Contains(other.DependsOn, g.Label()) {
+			d.NeededBy = append(d.NeededBy, Neighbour{other.Label(), other.Sync, other.Health})
+		}
+	}
+	return d
+}
+
+// Find returns the guest with a vmid or a label: "201" or "VirtualMachine/web-1".
+func (r Report) Find(name string) (Guest, bool) {
+	vmid, err := strconv.Atoi(name)
+	for _, g := range r.Guests {
+		if err == nil && vmid != 0 && g.VMID == vmid || g.Label() == name {
+			return g, true
+		}
+	}
+	return Guest{}, false
+}
