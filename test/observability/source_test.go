@@ -27,6 +27,7 @@ func source(w *world) {
 
 	// A commit reaches the forge long after it was signed.
 	first := w.commit("signed long ago", alice, sigtest.SignOptions{At: time.Now().Add(-20 * time.Minute)})
+	w.webhook()
 	w.converged()
 	w.fires("GitopsAgentConvergenceSlow", "GitopsAgentTrustedRootExpiring")
 

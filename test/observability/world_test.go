@@ -88,6 +88,7 @@ func newWorld(t testing.TB, b *bench, members int) *world {
 	w.sig = sig
 	w.writeRoot()
 	w.ok(os.Mkdir(w.path("secrets"), 0o700))
+	w.ok(os.WriteFile(w.path("webhook"), []byte("a-token-of-the-forge\n"), 0o600))
 	w.sim = pvesim.New(pvesim.Options{Nodes: []string{"pve1", "pve2"}, TaskTime: 40 * time.Millisecond})
 	t.Cleanup(w.sim.Close)
 	w.cert, err = pvesim.NewCertificate()
@@ -182,6 +183,7 @@ cluster: {name: home}
 source:
   remotes: [{url: "%s/%s", ca_file: %s}]
   poll: 500ms
+  webhook_token_file: %s
 trust:
   trusted_root_file: %s
   signers:
@@ -200,7 +202,7 @@ state_dir: %s
 secrets_dir: %s
 limits: {task_time: {copies: 3s, allocates: 3s, others: 3s}}
 listen: %s
-`, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject,
+`, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), w.path("webhook"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject,
 		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), address), 0o600))
 	return w.path(name)
 }
@@ -334,6 +336,20 @@ func (w *world) commit(message string, who sigtest.Identity, opts sigtest.SignOp
 	raw, id, err := w.sig.Commit(spec, who, opts)
 	w.ok(err)
 	return w.repo.Place(raw, id)
+}
+
+// webhook tells the agent about a push, as the forge does.
+func (w *world) webhook() {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, "http://"+w.address+"/webhook", nil)
+	w.ok(err)
+	req.Header.Set("Authorization", "Bearer a-token-of-the-forge")
+	resp, err := http.DefaultClient.Do(req)
+	w.ok(err)
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		w.Fatalf("webhook: got %s, want 202", resp.Status)
+	}
 }
 
 // approve pushes the approval of a held step of each guest, as olga.
