@@ -182,6 +182,22 @@ func lifeOfApprovals(t *testing.T, l *lab, log *eventLog) {
 	if got := log.of(event.RevisionRefused); len(got) != 1 {
 		t.Errorf("got refusals %v in twenty minutes, want one", got)
 	}
+	refusals := 0
+	_, err := journal.Read(filepath.Join(l.state, "journal"), func(r journal.Record) error {
+		e, ok := r.Body.(journal.Event)
+		if !ok || e.Name != "revision-refused" {
+			return nil
+		}
+		refusals++
+		if e.Message != report.RefusedManifests || !strings.Contains(e.Detail, "bad.yaml") || e.Hint == "" {
+			t.Errorf("got %+v in the journal, want the reason, what is wrong with bad.yaml, and the remedy", e)
+		}
+		return nil
+	})
+	l.ok(err)
+	if refusals != 1 {
+		t.Errorf("got %d refusals in the journal, want 1", refusals)
+	}
 }
 
 // lifeOfDrift changes a guest by hand, and makes its repair fail for a while. Then it changes it so that a step is held, and changes it back.

@@ -87,7 +87,7 @@ func (e *Engine) refuse(r *report.Refused) {
 		r.Since = old.Since
 	} else {
 		e.log.Warn("revision refused", event.Key, event.RevisionRefused, "commit", r.Commit, "reason", r.Reason, "error", r.Error)
-		e.event(journal.Event{Name: history.RevisionRefused, Revision: r.Commit, Message: r.Reason})
+		e.event(journal.Event{Name: history.RevisionRefused, Revision: r.Commit, Message: r.Reason, Detail: history.Clip(r.Error), Hint: r.Hint})
 		e.opts.Hooks.refused(*r)
 	}
 	e.source.Refused = r

@@ -35,5 +35,7 @@ type Revision struct {
 	Proven    time.Time `json:"proven,omitzero"`    // when it was signed
 	Converged time.Time `json:"converged,omitzero"` // when all its guests were in sync for the first time
 	Refused   string    `json:"refused,omitempty"`  // the reason; "" if it was accepted
+	Error     string    `json:"error,omitempty"`    // what is wrong with a refused one; "" if an older release refused it
+	Hint      string    `json:"hint,omitempty"`     // the remedy
 	Steps     int       `json:"steps,omitempty"`    // of it that have begun
 }

@@ -57,7 +57,7 @@ func (x *Index) Add(r journal.Record) {
 		}
 	case journal.Ended:
 		if e := x.open[b.Step]; e != nil {
-			e.Result, e.Ended, e.Text = b.Result, r.Time, clip(b.Error)
+			e.Result, e.Ended, e.Text = b.Result, r.Time, Clip(b.Error)
 		}
 		if x.ended != b.Step {
 			delete(x.open, x.ended)
@@ -70,7 +70,7 @@ func (x *Index) Add(r journal.Record) {
 	case journal.Owned:
 		x.own(r, b)
 	case journal.Disowned:
-		x.addEntry(&Entry{Time: r.Time, Name: "disowned", VMID: b.VMID, Guest: x.labels[b.VMID], Text: clip(b.Reason)})
+		x.addEntry(&Entry{Time: r.Time, Name: "disowned", VMID: b.VMID, Guest: x.labels[b.VMID], Text: Clip(b.Reason)})
 		delete(x.labels, b.VMID)
 	case journal.Event:
 		x.addEvent(r, b)
@@ -90,11 +90,11 @@ func (x *Index) own(r journal.Record, b journal.Owned) {
 func (x *Index) addEvent(r journal.Record, b journal.Event) {
 	switch v := x.revision(b.Revision); {
 	case b.Name == RevisionRefused:
-		x.addRevision(&Revision{Commit: b.Revision, Time: r.Time, Refused: clip(b.Message)})
+		x.addRevision(&Revision{Commit: b.Revision, Time: r.Time, Refused: Clip(b.Message), Error: Clip(b.Detail), Hint: Clip(b.Hint)})
 	case b.Name == RevisionConverged && v != nil:
 		v.Converged = r.Time
 	case b.VMID != 0:
-		x.addEntry(&Entry{Time: r.Time, Name: b.Name, VMID: b.VMID, Guest: x.labels[b.VMID], Text: clip(b.Message), Revision: b.Revision})
+		x.addEntry(&Entry{Time: r.Time, Name: b.Name, VMID: b.VMID, Guest: x.labels[b.VMID], Text: Clip(b.Message), Revision: b.Revision})
 	}
 }
 
@@ -170,8 +170,8 @@ func (x *Index) Revisions(limit int) []Revision {
 	return found
 }
 
-// clip bounds a text, without cutting a character in two.
-func clip(text string) string {
+// Clip bounds a text, without cutting a character in two.
+func Clip(text string) string {
 	if len(text) <= maxText {
 		return text
 	}

@@ -44,7 +44,7 @@ func life() *history.Index {
 		journal.Event{Name: "drifted", VMID: 201, Revision: revision, Message: "cluster"},
 		journal.Event{Name: history.RevisionConverged, Revision: revision},
 		journal.Event{Name: history.RevisionRefused, Revision: "9be1", Message: "unsigned"},
-		journal.Event{Name: history.RevisionRefused, Revision: "9be1", Message: "unsigned"},
+		journal.Event{Name: history.RevisionRefused, Revision: "9be1", Message: "unsigned", Detail: "commit is not signed", Hint: "sign it"},
 		journal.Disowned{VMID: 202, Reason: "gone"},
 	)
 }
@@ -75,7 +75,7 @@ func TestIndex(t *testing.T) {
 		t.Errorf("got steps %+v, want s2 with a clipped error, then s1", steps)
 	}
 	wantRevisions := []history.Revision{
-		{Commit: "9be1", Time: at(13), Refused: "unsigned"},
+		{Commit: "9be1", Time: at(13), Refused: "unsigned", Error: "commit is not signed", Hint: "sign it"},
 		{Commit: commit, Time: at(0), Signer: "alice@example.org", Issuer: "https://accounts.example.org", Proven: noon.Add(-time.Minute), Converged: at(11), Steps: 2},
 	}
 	if diff := cmp.Diff(wantRevisions, x.Revisions(10)); diff != "" {

@@ -54,7 +54,7 @@ func oneOfEach() []Body {
 		Introduced{Kind: "VirtualMachine", Name: "web-1", VMID: 101, Removed: true, By: []Introduction{
 			{Signer: "ana", Entry: "e1", Limited: true, Commit: "c1", Fields: []string{AllFields, "spec.vmid"}},
 		}},
-		Event{Name: "held", VMID: 101, Revision: "main@sha1:c1", Message: "waits for approval"},
+		Event{Name: "held", VMID: 101, Revision: "main@sha1:c1", Message: "waits for approval", Detail: "it restarts the guest", Hint: "gitops-agent approve 1f"},
 		Disowned{VMID: 102, Reason: "destroyed"},
 	}
 }

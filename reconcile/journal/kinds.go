@@ -158,6 +158,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[Event]{
 		name: "event", version: 1,
+		newer:    func(b Event) int { return laterField(5, b.Detail != "" || b.Hint != "") },
 		complete: func(b Event) bool { return b.Name != "" },
 		kept:     "no longer",
 	}.kind(),

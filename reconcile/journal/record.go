@@ -265,6 +265,8 @@ type Event struct {
 	VMID     int    `json:"vmid,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Message  string `json:"message,omitempty"`
+	Detail   string `json:"detail,omitempty"` // of a refusal: what is wrong, for people
+	Hint     string `json:"hint,omitempty"`   // of a refusal: the remedy
 }
 
 func (Accepted) isBody()           {}

@@ -86,7 +86,6 @@ type revisionView struct {
 	Decided, Signed timeView
 	ConvergedAfter  string // "" if it has not converged
 	InForce         bool
-	Error, Hint     string // of the refused head
 }
 
 // entryView is an entry of a history.
