@@ -21,7 +21,7 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.observe(ctx)
 	e.cycle(ctx)
 	hasWorked := e.opts.Journal.State().Seq != before || !e.Report().Converged
-	for range len(e.guests) + len(e.checked) + 2 { // a guest may release another one that waits for it, each guest once, and each check once
+	for range len(e.guests) + len(e.opts.Journal.State().Owned) + len(e.checked) + 2 { // a guest may release another one that waits for it, each guest once, and each check once
 		if e.isIdle() && !hasWorked {
 			break // every guest has been read, and nothing followed
 		}

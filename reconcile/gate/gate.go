@@ -45,6 +45,9 @@ const (
 // IsOrder reports whether the step waits for other guests, and for no person.
 func (r HoldReason) IsOrder() bool { return r == HoldWaits || r == HoldNotReady }
 
+// IsKept reports whether the manifest keeps the agent from the step for good, so that no other guest waits for it.
+func (r HoldReason) IsKept() bool { return r == HoldDenied || r == HoldObserve || r == HoldSuspended }
+
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
@@ -142,8 +145,6 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	case g.hangingNode(step) != "":
 		node := g.hangingNode(step)
 		return held(HoldTaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
-	case step.Op == cluster.OpDestroy:
-		return g.judgeDestroy(step)
 	case step.Starts():
 		if v := g.judgeOrder(step); v.Held {
 			return v
@@ -151,7 +152,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return g.judgePermission(step, policy)
 	}
 	permitted := g.judgePermission(step, policy) // first, so that a person sees the digest of a step that would have to wait afterwards
-	if permitted.Held || !step.NeedsDependencies() {
+	if permitted.Held || !step.NeedsDependencies() && !step.TakesDown() {
 		return permitted
 	}
 	if v := g.judgeOrder(step); v.Held {
@@ -177,6 +178,8 @@ func (g Gate) judgeOrder(step plan.Step) Verdict {
 // judgePermission holds a step that the manifest does not allow without an approval.
 func (g Gate) judgePermission(step plan.Step, policy Policy) Verdict {
 	switch {
+	case step.Op == cluster.OpDestroy:
+		return g.judgeDestroy(step)
 	case step.Op == cluster.OpReboot:
 		return g.judgeReboot(step, policy)
 	case step.Recreates:

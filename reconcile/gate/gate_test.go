@@ -129,6 +129,29 @@ func TestGateJudge(t *testing.T) {
 	}
 }
 
+// A destroy or shutdown that is permitted waits for the guests that depend on the guest. Without such guests it is released with the approvals that it uses up.
+func TestGateJudgeTakesDown(t *testing.T) {
+	ref := guest.Ref{Kind: guest.VirtualMachine, Name: "db-1", VMID: 201}
+	for _, op := range []cluster.Op{cluster.OpDestroy, cluster.OpShutdown} {
+		step := plan.Step{Guest: ref, Op: op, Class: guest.Disruptive, Calls: []cluster.Call{{Op: op, VMID: 201}}}
+		g := Gate{
+			Cluster: "home", Owned: map[int]journal.Owned{201: {Identity: "identity"}}, Approvals: Approvals{}, RequiredApprovals: 1, NamedGuests: 5, MaxDestroy: 3,
+			Waits: func(plan.Step) plan.Wait { return plan.Wait{Message: "app-1 depends on it"} },
+		}
+		if got := g.Judge(step); op == cluster.OpDestroy && (got.Reason != HoldApproval || got.Digest == "") {
+			t.Errorf("%s: got %+v, want it held for an approval first", op, got)
+		}
+		g.Approvals[step.Digest("home", "identity")] = []Approval{{Key: "k", Person: "olga"}}
+		if got := g.Judge(step); got.Reason != HoldWaits || got.Message != "app-1 depends on it" {
+			t.Errorf("%s: got %+v, want it to wait", op, got)
+		}
+		g.Waits = func(plan.Step) plan.Wait { return plan.Wait{} }
+		if got := g.Judge(step); got.Held || op == cluster.OpDestroy && len(got.ApprovalKeys) != 1 {
+			t.Errorf("%s: got %+v, want it released, a destroy by its approval", op, got)
+		}
+	}
+}
+
 func TestGateNextNeverStartsBeforeCreate(t *testing.T) {
 	planned := plan.Guest{Steps: []plan.Step{
 		{Op: cluster.OpCreate, Guest: guest.Ref{VMID: 201}, Calls: []cluster.Call{{Op: cluster.OpCreate}}},

@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -19,6 +20,7 @@ func Of(d *guest.Desired) journal.Guarded {
 			RebootPolicy: string(cmp.Or(l.RebootPolicy, guest.RebootNever)), Window: l.Window,
 			ShutdownSeconds: int(cmp.Or(max(l.ShutdownTimeout, 0), guest.DefaultShutdownTimeout).Seconds()),
 			ForceStop:       l.ForceStop, Suspended: suspensionOf(d.Suspend),
+			DependsOn: strings.Join(slices.Sorted(slices.Values(d.DependsOn)), " "),
 		},
 	}
 	if p := d.WantedProtection(); p != guest.ProtectionUnmanaged {

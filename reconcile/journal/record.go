@@ -149,6 +149,7 @@ type GuardRules struct {
 	Mode             string `json:"mode,omitempty"`             // observe, or "" for enforce
 	Suspended        string `json:"suspended,omitempty"`        // the time at which it ends, "without end", or "" if the guest is not suspended
 	Adopt            string `json:"adopt,omitempty"`            // ifUnmanaged, or "" for deny
+	DependsOn        string `json:"dependsOn,omitempty"`        // no guard: the labels of its dependencies, sorted, with spaces between them
 	MovedTo          int    `json:"movedTo,omitempty"`          // another vmid that approvals allow its manifest to name
 }
 

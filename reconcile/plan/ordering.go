@@ -9,11 +9,14 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // Ordering decides which steps wait for other guests: creates, starts and disruptive steps for their dependencies, creates and starts also for lower
-// waves.
+// waves, and steps that stop or destroy a guest for the guests that depend on it.
 type Ordering struct {
+	takenDown map[guest.Ref][]dependent // by guest that is about to be stopped or destroyed: the guests that come first
+
 	depends  map[string][]string // labels of dependencies, by label; a guest that is only planned may have no vmid
 	missing  map[string]string   // by label, why the guest cannot be depended on: it does not exist, or does not run
 	left     map[string]string   // by label, why the guest has not converged, apart from that
@@ -30,6 +33,9 @@ type OrderingOptions struct {
 	Released func(step Step) bool // reports whether a step may run now, apart from the order; nil releases all
 	NoNode   func(step Step) bool // reports whether a step waits for a node that is not available; nil for none
 	NotReady map[string]string    // by label, why a guest with health checks is not ready
+
+	Remembered map[int]journal.Guarded // guards in force by vmid, with the dependencies of removed guests
+	Kept       func(step Step) bool    // reports whether a manifest keeps the agent from a step; nil keeps it from none
 }
 
 // Wait is what a step waits for. The zero value is nothing.
@@ -84,6 +90,7 @@ func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Orderi
 			o.lowest, o.waiting = p.Wave, true
 		}
 	}
+	o.takenDown = dependentsFirst(plan, guests, unchanged, opts)
 	return o
 }
 
@@ -171,8 +178,14 @@ func unusable(p Guest) string {
 	return ""
 }
 
-// Waits returns what a step waits for. Only steps that wait for other guests may be asked for: see Step.NeedsDependencies.
+// Waits returns what a step waits for. Only steps that wait for other guests may be asked for: see Step.NeedsDependencies and Step.TakesDown.
 func (o Ordering) Waits(step Step) Wait {
+	if step.TakesDown() {
+		for _, d := range o.takenDown[step.Guest] {
+			return Wait{Message: fmt.Sprintf("%s depends on it, and %s", d.ref.Label(), d.first)}
+		}
+		return Wait{}
+	}
 	for _, label := range o.depends[step.Guest.Label()] {
 		why := cmp.Or(o.missing[label], o.left[label])
 		switch {

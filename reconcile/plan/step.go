@@ -91,10 +91,20 @@ func (s Step) Starts() bool {
 }
 
 // NeedsDependencies reports whether the step waits until the guests on which its guest depends have converged and are ready: it creates, starts or
-// interrupts the guest. Stopping and destroying a guest needs no other guest.
+// interrupts the guest, and neither stops nor destroys it.
 func (s Step) NeedsDependencies() bool {
 	interrupts := s.Class == guest.Disruptive || s.Class == guest.Destructive
-	return s.Starts() || interrupts && !s.Op.IsRunState() && s.Op != cluster.OpDestroy && s.Op != OpWeaken
+	return s.Starts() || interrupts && !s.TakesDown() && s.Op != OpWeaken
+}
+
+// TakesDown reports whether the guest stays down after the step: it stops or destroys the guest, by itself or by the HA manager. The step waits until the
+// guests that depend on the guest are down, as far as they shall be.
+func (s Step) TakesDown() bool {
+	if s.Op != cluster.OpHAAdd && s.Op != cluster.OpHASet {
+		return s.Op == cluster.OpDestroy || s.Op.Reaches() == guest.StatusStopped
+	}
+	state := s.Calls[0].Params["state"]
+	return state == "stopped" || state == "disabled"
 }
 
 // Holds returns the vmids whose lanes the step needs, sorted: the guest's and, for a clone, the template's, which would be locked for a
