@@ -99,3 +99,6 @@ func (m *Metrics) StatusConnectionClosed(reason string) { m.connClosed.WithLabel
 
 // Webhook counts a webhook that was received.
 func (m *Metrics) Webhook(result string) { m.webhooks.WithLabelValues(result).Inc() }
+
+// Notification counts a result of a notification.
+func (m *Metrics) Notification(result string) { m.notified.WithLabelValues(result).Inc() }

@@ -49,6 +49,7 @@ type Metrics struct {
 	connRefused *prometheus.CounterVec
 	connClosed  *prometheus.CounterVec
 	webhooks    *prometheus.CounterVec
+	notified    *prometheus.CounterVec
 }
 
 // Build identifies the running program, for build_info.
@@ -67,6 +68,8 @@ type Reasons struct {
 	Refusals   []string // for which a request to the status page is refused: access.Reasons
 	Closes     []string // for which a connection to it is closed early: status.CloseReasons
 	Webhooks   []string // results of webhooks: status.WebhookResults
+	// Notifications are results of notifications: notify.Results.
+	Notifications []string
 }
 
 // New registers every metric of the agent. New panics if a metric is already registered.
@@ -101,6 +104,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 		connRefused: counters("status_requests_refused_total", "Requests to the status page that were refused, by reason.", "reason"),
 		connClosed:  counters("status_connections_closed_total", "Connections to the status page that were closed early because the limit was reached, by reason.", "reason"),
 		webhooks:    counters("webhooks_total", "Webhooks that were received, by result.", "result"),
+		notified:    counters("notifications_total", "Notifications, by result.", "result"),
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
@@ -109,7 +113,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
-		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, reportCollector{&m.report},
+		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, reportCollector{&m.report},
 	)
 	return m
 }
@@ -152,6 +156,9 @@ func (m *Metrics) zero(reasons Reasons) {
 	}
 	for _, reason := range reasons.Closes {
 		m.connClosed.WithLabelValues(reason)
+	}
+	for _, result := range reasons.Notifications {
+		m.notified.WithLabelValues(result)
 	}
 	for _, result := range reasons.Webhooks {
 		m.webhooks.WithLabelValues(result)

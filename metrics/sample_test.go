@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"time"
 
+	"gitops-agent/internal/notify"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
 	"gitops-agent/metrics"
@@ -115,6 +116,9 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 			m.Order(operation, s)
 		}
 	}
+	for _, result := range notify.Results() {
+		m.Notification(string(result))
+	}
 	for _, result := range status.WebhookResults() {
 		m.Webhook(string(result))
 	}
@@ -137,7 +141,7 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 func reasons() metrics.Reasons {
 	return metrics.Reasons{
 		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
-		Webhooks: texts(status.WebhookResults()),
+		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
 	}
 }
 

@@ -67,6 +67,9 @@ func (e *Engine) logHold(ref guest.Ref, name event.Name, h report.HeldStep) {
 	}
 	switch name { //nolint:exhaustive // of held steps
 	case event.StepHeld:
+		if h.Hint != "" {
+			attrs = append(attrs, "hint", h.Hint)
+		}
 		e.log.Info("step held", append(attrs, "why", h.Message)...)
 	case event.StepReleased:
 		e.log.Info("held step released", attrs...)

@@ -86,7 +86,11 @@ func (e *Engine) refuse(r *report.Refused) {
 	if old := e.source.Refused; old != nil && old.Commit == r.Commit && old.Reason == r.Reason {
 		r.Since = old.Since
 	} else {
-		e.log.Warn("revision refused", event.Key, event.RevisionRefused, "commit", r.Commit, "reason", r.Reason, "error", r.Error)
+		attrs := []any{event.Key, event.RevisionRefused, "commit", r.Commit, "reason", r.Reason, "error", r.Error}
+		if r.Hint != "" {
+			attrs = append(attrs, "hint", r.Hint)
+		}
+		e.log.Warn("revision refused", attrs...)
 		e.event(journal.Event{Name: history.RevisionRefused, Revision: r.Commit, Message: r.Reason, Detail: history.Clip(r.Error), Hint: r.Hint})
 		e.opts.Hooks.refused(*r)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/notify"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/status"
 	"gitops-agent/metrics"
@@ -42,6 +43,7 @@ type Agent struct {
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
 	reloads  chan reload
+	notifier *notify.Notifier
 
 	current atomic.Pointer[session]
 	last    atomic.Pointer[report.Report] // of the session before; shown until the current one has a report
@@ -53,6 +55,13 @@ func New(ctx context.Context, opts Options) (*Agent, error) {
 	a := &Agent{opts: opts, registry: prometheus.NewRegistry(), reloads: make(chan reload)}
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.metrics = metrics.New(a.registry, opts.Build, reasons())
+	a.notifier = notify.New(notify.Options{
+		Report: a.Report, OnResult: func(r notify.Result) { a.metrics.Notification(string(r)) }, Logger: opts.Logger,
+	})
+	a.opts.Logger = slog.New(a.notifier.Handler(opts.Logger.Handler()))
+	if err := a.configureNotifier(opts.Config); err != nil {
+		return nil, err
+	}
 	first, err := a.openSession(opts.Config, opts.TakeOver)
 	if err != nil {
 		return nil, err
@@ -109,9 +118,11 @@ func (a *Agent) Run(ctx context.Context) error {
 			serving = a.serve(ctx)
 		})
 	}
+	stop := a.notify()
 	err := a.runSessions(ctx)
 	cancel()
 	wg.Wait()
+	stop()
 	return errors.Join(err, serving)
 }
 
@@ -131,12 +142,33 @@ func (a *Agent) serve(ctx context.Context) error {
 // Once polls the remote once, and works until all remaining work waits for a person or another system. It then refreshes the trusted root for
 // the next run; the result does not depend on that refresh.
 func (a *Agent) Once(ctx context.Context) (report.Report, error) {
+	defer a.notify()()
 	s := a.current.Load()
 	report, err := s.engine.Once(ctx)
 	if s.trust.tuf.URL != "" {
 		_ = s.trust.refresh(ctx) // refresh logs the error
 	}
 	return report, err
+}
+
+// notify runs the notifier until the returned function is called, which waits until messages that wait are sent, at most for three seconds.
+func (a *Agent) notify() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { a.notifier.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// configureNotifier brings the notifications of a config into force.
+func (a *Agent) configureNotifier(c Config) error {
+	settings, err := c.notificationSettings()
+	if err == nil {
+		a.notifier.Configure(settings)
+	}
+	return err
 }
 
 // Close closes all parts, in reverse order of opening.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"gitops-agent/internal/notify"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
 	"gitops-agent/metrics"
@@ -23,7 +24,7 @@ func hooks(m *metrics.Metrics) reconcile.Hooks {
 func reasons() metrics.Reasons {
 	return metrics.Reasons{
 		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
-		Webhooks: texts(status.WebhookResults()),
+		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
 	}
 }
 

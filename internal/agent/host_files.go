@@ -32,6 +32,11 @@ func (c Config) checkPrivateFiles() error {
 	for i, w := range c.Source.Webhooks {
 		problems = append(problems, checkPrivate(fmt.Sprintf("source.webhooks[%d].secret_file", i), w.SecretFile))
 	}
+	for i, r := range c.Notifications.Receivers {
+		receiver := fmt.Sprintf("notifications.receivers[%d].", i)
+		problems = append(problems, checkPrivate(receiver+"url_file", r.URLFile), checkPrivate(receiver+"token_file", r.TokenFile),
+			checkPrivate(receiver+"email.password_file", r.Email.PasswordFile))
+	}
 	for i, r := range c.Source.Remotes {
 		remote := fmt.Sprintf("source.remotes[%d].", i)
 		problems = append(problems, checkPrivate(remote+"token_file", r.TokenFile), checkPrivate(remote+"ssh_key_file", r.SSHKeyFile))

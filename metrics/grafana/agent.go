@@ -58,6 +58,8 @@ func Agent() Dashboard {
 			query{`gitops_agent_status_connections` + chosen, "open, {{instance}}"}, query{`gitops_agent_status_connections_limit` + chosen, "limit, {{instance}}"},
 			query{`sum by (reason) (increase(gitops_agent_status_connections_closed_total` + chosen + `[1h]))`, "closed: {{reason}}"},
 			query{`sum by (reason) (increase(gitops_agent_status_requests_refused_total` + chosen + `[1h]))`, "refused: {{reason}}"}),
+		series("Notifications", "In an hour, by result. Those with the result failed or dropped reached nobody.", "none", 8,
+			query{`sum by (result) (increase(gitops_agent_notifications_total` + chosen + `[1h])) > 0`, "{{result}}"}),
 		series("Webhooks", "In an hour, by result. Refused ones have no effect.", "none", 8,
 			query{`sum by (result) (increase(gitops_agent_webhooks_total` + chosen + `[1h])) > 0`, "{{result}}"}),
 	)

@@ -1,0 +1,18 @@
+// Package notify tells people and programs about events of the agent.
+//
+// An event is a log line with the attribute "event", as docs/events.md lists them. Handler returns a slog.Handler that passes every line on, and hands
+// events to a Notifier without waiting. The stages, each with a bound:
+//
+//	log line ──> Notifier.hand (256 events) ──> dispatch: routes, groups, quiet hours, repeats ──> queue of a receiver (64 messages) ──> send, with retries
+//
+// What does not fit is dropped and counted, so neither the engine nor a receiver waits for another receiver.
+//
+// The files, from the first that runs to the last:
+//
+//   - event.go: Event, and the handler that recognizes events; problem.go: which events begin and end a problem
+//   - notifier.go: Notifier, the goroutine that dispatches; route.go: Route, its selection and quiet hours; group.go: what waits to be sent
+//   - text.go: the sentences; delivery.go: the queue of a receiver and its retries
+//   - receiver.go: Receiver; cloudevent.go, ntfy.go, email.go, shoutrrr.go: the kinds; redact.go: errors without secrets
+//
+// Secrets are read from files immediately before each message. No error of this package contains a URL.
+package notify

@@ -1,0 +1,158 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"net/smtp"
+	"net/textproto"
+	"strings"
+	"time"
+)
+
+// TLSMode is how a connection to a mail server is encrypted.
+type TLSMode string
+
+// The modes.
+const (
+	StartTLS TLSMode = "starttls" // required after the greeting, usually on port 587
+	FullTLS  TLSMode = "tls"      // from the first byte, usually on port 465
+	NoTLS    TLSMode = "none"     // only without a password
+)
+
+// EmailOptions are the settings of a mail server.
+type EmailOptions struct {
+	Address  string // host:port
+	TLS      TLSMode
+	From     string
+	To       []string
+	Username string // "" is no authentication
+	Password func() (string, error)
+}
+
+func (o EmailOptions) check() error {
+	host, _, err := net.SplitHostPort(o.Address)
+	if err != nil || host == "" {
+		return fmt.Errorf("address: got %q, want host:port such as mail.example.org:587", o.Address)
+	}
+	if len(o.To) == 0 {
+		return errors.New("to is required: at least one address")
+	}
+	for _, address := range append([]string{o.From}, o.To...) {
+		if _, err := mail.ParseAddress(address); err != nil {
+			return fmt.Errorf("got %q, want a mail address such as agent@example.org", address)
+		}
+	}
+	switch o.TLS {
+	case StartTLS, FullTLS:
+	case NoTLS:
+		if o.Username != "" {
+			return errors.New("tls: none would send the password unencrypted: choose starttls or tls")
+		}
+	default:
+		return fmt.Errorf("tls: got %q, want starttls, tls or none", o.TLS)
+	}
+	if o.Username != "" && o.Password != nil {
+		_, err = o.Password()
+	}
+	return err
+}
+
+// sendEmail sends one mail. The deadline of ctx bounds the whole connection.
+func (r Receiver) sendEmail(ctx context.Context, m Message) error {
+	o := r.Email
+	config, err := r.tls()
+	if err != nil {
+		return err
+	}
+	config.ServerName, _, _ = net.SplitHostPort(o.Address)
+	var conn net.Conn
+	if o.TLS == FullTLS {
+		conn, err = (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", o.Address)
+	} else {
+		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", o.Address)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	client, err := smtp.NewClient(conn, config.ServerName)
+	if err != nil {
+		return asPermanent(err)
+	}
+	if o.TLS == StartTLS {
+		if err := client.StartTLS(config); err != nil {
+			return asPermanent(err)
+		}
+	}
+	if o.Username != "" {
+		password, err := o.Password()
+		if err != nil {
+			return err
+		}
+		if err := client.Auth(smtp.PlainAuth("", o.Username, password, config.ServerName)); err != nil {
+			return asPermanent(redacted(err, password))
+		}
+	}
+	return asPermanent(transmit(client, o, m))
+}
+
+func transmit(client *smtp.Client, o EmailOptions, m Message) error {
+	from, err := mail.ParseAddress(o.From)
+	if err != nil {
+		return err
+	}
+	if err := client.Mail(from.Address); err != nil {
+		return err
+	}
+	for _, to := range o.To {
+		address, err := mail.ParseAddress(to)
+		if err != nil {
+			return err
+		}
+		if err := client.Rcpt(address.Address); err != nil {
+			return err
+		}
+	}
+	w, err := client.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(mailOf(o, m, time.Now())); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_ = client.Quit() // the mail was taken
+	return nil
+}
+
+// mailOf returns a mail. The subject and the body are encoded, so no text of an event becomes a header.
+func mailOf(o EmailOptions, m Message, now time.Time) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\n", o.From, strings.Join(o.To, ", "))
+	fmt.Fprintf(&b, "Subject: %s\r\n", mime.QEncoding.Encode("utf-8", oneLine(m.Title())))
+	fmt.Fprintf(&b, "Date: %s\r\nMessage-ID: <%s.%d@gitops-agent>\r\n", now.Format(time.RFC1123Z), idOf(m.Events[0]), now.UnixNano())
+	b.WriteString("Auto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
+	w := quotedprintable.NewWriter(&b)
+	_, _ = w.Write([]byte(m.Body() + "\n"))
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// asPermanent marks a reply of the server with a status of 5xx, which does not change with another attempt.
+func asPermanent(err error) error {
+	var reply *textproto.Error
+	if errors.As(err, &reply) && reply.Code >= 500 {
+		return &permanentError{err}
+	}
+	return err
+}

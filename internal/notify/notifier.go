@@ -1,0 +1,314 @@
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/report"
+)
+
+// Result is what became of a message or an event. It is a label of metrics.
+type Result string
+
+// Results of notifications.
+const (
+	Sent    Result = "sent"
+	Retried Result = "retried" // an attempt failed, and another one follows
+	Failed  Result = "failed"  // the receiver refused it, or did not take it in time
+	Dropped Result = "dropped" // a queue was full
+)
+
+// Results lists every result, for metrics that start at zero.
+func Results() []Result { return []Result{Sent, Retried, Failed, Dropped} }
+
+// Options configures a Notifier.
+type Options struct {
+	// Report returns the newest report, for the tags of guests and for problems that end without an event. It must not be nil.
+	Report func() report.Report
+	// OnResult is called for each result, from several goroutines. Default: nothing.
+	OnResult func(Result)
+	// Logger logs messages that were not sent. It must not be a logger of this notifier. Default: no log.
+	Logger *slog.Logger
+}
+
+// Settings are the part of the configuration that a reload replaces.
+type Settings struct {
+	Cluster   string
+	Link      string // address of the status page, "" is none
+	Receivers []Receiver
+	Routes    []Route
+}
+
+// Bounds of the queues, and of the time that the end of the agent takes.
+const (
+	maxHanded   = 256
+	maxQueued   = 64
+	endTimeout  = 3 * time.Second
+	checkPeriod = time.Minute // between two looks for problems to repeat
+)
+
+// Notifier sends messages about events. Create it with New, then call Run.
+type Notifier struct {
+	opts     Options
+	handed   chan Event
+	settings chan Settings
+
+	active   atomic.Bool // there are routes
+	settling sync.Mutex  // guards that settings contains the newest ones
+}
+
+// New returns a notifier without receivers.
+func New(opts Options) *Notifier {
+	if opts.OnResult == nil {
+		opts.OnResult = func(Result) {}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Notifier{opts: opts, handed: make(chan Event, maxHanded), settings: make(chan Settings, 1)}
+}
+
+// Configure replaces the settings. It does not wait. What waits for the receivers of before is still sent to them. Problems are remembered, so that a
+// reload does not report them again.
+func (n *Notifier) Configure(s Settings) {
+	n.settling.Lock()
+	defer n.settling.Unlock()
+	n.active.Store(len(s.Routes) > 0)
+	select {
+	case <-n.settings: // not taken yet, and replaced now
+	default:
+	}
+	n.settings <- s
+}
+
+// hand gives an event to the dispatcher if it has room, and does not wait: the engine calls it.
+func (n *Notifier) hand(e Event) {
+	if isOrdinary(e) {
+		return
+	}
+	select {
+	case n.handed <- e:
+	default:
+		n.opts.OnResult(Dropped)
+	}
+}
+
+// isOrdinary reports whether writing stopped for a reason that belongs to every start and end of an agent.
+func isOrdinary(e Event) bool {
+	reason := e.Attributes["reason"]
+	return e.Name == event.WritesStopped && (reason == "stopping" || reason == "no-revision" || reason == "dry-run")
+}
+
+// dispatcher is the state of Run. Only its goroutine uses it.
+type dispatcher struct {
+	*Notifier
+	now      Settings
+	queues   map[string]*delivery // by the name of the receiver
+	groups   []group              // two for each route: what is sent soon, and what waits for the end of quiet hours
+	problems map[string]*problem
+	sending  sync.WaitGroup
+}
+
+// problem is a problem that exists.
+type problem struct {
+	event Event
+	text  string
+	sent  map[string]time.Time // by the receiver
+}
+
+// Run dispatches until ctx ends. It then tries for three seconds to send what waits.
+func (n *Notifier) Run(ctx context.Context) {
+	d := &dispatcher{Notifier: n, problems: make(map[string]*problem)}
+	ended, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	ticker := time.NewTicker(checkPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case s := <-n.settings:
+			d.configure(ended, s)
+		default:
+		}
+		timer := time.NewTimer(d.untilDue(time.Now()))
+		select {
+		case s := <-n.settings:
+			d.configure(ended, s)
+		case e := <-n.handed:
+			d.take(e, time.Now())
+		case <-ticker.C:
+			d.repeat(time.Now())
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			d.finish(end)
+			return
+		}
+		timer.Stop()
+		d.send(time.Now(), false)
+	}
+}
+
+// finish sends what waits, for a bounded time.
+func (d *dispatcher) finish(end context.CancelFunc) {
+	for {
+		select {
+		case e := <-d.handed:
+			d.take(e, time.Now())
+			continue
+		default:
+		}
+		break
+	}
+	d.send(time.Now(), true)
+	d.closeQueues()
+	timer := time.AfterFunc(endTimeout, end)
+	defer timer.Stop()
+	d.sending.Wait()
+}
+
+func (d *dispatcher) closeQueues() {
+	for _, q := range d.queues {
+		close(q.messages)
+	}
+	d.queues = nil
+}
+
+// configure replaces receivers and routes. The receivers of before send what waits for them.
+func (d *dispatcher) configure(ctx context.Context, s Settings) {
+	d.send(time.Now(), true)
+	d.closeQueues()
+	d.now, d.groups, d.queues = s, make([]group, 2*len(s.Routes)), make(map[string]*delivery, len(s.Receivers))
+	for _, r := range s.Receivers {
+		q := &delivery{receiver: r, messages: make(chan Message, maxQueued), onResult: d.opts.OnResult, log: d.opts.Logger}
+		d.queues[r.Name] = q
+		d.sending.Go(func() { q.run(ctx) })
+	}
+}
+
+// take notes which problem an event begins or ends, and adds it to the groups of the routes that select it.
+func (d *dispatcher) take(e Event, now time.Time) {
+	e.Tags = tagsOf(e, d.opts.Report())
+	kinds := problems()
+	for name, kind := range kinds {
+		for _, end := range kind.ends {
+			if end == e.Name {
+				delete(d.problems, kind.key(name, e))
+			}
+		}
+	}
+	if e.Name == event.RevisionConverged { // every guest is in sync
+		for key, p := range d.problems {
+			if p.event.Name == event.GuestDrifted || p.event.Name == event.GuestFailed {
+				delete(d.problems, key)
+			}
+		}
+	}
+	var p *problem
+	if kind, found := kinds[e.Name]; found {
+		key, text := kind.key(e.Name, e), Text(e)
+		p = d.problems[key]
+		if p == nil || p.text != text {
+			p = &problem{text: text, sent: make(map[string]time.Time)}
+			d.problems[key] = p
+		}
+		p.event = e
+	}
+	for i, r := range d.now.Routes {
+		if r.selects(e) {
+			d.add(i, e, p, now)
+		}
+	}
+}
+
+// add adds an event to the group of a route. A problem that the receiver was told about is not sent again before its time: after a reload the engine
+// logs present problems once more.
+func (d *dispatcher) add(route int, e Event, p *problem, now time.Time) {
+	r := d.now.Routes[route]
+	if p != nil {
+		if last, told := p.sent[r.Receiver]; told && (r.RepeatInterval == 0 || now.Sub(last) < r.RepeatInterval) && !last.Equal(now) {
+			return
+		}
+		p.sent[r.Receiver] = now
+	}
+	if at := r.sendAt(e, now); at.After(now) {
+		d.groups[2*route+1].add(e, at)
+	} else {
+		d.groups[2*route].add(e, now.Add(r.GroupWait))
+	}
+}
+
+// repeat adds problems again that still exist.
+func (d *dispatcher) repeat(now time.Time) {
+	newest := d.opts.Report()
+	for key, p := range d.problems {
+		if !exists(p.event, newest) {
+			delete(d.problems, key)
+			continue
+		}
+		for i, r := range d.now.Routes {
+			last, told := p.sent[r.Receiver]
+			if r.RepeatInterval > 0 && told && now.Sub(last) >= r.RepeatInterval && r.selects(p.event) {
+				e := p.event
+				e.Repeated = true
+				d.add(i, e, p, now)
+			}
+		}
+	}
+}
+
+// untilDue returns the time until the first group is due.
+func (d *dispatcher) untilDue(now time.Time) time.Duration {
+	wait := checkPeriod
+	for i := range d.groups {
+		if due := d.groups[i].due; !due.IsZero() {
+			wait = min(wait, due.Sub(now))
+		}
+	}
+	return max(wait, 0)
+}
+
+// send passes the groups that are due, or all, to the queues of their receivers. It does not wait.
+func (d *dispatcher) send(now time.Time, all bool) {
+	for i := range d.groups {
+		g := &d.groups[i]
+		if g.due.IsZero() || !all && now.Before(g.due) {
+			continue
+		}
+		m := Message{Events: g.events, More: g.more, Cluster: d.now.Cluster, Link: d.now.Link}
+		*g = group{}
+		q := d.queues[d.now.Routes[i/2].Receiver]
+		if q == nil {
+			continue // Settings without this receiver were refused when the config was read
+		}
+		for _, part := range q.receiver.split(m) {
+			select {
+			case q.messages <- part:
+			default:
+				d.opts.OnResult(Dropped)
+			}
+		}
+	}
+}
+
+func guestOf(e Event, r report.Report) *report.Guest {
+	vmid, _ := strconv.Atoi(e.Attributes["vmid"])
+	for i := range r.Guests {
+		g := &r.Guests[i]
+		if vmid != 0 && g.VMID == vmid || vmid == 0 && e.Guest != "" && g.Label() == e.Guest {
+			return g
+		}
+	}
+	return nil
+}
+
+func tagsOf(e Event, r report.Report) []string {
+	if g := guestOf(e, r); g != nil {
+		return g.Tags
+	}
+	return nil
+}

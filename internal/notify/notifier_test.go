@@ -1,0 +1,373 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/report"
+)
+
+// lab is a notifier whose receivers note what they get.
+type lab struct {
+	n   *Notifier
+	log *slog.Logger // of the engine
+	out *bytes.Buffer
+
+	mu      sync.Mutex
+	report  report.Report
+	got     map[string][]string // texts by receiver
+	results map[Result]int
+	fail    map[string]error
+}
+
+// newLab runs a notifier until the test ends. It must be called in a bubble of synctest.
+func newLab(t *testing.T, routes ...Route) *lab {
+	t.Helper()
+	l := &lab{out: &bytes.Buffer{}, got: map[string][]string{}, results: map[Result]int{}, fail: map[string]error{}}
+	l.n = New(Options{Report: l.newest, OnResult: func(r Result) { l.mu.Lock(); defer l.mu.Unlock(); l.results[r]++ }})
+	l.log = slog.New(l.n.Handler(slog.NewTextHandler(l.out, nil)))
+	l.n.Configure(l.settings(routes...))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); l.n.Run(ctx) }()
+	synctest.Wait()
+	t.Cleanup(func() { cancel(); <-ended })
+	return l
+}
+
+func (l *lab) newest() report.Report { l.mu.Lock(); defer l.mu.Unlock(); return l.report }
+
+func (l *lab) settings(routes ...Route) Settings {
+	s := Settings{Cluster: "home", Routes: routes}
+	for _, name := range []string{"a", "b"} {
+		s.Receivers = append(s.Receivers, NewReceiver(Receiver{Name: name, Kind: Ntfy, send: func(ctx context.Context, m Message) error { return l.take(ctx, name, m) }}))
+	}
+	return s
+}
+
+var errHangs = errors.New("hangs")
+
+func (l *lab) take(ctx context.Context, name string, m Message) error {
+	l.mu.Lock()
+	err := l.fail[name]
+	l.mu.Unlock()
+	if errors.Is(err, errHangs) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.got[name] = append(l.got[name], m.Body())
+	return nil
+}
+
+// sent returns what a receiver got after a time, and forgets it.
+func (l *lab) sent(name string, after time.Duration) []string {
+	time.Sleep(after)
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	got := l.got[name]
+	delete(l.got, name)
+	return got
+}
+
+func (l *lab) held(vmid int, digest string) {
+	l.log.Info("step held", event.Key, event.StepHeld, "vmid", vmid, "guest", fmt.Sprintf("VirtualMachine/web-%d", vmid), "op", "destroy", "reason", "approval", "digest", digest, "why", "it destroys the guest")
+}
+
+func (l *lab) failed(vmid int) {
+	l.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", vmid, "guest", fmt.Sprintf("VirtualMachine/web-%d", vmid), "op", "start", "error", errors.New("no space"))
+}
+
+func TestEventsBecomeSentences(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, Route{Receiver: "a", GroupWait: time.Millisecond})
+		l.log.Info("something without an event", "vmid", 101)
+		l.held(101, "4f1c")
+		l.failed(102)
+		l.log.With("cluster", "home").Warn("revision refused", event.Key, event.RevisionRefused, "commit", strings.Repeat("a1", 20), "reason", "unsigned", "error", "no signature", "hint", "git commit -S")
+		want := []string{"The step destroy of VirtualMachine/web-101 (101) is held (approval): it destroys the guest. To release it: gitops-agent approve 4f1c\n" +
+			"VirtualMachine/web-102 (102) could not be brought in sync, the step start failed: no space.\n" +
+			"Commit a1a1a1a1a1a1 was refused (unsigned): no signature. What to do: git commit -S"}
+		if diff := cmp.Diff(want, l.sent("a", time.Second)); diff != "" {
+			t.Errorf("message (-want +got):\n%s", diff)
+		}
+		if lines := strings.Count(l.out.String(), "\n"); lines != 4 {
+			t.Errorf("got %d lines in the log, want all 4", lines)
+		}
+	})
+}
+
+// Every event has text without a placeholder of fmt, and most have a sentence.
+func TestEveryEventHasText(t *testing.T) {
+	t.Parallel()
+	for _, name := range append(event.Names(), Test) {
+		e := Event{Name: name, Guest: "Container/dns", Attributes: map[string]string{"vmid": "210", "guest": "Container/dns", "revision": "main@sha1:" + strings.Repeat("0a", 20)}}
+		if text := Text(e); !strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
+			t.Errorf("%s: got %q, want a sentence", name, text)
+		}
+	}
+}
+
+func TestRoutesSelect(t *testing.T) {
+	t.Parallel()
+	held := Event{Name: event.StepHeld, Severity: Warning, Guest: "VirtualMachine/web-1", Tags: []string{"production"}}
+	begun := Event{Name: event.StepBegun, Severity: Info, Guest: "VirtualMachine/web-1"}
+	refused := Event{Name: event.RevisionRefused, Severity: Warning}
+	tests := map[string]struct {
+		route                Route
+		held, begun, refused bool
+	}{
+		"default":     {Route{}, true, false, true},
+		"every_event": {Route{Events: []string{"*"}}, true, true, true},
+		"pattern":     {Route{Events: []string{"step.*"}}, true, true, false},
+		"warnings":    {Route{Events: []string{"*"}, Severity: Warning}, true, false, true},
+		"errors":      {Route{Events: []string{"*"}, Severity: Error}, false, false, false},
+		"guests":      {Route{Events: []string{"*"}, Guests: []string{"VirtualMachine/web-*"}}, true, true, false},
+		"others":      {Route{Events: []string{"*"}, Guests: []string{"Container/*"}}, false, false, false},
+		"tags":        {Route{Events: []string{"*"}, Tags: []string{"test", "production"}}, true, false, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := []bool{test.route.selects(held), test.route.selects(begun), test.route.selects(refused)}
+			if diff := cmp.Diff([]bool{test.held, test.begun, test.refused}, got); diff != "" {
+				t.Errorf("held, begun, refused (-want +got):\n%s", diff)
+			}
+		})
+	}
+	names := event.Names()
+	for _, name := range DefaultEvents() {
+		if !strings.Contains(fmt.Sprint(names), string(name)) {
+			t.Errorf("got %s as a default, which is no event", name)
+		}
+	}
+}
+
+func TestGroupsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, Route{Receiver: "a", GroupWait: 10 * time.Second}, Route{Receiver: "b", GroupWait: time.Second})
+		for vmid := range 60 {
+			l.failed(100 + vmid)
+			synctest.Wait()
+		}
+		if got := l.sent("a", 9*time.Second); len(got) != 0 {
+			t.Errorf("got %d messages within group_wait, want none", len(got))
+		}
+		got := l.sent("a", 2*time.Second)
+		if len(got) != 1 || strings.Count(got[0], "could not be brought in sync") != 50 || !strings.Contains(got[0], "10 further events") {
+			t.Errorf("got %q, want one message with 50 events and the count of 10 more", got)
+		}
+		if got := l.sent("b", 0); len(got) != 1 {
+			t.Errorf("got %d messages for the other route, want 1", len(got))
+		}
+	})
+}
+
+func TestProblemsAreRepeatedUntilTheyEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, Route{Receiver: "a", RepeatInterval: 4 * time.Hour})
+		web := report.Guest{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-101", VMID: 101}, Sync: report.OutOfSync, Held: []report.HeldStep{{Op: cluster.OpDestroy}}}
+		l.report.Guests = []report.Guest{web}
+		l.held(101, "4f1c")
+		if got := l.sent("a", time.Second); len(got) != 1 {
+			t.Fatalf("got %d messages, want 1", len(got))
+		}
+		l.n.Configure(l.settings(Route{Receiver: "a", RepeatInterval: 4 * time.Hour}))
+		l.held(101, "4f1c") // as after a reload
+		if got := l.sent("a", 3*time.Hour); len(got) != 0 {
+			t.Errorf("got %q after a reload, want nothing", got)
+		}
+		if got := l.sent("a", 2*time.Hour); len(got) != 1 || !strings.HasPrefix(got[0], "Still: The step destroy") {
+			t.Errorf("got %q after five hours, want the hold once more", got)
+		}
+		l.held(101, "77aa")
+		if got := l.sent("a", time.Second); len(got) != 1 || !strings.Contains(got[0], "approve 77aa") {
+			t.Errorf("got %q for another digest, want a message at once", got)
+		}
+		l.log.Info("held step released", event.Key, event.StepReleased, "vmid", 101, "guest", "VirtualMachine/web-101", "op", "destroy", "reason", "approval")
+		if got := l.sent("a", 48*time.Hour); len(got) != 0 {
+			t.Errorf("got %q after the release, want nothing", got)
+		}
+		// A refused head that was removed from the branch ends without an event.
+		l.mu.Lock()
+		l.report.Source.Refused = &report.Refused{}
+		l.mu.Unlock()
+		l.log.Warn("revision refused", event.Key, event.RevisionRefused, "commit", "a1", "reason", "unsigned", "error", "no signature")
+		if got := l.sent("a", 5*time.Hour); len(got) != 2 {
+			t.Errorf("got %q, want the refusal twice", got)
+		}
+		l.mu.Lock()
+		l.report.Source.Refused = nil
+		l.mu.Unlock()
+		if got := l.sent("a", 48*time.Hour); len(got) != 0 {
+			t.Errorf("got %q after the head was removed, want nothing", got)
+		}
+	})
+}
+
+func TestQuietHours(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // it begins at midnight UTC, on a Saturday
+		l := newLab(t, Route{Receiver: "a", Quiet: []QuietHours{{From: 22 * time.Hour, Until: 7 * time.Hour, Location: time.UTC}}})
+		l.failed(101)
+		l.log.Error("journal cannot be written", event.Key, event.JournalFailed, "reason", "disk-full", "error", "no space left")
+		if got := l.sent("a", time.Hour); len(got) != 1 || !strings.Contains(got[0], "disk-full") || strings.Contains(got[0], "web-101") {
+			t.Errorf("got %q at night, want the error alone", got)
+		}
+		l.failed(102)
+		if got := l.sent("a", 6*time.Hour+time.Second); len(got) != 1 || strings.Count(got[0], "\n") != 1 {
+			t.Errorf("got %q in the morning, want both guests in one message", got)
+		}
+		l.failed(103)
+		if got := l.sent("a", time.Second); len(got) != 1 {
+			t.Errorf("got %q by day, want a message at once", got)
+		}
+	})
+}
+
+func TestQuietHoursOfDays(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Route{Quiet: []QuietHours{{From: 22 * time.Hour, Until: 7 * time.Hour, Days: []time.Weekday{time.Saturday}, Location: berlin}}}
+	for at, want := range map[string]string{
+		"2026-03-28T21:00:00+01:00": "2026-03-28T21:00:00+01:00",
+		"2026-03-28T23:00:00+01:00": "2026-03-29T07:00:00+02:00", // the clock changes in this night
+		"2026-03-29T06:59:00+02:00": "2026-03-29T07:00:00+02:00",
+		"2026-03-29T07:00:00+02:00": "2026-03-29T07:00:00+02:00",
+		"2026-03-29T23:00:00+02:00": "2026-03-29T23:00:00+02:00", // on a Sunday
+	} {
+		now, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.sendAt(Event{Severity: Warning}, now).In(berlin).Format(time.RFC3339); got != want {
+			t.Errorf("%s: got %s, want %s", at, got, want)
+		}
+	}
+}
+
+func TestDeliveryIsRetriedAndBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, Route{Receiver: "a"}, Route{Receiver: "b"})
+		l.fail["a"] = errors.New("connection refused")
+		l.failed(101)
+		if got := l.sent("b", time.Second); len(got) != 1 {
+			t.Errorf("got %q for the other receiver, want it not to wait", got)
+		}
+		time.Sleep(10 * time.Minute)
+		l.mu.Lock()
+		delete(l.fail, "a")
+		l.mu.Unlock()
+		if got := l.sent("a", 10*time.Minute); len(got) != 1 || l.results[Retried] < 5 || l.results[Retried] > 20 {
+			t.Errorf("got %q after %d retries, want one message after a few", got, l.results[Retried])
+		}
+		l.fail["a"] = &permanentError{errors.New("status 404")}
+		retried := l.results[Retried]
+		l.failed(102)
+		if l.sent("b", time.Second); l.results[Failed] != 1 || l.results[Retried] != retried {
+			t.Errorf("got results %v, want a permanent error not to be retried", l.results)
+		}
+		l.fail["a"] = errHangs
+		for vmid := range 200 {
+			l.failed(1000 + vmid)
+			l.sent("b", time.Second)
+		}
+		if dropped := l.results[Dropped]; dropped < 100 || dropped > 200 {
+			t.Errorf("got %d messages dropped for a receiver that hangs, want those beyond the queue", dropped)
+		}
+	})
+}
+
+// What waits is sent when the agent ends, within three seconds.
+func TestEndOfTheAgentIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &lab{out: &bytes.Buffer{}, got: map[string][]string{}, results: map[Result]int{}, fail: map[string]error{"b": errHangs}}
+		l.n = New(Options{Report: l.newest})
+		l.log = slog.New(l.n.Handler(slog.NewTextHandler(l.out, nil)))
+		l.n.Configure(l.settings(Route{Receiver: "a", GroupWait: time.Hour}, Route{Receiver: "b"}))
+		ctx, cancel := context.WithCancel(t.Context())
+		l.failed(101)
+		cancel()
+		begun := time.Now()
+		l.n.Run(ctx)
+		if took := time.Since(begun); took != endTimeout {
+			t.Errorf("got %s until the end, want 3 s", took)
+		}
+		if len(l.got["a"]) != 1 {
+			t.Errorf("got %q, want what waited", l.got["a"])
+		}
+	})
+}
+
+// The engine does not wait for a dispatcher that does nothing, and what does not fit is counted.
+func TestHandOverDoesNotWait(t *testing.T) {
+	t.Parallel()
+	dropped := 0
+	n := New(Options{Report: func() report.Report { return report.Report{} }, OnResult: func(Result) { dropped++ }})
+	n.Configure(Settings{Routes: []Route{{Receiver: "a"}}})
+	log := slog.New(n.Handler(slog.DiscardHandler))
+	for range maxHanded + 10 {
+		log.Info("step held", event.Key, event.StepHeld, "vmid", 101)
+	}
+	if dropped != 10 {
+		t.Errorf("got %d events dropped, want 10", dropped)
+	}
+	log.Warn("writing stopped", event.Key, event.WritesStopped, "reason", "stopping")
+	if dropped != 10 {
+		t.Error("got an event about an ordinary end, want none")
+	}
+}
+
+// BenchmarkLogEvent measures what the engine spends on a log line with an event: without notifications, with a receiver that takes every message, and with one
+// that does not answer.
+func BenchmarkLogEvent(b *testing.B) {
+	receivers := map[string]func(context.Context, Message) error{
+		"reachable":   func(context.Context, Message) error { return nil },
+		"unreachable": func(ctx context.Context, _ Message) error { <-ctx.Done(); return ctx.Err() },
+	}
+	for _, name := range []string{"none", "reachable", "unreachable"} {
+		b.Run(name, func(b *testing.B) {
+			n := New(Options{Report: func() report.Report { return report.Report{} }})
+			if send := receivers[name]; send != nil {
+				n.Configure(Settings{Receivers: []Receiver{NewReceiver(Receiver{Name: "a", Kind: Ntfy, send: send})}, Routes: []Route{{Receiver: "a"}}})
+			}
+			ctx, cancel := context.WithCancel(b.Context())
+			ended := make(chan struct{})
+			go func() { defer close(ended); n.Run(ctx) }()
+			log := slog.New(n.Handler(slog.NewJSONHandler(&bytes.Buffer{}, &slog.HandlerOptions{Level: slog.LevelError})))
+			b.ReportAllocs()
+			for b.Loop() {
+				log.Info("step held", event.Key, event.StepHeld, "vmid", 101, "guest", "VirtualMachine/web-1", "op", "destroy", "reason", "approval", "why", "it destroys the guest")
+			}
+			cancel()
+			b.StopTimer()
+			<-ended
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"gitops-agent/reconcile/event"
+)
+
+// Kind is a kind of receiver.
+type Kind string
+
+// The kinds of receivers.
+const (
+	Webhook  Kind = "webhook"  // a POST with a CloudEvent
+	Ntfy     Kind = "ntfy"     // ntfy.sh, or a server of one's own
+	Email    Kind = "email"    // SMTP
+	Shoutrrr Kind = "shoutrrr" // chat services by the URLs of shoutrrr
+)
+
+// Kinds lists every kind.
+func Kinds() []Kind { return []Kind{Webhook, Ntfy, Email, Shoutrrr} }
+
+// Test is the name of the event that Probe sends. The agent itself has no such event.
+const Test event.Name = "notify.test"
+
+// defaultTimeout bounds an attempt.
+const defaultTimeout = 15 * time.Second
+
+// Receiver is a place to which messages are sent.
+type Receiver struct {
+	Name string
+	Kind Kind
+	// URL returns the address of a webhook, of a topic of ntfy, or of shoutrrr. It is called for each attempt. It may contain secrets.
+	URL func() (string, error)
+	// Token returns a token for "Authorization: Bearer", "" is none. Only of webhooks and ntfy.
+	Token func() (string, error)
+	// CAFile has certificates that are trusted in addition to those of the system, "" is none. Not of shoutrrr.
+	CAFile string
+	// Timeout bounds an attempt. Default 15 s.
+	Timeout time.Duration
+	// Email is only of the kind Email.
+	Email EmailOptions
+	// running is filled while a send of shoutrrr runs, which cannot be ended.
+	running chan struct{}
+	send    func(context.Context, Message) error // of tests
+}
+
+// NewReceiver returns a receiver that is ready.
+func NewReceiver(r Receiver) Receiver {
+	if r.Timeout <= 0 {
+		r.Timeout = defaultTimeout
+	}
+	r.running = make(chan struct{}, 1)
+	return r
+}
+
+// Check returns an error if a setting cannot be used. It reads the files and sends nothing. The error contains no URL.
+func (r Receiver) Check() error {
+	if _, err := r.tls(); err != nil {
+		return err
+	}
+	if r.Kind == Email {
+		return r.Email.check()
+	}
+	if r.Token != nil {
+		if _, err := r.Token(); err != nil {
+			return err
+		}
+	}
+	text, err := r.URL()
+	if err != nil {
+		return err
+	}
+	if r.Kind == Shoutrrr {
+		return checkShoutrrr(text)
+	}
+	_, err = parseHTTP(text)
+	return err
+}
+
+// Probe sends a test message.
+func (r Receiver) Probe(ctx context.Context, cluster, link string) error {
+	e := Event{Time: time.Now(), Name: Test, Severity: Info, Attributes: map[string]string{"why": "a person asked for this test of the receiver " + r.Name}}
+	return r.Send(ctx, Message{Events: []Event{e}, Cluster: cluster, Link: link})
+}
+
+// Send sends a message, within the time limit of the receiver. The error contains no URL and no secret.
+func (r Receiver) Send(ctx context.Context, m Message) error {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	if r.send != nil {
+		return r.send(ctx, m)
+	}
+	switch r.Kind {
+	case Webhook:
+		return r.sendCloudEvent(ctx, m)
+	case Ntfy:
+		return r.sendNtfy(ctx, m)
+	case Email:
+		return r.sendEmail(ctx, m)
+	case Shoutrrr:
+		return r.sendShoutrrr(ctx, m)
+	}
+	return &permanentError{fmt.Errorf("unknown kind %q", r.Kind)}
+}
+
+// split returns the messages in the form in which the receiver takes them: a request contains one CloudEvent.
+func (r Receiver) split(m Message) []Message {
+	if r.Kind != Webhook {
+		return []Message{m}
+	}
+	parts := make([]Message, 0, len(m.Events))
+	for _, e := range m.Events {
+		parts = append(parts, Message{Events: []Event{e}, Cluster: m.Cluster, Link: m.Link})
+	}
+	return parts
+}
+
+func (r Receiver) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if r.CAFile == "" {
+		return config, nil
+	}
+	data, err := os.ReadFile(r.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("%s contains no certificate in PEM", r.CAFile)
+	}
+	config.RootCAs = pool
+	return config, nil
+}
+
+// parseHTTP parses the URL of a webhook or of ntfy.
+func parseHTTP(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("the URL is not of the form https://host/path")
+	}
+	return u, nil
+}
+
+// post sends one request and requires a status of 2xx. Redirects are not followed, since they would send the token to another host.
+func (r Receiver) post(ctx context.Context, header http.Header, body []byte) error {
+	text, err := r.URL()
+	if err != nil {
+		return err
+	}
+	u, err := parseHTTP(text)
+	if err != nil {
+		return &permanentError{err}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return &permanentError{errors.New("the URL cannot be used")}
+	}
+	request.Header = header
+	request.Header.Set("User-Agent", "gitops-agent")
+	if r.Token != nil {
+		token, err := r.Token()
+		if err != nil {
+			return err
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+	}
+	config, err := r.tls()
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return redacted(err, u.String())
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
+	return checkStatus(response.StatusCode)
+}
+
+// checkStatus returns an error for a status other than 2xx. Another attempt helps after 408, 429 and 5xx.
+func checkStatus(code int) error {
+	if code >= 200 && code < 300 {
+		return nil
+	}
+	err := fmt.Errorf("the receiver answered with status %d", code)
+	if code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests {
+		return err
+	}
+	return &permanentError{err}
+}

@@ -1,0 +1,304 @@
+package notify
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/event"
+)
+
+// request is what a receiver got.
+type request struct {
+	method, path string
+	header       http.Header
+	body         string
+}
+
+// receiver answers with a status and notes requests.
+func receiver(t *testing.T, status int) (*httptest.Server, chan request) {
+	t.Helper()
+	got := make(chan request, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- request{r.Method, r.URL.Path, r.Header, string(body)}
+		if status == http.StatusFound {
+			http.Redirect(w, r, "/elsewhere", status)
+			return
+		}
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(server.Close)
+	return server, got
+}
+
+func text(s string) func() (string, error) { return func() (string, error) { return s, nil } }
+
+func sample() Message {
+	return Message{Cluster: "home", Link: "https://agent.test/", Events: []Event{{
+		Time: time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC), Name: event.StepHeld, Severity: Warning, Guest: "VirtualMachine/web-1", Tags: []string{"production"},
+		Attributes: map[string]string{"vmid": "101", "guest": "VirtualMachine/web-1", "op": "destroy", "reason": "approval", "why": "Größe\r\nBcc: x@example.org", "digest": "4f1c"},
+	}}}
+}
+
+func TestCloudEvent(t *testing.T) {
+	t.Parallel()
+	server, got := receiver(t, http.StatusAccepted)
+	r := NewReceiver(Receiver{Name: "a", Kind: Webhook, URL: text(server.URL + "/events"), Token: text("t0ken")})
+	for range 2 {
+		if err := r.Send(t.Context(), sample()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := <-got, <-got
+	if first.method != http.MethodPost || first.path != "/events" || first.header.Get("Authorization") != "Bearer t0ken" ||
+		!strings.HasPrefix(first.header.Get("Content-Type"), "application/cloudevents+json") {
+		t.Errorf("got %s %s %v, want a POST with the token", first.method, first.path, first.header)
+	}
+	var e map[string]any
+	if err := json.Unmarshal([]byte(first.body), &e); err != nil {
+		t.Fatal(err)
+	}
+	if first.body != second.body {
+		t.Error("got another event in the second attempt, want the same id and content")
+	}
+	want := map[string]any{
+		"specversion": "1.0", "source": "/gitops-agent/home", "type": "gitops-agent.step.held", "subject": "VirtualMachine/web-1", "time": "2026-03-01T12:00:00.000000005Z",
+		"datacontenttype": "application/json", "id": e["id"],
+		"data": map[string]any{
+			"event": "step.held", "severity": "warning", "cluster": "home", "link": "https://agent.test/", "guest": "VirtualMachine/web-1", "tags": []any{"production"},
+			"text":       "The step destroy of VirtualMachine/web-1 (101) is held (approval): Größe\r\nBcc: x@example.org. To release it: gitops-agent approve 4f1c",
+			"attributes": map[string]any{"vmid": "101", "guest": "VirtualMachine/web-1", "op": "destroy", "reason": "approval", "why": "Größe\r\nBcc: x@example.org", "digest": "4f1c"},
+		},
+	}
+	if diff := cmp.Diff(want, e); diff != "" || len(e["id"].(string)) != 32 {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+}
+
+func TestNtfy(t *testing.T) {
+	t.Parallel()
+	server, got := receiver(t, http.StatusOK)
+	r := NewReceiver(Receiver{Name: "a", Kind: Ntfy, URL: text(server.URL + "/topic")})
+	if err := r.Send(t.Context(), sample()); err != nil {
+		t.Fatal(err)
+	}
+	q := <-got
+	if q.path != "/topic" || q.header.Get("Title") != "[home] step.held VirtualMachine/web-1" || q.header.Get("Priority") != "4" || q.header.Get("Click") != "https://agent.test/" {
+		t.Errorf("got %s with %v, want title, priority and link", q.path, q.header)
+	}
+	if q.header.Get("Authorization") != "" || !strings.Contains(q.body, "gitops-agent approve 4f1c") {
+		t.Errorf("got %q, want the command without a token", q.body)
+	}
+}
+
+func TestStatusDecidesAboutRetries(t *testing.T) {
+	t.Parallel()
+	for status, permanent := range map[int]bool{400: true, 401: true, 404: true, 302: true, 408: false, 429: false, 500: false, 503: false} {
+		server, got := receiver(t, status)
+		err := NewReceiver(Receiver{Kind: Webhook, URL: text(server.URL)}).Send(t.Context(), sample())
+		var p *permanentError
+		if err == nil || errors.As(err, &p) != permanent || len(got) != 1 {
+			t.Errorf("status %d: got %v after %d requests, want permanent %t after one", status, err, len(got), permanent)
+		}
+	}
+}
+
+func TestSendIsBounded(t *testing.T) {
+	t.Parallel()
+	hangs := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hangs }))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(hangs) })
+	host := strings.TrimPrefix(server.URL, "http://")
+	for _, r := range []Receiver{
+		{Kind: Webhook, URL: text(server.URL)}, {Kind: Ntfy, URL: text(server.URL)}, {Kind: Shoutrrr, URL: text("gotify://" + host + "/AbCdEfGhIjKlMnO?disabletls=yes")},
+		{Kind: Email, Email: EmailOptions{Address: silent(t), TLS: StartTLS, From: "a@example.org", To: []string{"b@example.org"}}},
+	} {
+		r.Timeout = 100 * time.Millisecond
+		r = NewReceiver(r)
+		if err := r.Send(t.Context(), sample()); err == nil {
+			t.Errorf("%s: got no error from a receiver that does not answer", r.Kind)
+		}
+		if r.Kind != Shoutrrr {
+			continue
+		}
+		if err := r.Send(t.Context(), sample()); err == nil || !strings.Contains(err.Error(), "still waits") {
+			t.Errorf("got %v while the first message waits, want no second one", err)
+		}
+	}
+}
+
+// silent returns the address of a server that accepts connections and says nothing.
+func silent(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String()
+}
+
+func TestShoutrrr(t *testing.T) {
+	t.Parallel()
+	server, got := receiver(t, http.StatusOK)
+	host := strings.TrimPrefix(server.URL, "http://")
+	r := NewReceiver(Receiver{Kind: Shoutrrr, URL: text("generic://" + host + "/hook?disabletls=yes")})
+	if err := r.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Send(t.Context(), sample()); err != nil {
+		t.Fatal(err)
+	}
+	if q := <-got; q.path != "/hook" || !strings.Contains(q.body, "gitops-agent approve 4f1c") {
+		t.Errorf("got %+v, want the message", q)
+	}
+}
+
+// No error contains a URL or a part of it that could be a secret, whatever a library writes.
+func TestErrorsContainNoSecrets(t *testing.T) {
+	t.Parallel()
+	server, _ := receiver(t, http.StatusUnauthorized)
+	host := strings.TrimPrefix(server.URL, "http://")
+	closed := silent(t)
+	const secret = "S3cretTokenValue0"
+	receivers := []Receiver{
+		{Kind: Webhook, URL: text("https://" + closed + "/" + secret), Token: text(secret)},
+		{Kind: Webhook, URL: text("http://127.0.0.1:1/" + secret + "?key=" + secret)},
+		{Kind: Webhook, URL: text("http://" + secret + " bad/")},
+		{Kind: Ntfy, URL: text("http://127.0.0.1:1/" + secret)},
+		{Kind: Shoutrrr, URL: text("gotify://" + host + "/A" + secret[:13] + "?disabletls=yes")},
+		{Kind: Shoutrrr, URL: text("generic://" + host + "/" + secret + "?disabletls=yes")},
+		{Kind: Shoutrrr, URL: text("discord://" + secret + "@12345/" + secret)},
+		{Kind: Shoutrrr, URL: text("slack://hook:" + secret + "-" + secret + "@webhook")},
+		{Kind: Shoutrrr, URL: text("telegram://" + secret + "@telegram?chats=@x")},
+		{Kind: Shoutrrr, URL: text("unknown://" + secret + "@host/" + url.PathEscape(secret+"/%"))},
+		{Kind: Shoutrrr, URL: text(secret)},
+		{Kind: Shoutrrr, URL: text("matrix://user:" + secret + "@" + closed + "/?rooms=x&disableTLS=yes")},
+	}
+	for i, r := range receivers {
+		r.Timeout = 300 * time.Millisecond
+		r = NewReceiver(r)
+		checked, sent := r.Check(), r.Send(t.Context(), sample())
+		if sent == nil {
+			t.Errorf("receiver %d: got no error", i)
+		}
+		if text := strings.ToLower(fmt.Sprint(checked, sent)); strings.Contains(text, strings.ToLower(secret[:13])) {
+			t.Errorf("receiver %d: got a secret in %q", i, text)
+		}
+	}
+}
+
+// mailServer accepts one mail, and returns what the client said.
+func mailServer(t *testing.T, extensions string, refuse string) (string, chan []string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	said := make(chan []string, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		in, lines := bufio.NewScanner(conn), []string{}
+		reply := func(text string) { _, _ = io.WriteString(conn, text+"\r\n") }
+		reply("220 mail.test")
+		for body := false; in.Scan(); {
+			line := in.Text()
+			lines = append(lines, line)
+			switch {
+			case body && line != ".":
+			case refuse != "" && strings.HasPrefix(line, refuse):
+				reply("550 no such user")
+			case strings.HasPrefix(line, "EHLO"):
+				reply("250-mail.test\r\n250 " + extensions)
+			case line == "DATA":
+				body = true
+				reply("354 go on")
+			default:
+				body = false
+				reply("250 ok")
+			}
+			if line == "QUIT" {
+				break
+			}
+		}
+		said <- lines
+	}()
+	return listener.Addr().String(), said
+}
+
+func TestEmail(t *testing.T) {
+	t.Parallel()
+	address, said := mailServer(t, "8BITMIME", "")
+	r := NewReceiver(Receiver{Kind: Email, Email: EmailOptions{Address: address, TLS: NoTLS, From: "Agent <agent@example.org>", To: []string{"ops@example.org", "b@example.org"}}})
+	if err := r.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Send(t.Context(), sample()); err != nil {
+		t.Fatal(err)
+	}
+	lines := <-said
+	for _, want := range []string{"MAIL FROM:<agent@example.org> BODY=8BITMIME", "RCPT TO:<ops@example.org>", "RCPT TO:<b@example.org>"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("got %q, want %q in it", lines, want)
+		}
+	}
+	begin, end := slices.Index(lines, "DATA"), slices.Index(lines, ".")
+	m, err := mail.ReadMessage(strings.NewReader(strings.Join(lines[begin+1:end], "\r\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	if err != nil || subject != "[home] step.held VirtualMachine/web-1" || m.Header.Get("Bcc") != "" {
+		t.Errorf("got subject %q, %v and Bcc %q", subject, err, m.Header.Get("Bcc"))
+	}
+	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if err != nil || !strings.Contains(string(body), "Größe  Bcc: x@example.org. To release it: gitops-agent approve 4f1c") {
+		t.Errorf("got body %q, %v", body, err)
+	}
+}
+
+// A password is not sent without encryption, and a refusal of a recipient is not retried.
+func TestEmailFailures(t *testing.T) {
+	t.Parallel()
+	address, said := mailServer(t, "AUTH PLAIN", "")
+	o := EmailOptions{Address: address, TLS: StartTLS, From: "a@example.org", To: []string{"b@example.org"}, Username: "agent", Password: text("S3cret")}
+	if err := NewReceiver(Receiver{Kind: Email, Email: o, Timeout: time.Second}).Send(t.Context(), sample()); err == nil {
+		t.Error("got no error from a server without STARTTLS")
+	}
+	if lines := <-said; strings.Contains(strings.Join(lines, " "), "AUTH") || strings.Contains(strings.Join(lines, " "), "MAIL") {
+		t.Errorf("got %q, want no login and no mail", lines)
+	}
+	o.TLS = NoTLS
+	if err := NewReceiver(Receiver{Kind: Email, Email: o}).Check(); err == nil || !strings.Contains(err.Error(), "unencrypted") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	address, _ = mailServer(t, "8BITMIME", "RCPT")
+	var permanent *permanentError
+	err := NewReceiver(Receiver{Kind: Email, Email: EmailOptions{Address: address, TLS: NoTLS, From: "a@example.org", To: []string{"b@example.org"}}}).Send(context.Background(), sample())
+	if !errors.As(err, &permanent) {
+		t.Errorf("got %v, want a permanent error", err)
+	}
+}

@@ -1,0 +1,113 @@
+package notify
+
+import (
+	"path"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/event"
+)
+
+// Route selects events for a receiver. Every route that selects an event sends it.
+type Route struct {
+	Receiver string
+	// Events are names or patterns of events, such as "guest.*". Default: DefaultEvents.
+	Events []string
+	// Severity is the lowest severity that is sent. Default: Info.
+	Severity Severity
+	// Guests are labels or patterns, such as "VirtualMachine/web-*". Events without a guest do not match. Default: every event.
+	Guests []string
+	// Tags select guests that have one of them. Events without a guest do not match. Default: every event.
+	Tags []string
+	// GroupWait is how long events are collected for one message.
+	GroupWait time.Duration
+	// RepeatInterval is the time after which a problem that still exists is sent again; 0 is never.
+	RepeatInterval time.Duration
+	// Quiet are times at which only errors are sent. Other events are sent afterwards as one message.
+	Quiet []QuietHours
+}
+
+// QuietHours is a time of each day on which it applies. If Until is not after From, it ends on the next day.
+type QuietHours struct {
+	From, Until time.Duration  // since midnight
+	Days        []time.Weekday // on which it begins; none is every day
+	Location    *time.Location
+}
+
+// DefaultEvents are the events that a route sends if it names none: the life of revisions and guests, what waits for a person, and what keeps the
+// agent from work.
+func DefaultEvents() []event.Name {
+	return []event.Name{
+		event.RevisionAccepted, event.RevisionRefused, event.RevisionUnverified, event.RevisionConverged,
+		event.StepHeld, event.GuardHeld, event.OrderRefused, event.OrderExpired, event.OrderUnknown,
+		event.GuestDrifted, event.GuestRepaired, event.GuestFailed, event.GuestDestroyed, event.GuestHidden, event.TaskHangs,
+		event.ClusterLost, event.SourceLost, event.StateLost, event.StateRestored, event.JournalFailed, event.ClockDiffers, event.RootExpired,
+		event.WritesStopped, event.WritesAllowed, event.AgentPaused, event.AgentResumed, event.AgentSuperseded, event.ConfigRefused,
+	}
+}
+
+// selects reports whether the route sends an event.
+func (r Route) selects(e Event) bool {
+	if slices.Index(Severities(), e.Severity) < slices.Index(Severities(), r.Severity) {
+		return false
+	}
+	if len(r.Events) == 0 && !slices.Contains(DefaultEvents(), e.Name) || len(r.Events) > 0 && !matches(r.Events, string(e.Name)) {
+		return false
+	}
+	if len(r.Guests) > 0 && (e.Guest == "" || !matches(r.Guests, e.Guest)) {
+		return false
+	}
+	return len(r.Tags) == 0 || slices.ContainsFunc(e.Tags, func(tag string) bool { return slices.Contains(r.Tags, tag) })
+}
+
+// matches reports whether one of the patterns, which were checked, matches a name.
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		matched, _ := path.Match(p, name)
+		return matched
+	})
+}
+
+// sendAt returns the time at which an event may be sent that happens at now: now, or the end of the quiet hours.
+func (r Route) sendAt(e Event, now time.Time) time.Time {
+	if e.Severity == Error {
+		return now
+	}
+	at := now
+	for range 8 { // quiet hours may follow each other; at most a week
+		end, quiet := r.quietUntil(at)
+		if !quiet {
+			break
+		}
+		at = end
+	}
+	return at
+}
+
+// quietUntil returns the end of the quiet hours that include a time.
+func (r Route) quietUntil(at time.Time) (time.Time, bool) {
+	for _, q := range r.Quiet {
+		local := at.In(q.Location)
+		for _, day := range []int{0, -1} { // it may have begun yesterday
+			midnight := func(days int) time.Time {
+				return time.Date(local.Year(), local.Month(), local.Day()+days, 0, 0, 0, 0, q.Location)
+			}
+			if begin := midnight(day); len(q.Days) > 0 && !slices.Contains(q.Days, begin.Weekday()) {
+				continue
+			}
+			from, until := clock(midnight(day), q.From), clock(midnight(day), q.Until)
+			if q.Until <= q.From {
+				until = clock(midnight(day+1), q.Until)
+			}
+			if !at.Before(from) && at.Before(until) {
+				return until, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+// clock returns a time of the day, also on days on which the clock changes.
+func clock(midnight time.Time, since time.Duration) time.Time {
+	return time.Date(midnight.Year(), midnight.Month(), midnight.Day(), int(since.Hours()), int(since.Minutes())%60, 0, 0, midnight.Location())
+}
