@@ -161,6 +161,7 @@ func TestPageOfOneGuest(t *testing.T) {
 		want   string
 	}{
 		"in_sync":   {"/guests/201", 200, "The guest is as its manifest says."},
+		"orphaned":  {"/guests/307", 200, "so there is nothing to compare it with"},
 		"by_label":  {"/guests/Container/dns-1", 200, `<a href="../../">All guests</a>`},
 		"paused":    {"/guests/201?refresh=off", 200, `data-here>resume</a>`},
 		"running":   {"/guests/201", 200, `<a href="?refresh=off" data-here>pause</a>`},
@@ -173,7 +174,9 @@ func TestPageOfOneGuest(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			res, body := ask(t, optionsFor(steady()), "GET", test.target)
+			r := steady()
+			r.Guests = append(r.Guests, orphaned())
+			res, body := ask(t, optionsFor(r), "GET", test.target)
 			if res.Code != test.status || !strings.Contains(body, test.want) {
 				t.Errorf("got %d, want %d and %q in\n%s", res.Code, test.status, test.want, body)
 			}

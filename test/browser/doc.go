@@ -12,4 +12,8 @@
 //   - server (server_test.go) serves a report as the agent does, and replaces the report while pages are open.
 //   - tab (tab_test.go) is a tab of the browser that all tests share. It fails its test if the page breaks its Content-Security-Policy, logs an error
 //     or asks for something that it does not get.
+//
+// The pictures of the documents are made by TestPictures:
+//
+//	go test -tags integration ./test/browser -run TestPictures -update
 package browser

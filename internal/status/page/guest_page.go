@@ -78,6 +78,19 @@ func (n neighbour) Trouble() []badge {
 	return list
 }
 
+// NoDifference returns why the page lists no difference.
+func (p guestPage) NoDifference() string {
+	switch {
+	case !p.View.Managed:
+		return "No manifest names this guest, so there is nothing to compare it with."
+	case p.View.Sync == report.SyncUnknown:
+		return "It is not known whether the guest is as its manifest says."
+	case p.View.Sync == report.OutOfSync:
+		return "No key of its configuration differs from its manifest; the conditions say what does."
+	}
+	return "The guest is as its manifest says."
+}
+
 func (p guestPage) neighbour(label string) neighbour {
 	n := neighbour{guestLink: p.links.guest(label)}
 	for _, g := range p.Report.Guests {
