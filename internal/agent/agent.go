@@ -16,6 +16,7 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/notify"
 	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/service"
 	"gitops-agent/internal/status"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/pause"
@@ -44,6 +45,7 @@ type Agent struct {
 	metrics  *metrics.Metrics
 	reloads  chan reload
 	notifier *notify.Notifier
+	manager  *service.Manager
 
 	current atomic.Pointer[session]
 	last    atomic.Pointer[report.Report] // of the session before; shown until the current one has a report
@@ -52,7 +54,7 @@ type Agent struct {
 // New opens every part that can fail: trusted root, API client, journal (with its lock), repository, secrets and listener. It writes nothing
 // to the cluster. ctx bounds only New, not the agent.
 func New(ctx context.Context, opts Options) (*Agent, error) {
-	a := &Agent{opts: opts, registry: prometheus.NewRegistry(), reloads: make(chan reload)}
+	a := &Agent{opts: opts, registry: prometheus.NewRegistry(), reloads: make(chan reload), manager: service.New(opts.Logger)}
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.metrics = metrics.New(a.registry, opts.Build, reasons())
 	a.notifier = notify.New(notify.Options{
@@ -119,6 +121,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		})
 	}
 	stop := a.notify()
+	started := time.Now()
+	wg.Go(func() {
+		a.manager.Run(ctx, func() bool { return a.isAlive(started) }, func() string { return status.Summary(a.Report()) })
+	})
 	err := a.runSessions(ctx)
 	cancel()
 	wg.Wait()

@@ -21,6 +21,8 @@ type reload struct {
 // into force, or nothing: after an error the agent goes on as before. Like a restart, it first waits for the replies to calls that were sent, at most for
 // shutdown_timeout. It returns when the new config is in force, and logs which fields changed, or the error.
 func (a *Agent) Reload(ctx context.Context, read func() (Config, error)) error {
+	a.manager.Reloading()
+	defer a.manager.Ready()
 	config, err := read()
 	if err == nil {
 		err = a.reload(ctx, config)

@@ -35,12 +35,17 @@ func (s *site) serveReady(w http.ResponseWriter, _ *http.Request) {
 
 // stuckReason returns why the engine seems to be stuck, or "" if it is not.
 func (s *site) stuckReason(r report.Report, now time.Time) string {
+	return StuckReason(r, s.started, s.opts.StaleAfter, now)
+}
+
+// StuckReason returns why an engine that started at a time seems to be stuck, or "" if a cycle has ended within the time that one may take.
+func StuckReason(r report.Report, started time.Time, staleAfter time.Duration, now time.Time) string {
 	last := r.Time
 	if last.IsZero() {
-		last = s.started
+		last = started
 	}
 	age := now.Sub(last)
-	if age <= s.opts.StaleAfter {
+	if age <= staleAfter {
 		return ""
 	}
 	if r.Time.IsZero() {
