@@ -84,10 +84,15 @@ func guests(w *world) {
 	files["suspended.yaml"] = machine("suspended", suspended)
 	w.push("keep " + kept + ", and resume a guest")
 	w.approve("waiting", "suspended")
-	w.ok(w.sim.SetRunning(pending, false)) // and the agent starts it again
 	w.resolve("GitopsAgentGuestFlapping", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit", "GitopsAgentApprovalWaiting", "GitopsAgentSuspendedTooLong")
 
 	w.fires("GitopsAgentGuestDrifted")
+	for _, a := range w.pager.find("GitopsAgentGuestDrifted", w.address) {
+		if a.Labels["vmid"] == fmt.Sprint(pending) {
+			w.Errorf("got %s of a guest that only waits for a restart", a.Labels["alertname"])
+		}
+	}
+	w.ok(w.sim.SetRunning(pending, false)) // a person stops it, and the agent starts it again
 	w.ok(os.WriteFile(w.path("secrets/blocked"), []byte("a password\n"), 0o600))
 	w.command("retry", "--all")
 	w.converged()
