@@ -102,3 +102,6 @@ func (m *Metrics) Webhook(result string) { m.webhooks.WithLabelValues(result).In
 
 // Notification counts a result of a notification.
 func (m *Metrics) Notification(result string) { m.notified.WithLabelValues(result).Inc() }
+
+// CommitStatus counts an attempt to show the status of a commit.
+func (m *Metrics) CommitStatus(result string) { m.commits.WithLabelValues(result).Inc() }

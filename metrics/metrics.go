@@ -50,6 +50,7 @@ type Metrics struct {
 	connClosed  *prometheus.CounterVec
 	webhooks    *prometheus.CounterVec
 	notified    *prometheus.CounterVec
+	commits     *prometheus.CounterVec
 }
 
 // Build identifies the running program, for build_info.
@@ -70,6 +71,8 @@ type Reasons struct {
 	Webhooks   []string // results of webhooks: status.WebhookResults
 	// Notifications are results of notifications: notify.Results.
 	Notifications []string
+	// Commits are results of statuses of commits: commitstatus.Results.
+	Commits []string
 }
 
 // New registers every metric of the agent. New panics if a metric is already registered.
@@ -105,6 +108,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 		connClosed:  counters("status_connections_closed_total", "Connections to the status page that were closed early because the limit was reached, by reason.", "reason"),
 		webhooks:    counters("webhooks_total", "Webhooks that were received, by result.", "result"),
 		notified:    counters("notifications_total", "Notifications, by result.", "result"),
+		commits:     counters("commit_statuses_total", "Attempts to show the status of a commit at the forge, by result.", "result"),
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
@@ -113,7 +117,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
-		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, reportCollector{&m.report},
+		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, m.commits, reportCollector{&m.report},
 	)
 	return m
 }
@@ -156,6 +160,9 @@ func (m *Metrics) zero(reasons Reasons) {
 	}
 	for _, reason := range reasons.Closes {
 		m.connClosed.WithLabelValues(reason)
+	}
+	for _, result := range reasons.Commits {
+		m.commits.WithLabelValues(result)
 	}
 	for _, result := range reasons.Notifications {
 		m.notified.WithLabelValues(result)

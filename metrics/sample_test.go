@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"time"
 
+	"gitops-agent/internal/commitstatus"
 	"gitops-agent/internal/notify"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
@@ -116,6 +117,9 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 			m.Order(operation, s)
 		}
 	}
+	for _, result := range commitstatus.Results() {
+		m.CommitStatus(string(result))
+	}
 	for _, result := range notify.Results() {
 		m.Notification(string(result))
 	}
@@ -142,6 +146,7 @@ func reasons() metrics.Reasons {
 	return metrics.Reasons{
 		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
 		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
+		Commits: texts(commitstatus.Results()),
 	}
 }
 

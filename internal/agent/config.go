@@ -43,6 +43,8 @@ type Config struct {
 	Limits LimitsConfig `yaml:"limits"`
 	// Notifications tell people and programs about events of the agent. Default: none.
 	Notifications NotificationsConfig `yaml:"notifications"`
+	// CommitStatus shows at the forge what became of each revision. Default: not shown.
+	CommitStatus CommitStatusConfig `yaml:"commit_status"`
 	// Checks bound what the checks in spec.health of manifests may reach.
 	Checks ChecksConfig `yaml:"checks"`
 	// ShutdownTimeout is how long the agent may take to end after SIGTERM: it sends nothing any more, waits for the replies to calls that it has sent, and
@@ -417,7 +419,7 @@ func (c *Config) check() error {
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
 	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
 	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))
-	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), second(c.notificationSettings()), c.Trust.TUF.check(), c.Trust.Guards.check())...)
+	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), second(c.notificationSettings()), second(c.commitForge()), c.Trust.TUF.check(), c.Trust.Guards.check())...)
 }
 
 // check returns every problem of c.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"gitops-agent/internal/commitstatus"
 	"gitops-agent/internal/notify"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
@@ -8,6 +9,7 @@ import (
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
@@ -20,11 +22,24 @@ func hooks(m *metrics.Metrics) reconcile.Hooks {
 	}
 }
 
+// hooks connects the events of the engine to the metrics, and to the reporter of commit statuses.
+func (s *session) hooks(m *metrics.Metrics) reconcile.Hooks {
+	h := hooks(m)
+	if s.reporter != nil {
+		h.OnReport = func(r report.Report) {
+			m.Report(r)
+			s.reporter.Offer(r)
+		}
+	}
+	return h
+}
+
 // reasons returns the label values that other packages define.
 func reasons() metrics.Reasons {
 	return metrics.Reasons{
 		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
 		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
+		Commits: texts(commitstatus.Results()),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/commitstatus"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
@@ -28,13 +29,14 @@ import (
 
 // session contains the parts that depend on the config. A reload replaces it as a whole.
 type session struct {
-	config  Config
-	engine  *reconcile.Engine
-	trust   *trust
-	history *history.Index
-	access  *access.Access // nil without a listener
-	handler http.Handler   // nil without a listener
-	closers []io.Closer    // in the order of opening; closed in reverse order
+	config   Config
+	engine   *reconcile.Engine
+	trust    *trust
+	history  *history.Index
+	reporter *commitstatus.Reporter // nil without a forge
+	access   *access.Access         // nil without a listener
+	handler  http.Handler           // nil without a listener
+	closers  []io.Closer            // in the order of opening; closed in reverse order
 }
 
 // openSession opens the parts of a config.
@@ -85,6 +87,9 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	if err != nil {
 		return err
 	}
+	if err := s.openReporter(a); err != nil {
+		return err
+	}
 	s.engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Source: source, Policy: s.trust.Policy, Journal: j, Branch: c.Source.Branch,
 		Scope: intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
@@ -94,7 +99,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
 		TakeOver: takeOver,
 		Separate: c.Trust.Guards.SeparateApprover,
-		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: hooks(m),
+		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m),
 		Self:    c.self("/"),
 		Health:  checks,
 		Secrets: secrets, Minimum: c.Minimum(),
@@ -146,6 +151,9 @@ func (s *session) run(ctx context.Context, reloads <-chan reload) (*reload, erro
 	defer refreshing.Wait()
 	defer stop()
 	refreshing.Go(func() { s.trust.keepFresh(ctx) })
+	if s.reporter != nil {
+		refreshing.Go(func() { s.reporter.Run(ctx) })
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.engine.Run(ctx) }()
 	select {

@@ -1,0 +1,201 @@
+package commitstatus
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Kind is the API of a forge.
+type Kind string
+
+// The kinds of forges. Forgejo has the API of Gitea.
+const (
+	GitHub Kind = "github"
+	GitLab Kind = "gitlab"
+	Gitea  Kind = "gitea"
+)
+
+// Kinds lists every kind.
+func Kinds() []Kind { return []Kind{GitHub, GitLab, Gitea} }
+
+// Forge is the place where statuses are shown.
+type Forge struct {
+	Kind       Kind
+	API        string // https://api.github.com, https://host/api/v4, https://host/api/v1
+	Repository string // owner/name; at GitLab the path of the project
+	// Token is called for each request.
+	Token   func() (string, error)
+	CAFile  string        // certificates that are trusted in addition to those of the system, "" is none
+	Context string        // the name of the status at the forge
+	Link    string        // address of the status page, "" is none
+	Timeout time.Duration // of a request
+}
+
+// Derive returns the API and the repository that belong to the address of a remote, false if no forge serves it.
+func Derive(kind Kind, remote string) (api, repository string, found bool) {
+	if !strings.Contains(remote, "://") { // user@host:path
+		_, rest, _ := strings.Cut(remote, "@")
+		host, path, colon := strings.Cut(rest, ":")
+		if !colon {
+			return "", "", false
+		}
+		remote = "ssh://" + host + "/" + strings.TrimPrefix(path, "/")
+	}
+	u, err := url.Parse(remote)
+	if err != nil || u.Hostname() == "" {
+		return "", "", false
+	}
+	base := "https://" + u.Hostname()
+	if u.Scheme == "https" || u.Scheme == "http" {
+		base = u.Scheme + "://" + u.Host // ssh has another port than the API
+	}
+	repository = strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	switch {
+	case kind == GitHub && u.Hostname() == "github.com":
+		api = "https://api.github.com"
+	case kind == GitHub:
+		api = base + "/api/v3"
+	case kind == GitLab:
+		api = base + "/api/v4"
+	case kind == Gitea:
+		api = base + "/api/v1"
+	}
+	return api, repository, api != "" && strings.Contains(repository, "/")
+}
+
+// permanentError means that another attempt would fail for the same reason.
+type permanentError struct{ error }
+
+// word returns a state in the vocabulary of the forge.
+func (f Forge) word(s State) string {
+	words := map[State]string{Pending: "pending", Held: "pending", Refused: "failure", Converged: "success", Replaced: "error"}
+	if f.Kind == GitLab {
+		words = map[State]string{Pending: "running", Held: "running", Refused: "failed", Converged: "success", Replaced: "canceled"}
+	}
+	return words[s]
+}
+
+// request returns the request that sets the status of a commit.
+func (f Forge) request(ctx context.Context, commit string, s Status) (*http.Request, error) {
+	path := "/repos/" + escaped(f.Repository) + "/statuses/" + url.PathEscape(commit)
+	if f.Kind == GitLab {
+		path = "/projects/" + url.PathEscape(f.Repository) + "/statuses/" + url.PathEscape(commit)
+	}
+	body, err := json.Marshal(struct {
+		State       string `json:"state"`
+		TargetURL   string `json:"target_url,omitempty"`
+		Description string `json:"description"`
+		Context     string `json:"context"`
+	}{f.word(s.State), f.Link, s.Description, f.Context})
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(f.API, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	token, err := f.Token()
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "gitops-agent")
+	switch f.Kind {
+	case GitHub:
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Accept", "application/vnd.github+json")
+		r.Header.Set("X-Github-Api-Version", "2022-11-28")
+	case GitLab:
+		r.Header.Set("Private-Token", token)
+	case Gitea:
+		r.Header.Set("Authorization", "token "+token)
+	}
+	return r, nil
+}
+
+// escaped escapes the elements of a path.
+func escaped(path string) string {
+	elements := strings.Split(path, "/")
+	for i, e := range elements {
+		elements[i] = url.PathEscape(e)
+	}
+	return strings.Join(elements, "/")
+}
+
+// send sets the status of a commit. Redirects are not followed, since they would send the token to another host.
+func (f Forge) send(ctx context.Context, commit string, s Status) error {
+	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
+	defer cancel()
+	r, err := f.request(ctx, commit, s)
+	if err != nil {
+		return err
+	}
+	config, err := f.tls()
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(r)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
+	switch code := response.StatusCode; {
+	case code >= 200 && code < 300:
+		return nil
+	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
+		return fmt.Errorf("the forge answered with status %d", code)
+	default:
+		return permanentError{fmt.Errorf("the forge answered with status %d", code)}
+	}
+}
+
+func (f Forge) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.CAFile == "" {
+		return config, nil
+	}
+	data, err := os.ReadFile(f.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("%s contains no certificate in PEM", f.CAFile)
+	}
+	config.RootCAs = pool
+	return config, nil
+}
+
+// Check returns an error if the files or the address cannot be used. It sends nothing.
+func (f Forge) Check() error {
+	if _, err := f.tls(); err != nil {
+		return err
+	}
+	if u, err := url.Parse(f.API); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("api: want https://host/path without credentials")
+	}
+	_, err := f.Token()
+	return err
+}
