@@ -201,9 +201,12 @@ proxmox:
 state_dir: %s
 secrets_dir: %s
 limits: {task_time: {copies: 3s, allocates: 3s, others: 3s}}
+notifications:
+  receivers: [{name: program, type: webhook, url: "http://%s/events"}]
+  routes: [{receiver: program}]
 listen: %s
 `, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), w.path("webhook"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject,
-		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), address), 0o600))
+		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), w.pager.address(), address), 0o600))
 	return w.path(name)
 }
 
