@@ -68,6 +68,33 @@ type StatusConfig struct {
 	// Unauthenticated permits a listen address other than loopback without users, token and client certificates: everyone who reaches it can read the
 	// status. Default false.
 	Unauthenticated bool `yaml:"unauthenticated"`
+	// Links are addresses to which the status page leads, where they do not follow from the remote and the endpoint in use.
+	Links LinksConfig `yaml:"links"`
+}
+
+// LinksConfig contains addresses to which the status page leads.
+type LinksConfig struct {
+	// Commit is the address of a commit at the forge, with {commit} in place of its id. Default: it follows from the remote in use.
+	Commit string `yaml:"commit"`
+	// Proxmox is the address of the web interface of Proxmox, such as https://pve.example.org. Default: the endpoint in use.
+	Proxmox string `yaml:"proxmox"`
+	// Runbook is the address of the page docs/operations.md in your copy of the repository of gitops-agent. Default: none, no links.
+	Runbook string `yaml:"runbook"`
+}
+
+// problems returns what is wrong with the addresses.
+func (l LinksConfig) problems() []error {
+	var problems []error
+	for _, link := range []struct{ name, address string }{{"commit", l.Commit}, {"proxmox", l.Proxmox}, {"runbook", l.Runbook}} {
+		u, err := url.Parse(strings.ReplaceAll(link.address, "{commit}", "0"))
+		if link.address != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+			problems = append(problems, fmt.Errorf("status.links.%s: got %q, want an address such as https://host/path", link.name, link.address))
+		}
+	}
+	if l.Commit != "" && !strings.Contains(l.Commit, "{commit}") {
+		problems = append(problems, fmt.Errorf("status.links.commit: got %q, want {commit} in place of the id", l.Commit))
+	}
+	return problems
 }
 
 // ChecksConfig bounds the checks that manifests ask for.
@@ -414,6 +441,7 @@ func (c *Config) check() error {
 	}
 	refuse(strings.ContainsAny(c.Status.Path, " ?#%{}") || strings.Contains(c.Status.Path, "//"),
 		fmt.Sprintf("status.path: got %q, want a path such as /gitops", c.Status.Path))
+	problems = append(problems, c.Status.Links.problems()...)
 	refuse(c.Proxmox.SelfVMID != 0 && c.Proxmox.SelfVMID < 100,
 		fmt.Sprintf("proxmox.self_vmid: got %d, want the vmid of the guest in which the agent runs, 100 or more", c.Proxmox.SelfVMID))
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))

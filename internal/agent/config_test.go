@@ -76,6 +76,9 @@ func TestConfigProblems(t *testing.T) {
 		"duplicate_key":     {smallest + "cluster: {name: away}\n", []string{`"cluster" already defined`}},
 		"second_document":   {smallest + "---\ncluster: {name: away}\n", []string{"more than one document"}},
 		"not_yaml":          {"cluster: [", []string{"line 1"}},
+		"links": {smallest + "status: {links: {commit: https://git.example.org/ID, proxmox: pve.example.org, runbook: docs/operations.md}}\n", []string{
+			"status.links.commit", "want {commit}", `status.links.proxmox: got "pve.example.org"`, "status.links.runbook",
+		}},
 		"negative_parallel": {smallest + "parallel: -1\n", []string{"parallel must be positive"}},
 		"weak_guards": {
 			strings.Replace(smallest, "  binding:", "  guards: {approvals: 17, max_destroys_per_day: -1, destroy: allow, recreate: maybe, reboot_policy: auto}\n  binding:", 1),

@@ -138,6 +138,7 @@ func (s *session) openStatus(a *Agent) error {
 	s.handler = status.Handler(status.Options{
 		Report: a.Report, Values: s.values, History: s.history, Gatherer: a.registry, Hint: a.Hint, Webhooks: s.config.webhooks(), Access: s.access, Path: s.config.Status.Path,
 		OnWebhook: func(r status.WebhookResult) { a.metrics.Webhook(string(r)) },
+		Links:     status.Links(s.config.Status.Links),
 		Version:   a.opts.Build.Version, StaleAfter: s.config.staleAfter(), Logger: a.opts.Logger,
 	})
 	return nil

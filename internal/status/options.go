@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"gitops-agent/internal/status/access"
+	"gitops-agent/internal/status/page"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/report"
 )
@@ -33,6 +34,8 @@ type Options struct {
 	Access *access.Access
 	// Path is the path below which a reverse proxy publishes the handler, such as /gitops. The routes exist below it and below /. Default: /.
 	Path string
+	// Links are addresses outside of the page that do not follow from the report. Default: none.
+	Links Links
 	// Version is the agent's version, for the footer of the page.
 	Version string
 	// StaleAfter is the age of a report from which the engine counts as stuck. Default 5 minutes.
@@ -40,6 +43,9 @@ type Options struct {
 	// Logger logs webhooks, and replies that failed. Default: no log.
 	Logger *slog.Logger
 }
+
+// Links are addresses outside of the page.
+type Links = page.Links
 
 const (
 	defaultStaleAfter = 5 * time.Minute

@@ -67,7 +67,7 @@ func (s *site) input(r report.Report, request *http.Request) page.Input {
 	now := time.Now()
 	query := request.URL.Query()
 	in := page.Input{
-		Report: r, Now: now, Version: s.opts.Version, Edition: editionOf(r).String(), Stuck: s.stuckReason(r, now), Paused: query.Get("refresh") == "off",
+		Report: r, Now: now, Version: s.opts.Version, Edition: editionOf(r).String(), Stuck: s.stuckReason(r, now), Paused: query.Get("refresh") == "off", Links: s.opts.Links,
 		Steps: s.opts.History.Steps(shownSteps), Revisions: s.opts.History.Revisions(shownRevisions),
 	}
 	var err error

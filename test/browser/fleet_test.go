@@ -238,8 +238,10 @@ func (f fleet) remember() {
 		step(50*time.Hour-time.Duration(i)*time.Second, fmt.Sprint("old", i), commitBefore, f.report.Guests[i], "config", "live", "")
 	}
 	add(49*time.Hour, journal.Event{Name: history.RevisionConverged, Revision: "main@sha1:" + commitBefore})
-	add(30*time.Hour, journal.Event{Name: history.RevisionRefused, Revision: commitForced, Message: "not-descendant",
-		Detail: "reject 41c70aa: the commit does not descend from the last accepted one", Hint: "if the history was rewritten on purpose: gitops-agent allow-rewrite COMMIT"})
+	add(30*time.Hour, journal.Event{
+		Name: history.RevisionRefused, Revision: commitForced, Message: "not-descendant",
+		Detail: "reject 41c70aa: the commit does not descend from the last accepted one", Hint: "if the history was rewritten on purpose: gitops-agent allow-rewrite COMMIT",
+	})
 	accept(52*time.Minute, commitInForce, "alice@example.org")
 	for i := range 5 {
 		step(time.Duration(50-i)*time.Minute, fmt.Sprint("new", i), commitInForce, f.report.Guests[i], "config", "live", "")

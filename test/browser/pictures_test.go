@@ -106,7 +106,7 @@ func reduced(full image.Image) *image.Paletted {
 	}
 	index := map[color.RGBA]uint8{}
 	for c := range count {
-		index[c] = uint8(palette.Index(c)) //nolint:gosec // at most 255
+		index[c] = uint8(palette.Index(c))
 	}
 	small := image.NewPaletted(bounds, palette)
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {

@@ -4,6 +4,7 @@
 //   - page.go: Input, and a function for each page: Overview, Guest, Graph; frame.go: what surrounds their content
 //   - overview.go, guest_page.go, graph.go: what each page prints, as values; the templates are overview.html, guest.html, graph.html and parts.html
 //   - view.go: the parts of the agent; guest_view.go: one guest; notice.go: the messages above the table
+//   - runbook.go: what a person does about what the page shows
 //   - links.go: addresses of guests, of commits at the forge and of guests in Proxmox; badge.go, time_view.go: words with colours, and times
 //   - the style sheet and the script are files of their own; every page works without the script
 //

@@ -21,7 +21,7 @@ type frame struct {
 }
 
 func newFrame(in Input, root, here string) frame {
-	f := frame{Input: in, Root: root, Here: here, ReportedAt: timeView{in.Report.Time, in.Now}, TitleTone: idle, links: newLinks(in.Report, root)}
+	f := frame{Input: in, Root: root, Here: here, ReportedAt: timeView{in.Report.Time, in.Now}, TitleTone: idle, links: newLinks(in.Report, in.Links, root)}
 	values := in.Selection.Values()
 	f.Resume = "?" + values.Encode()
 	values.Set("refresh", "off")

@@ -32,7 +32,8 @@ type guestView struct {
 type conditionView struct {
 	badge
 	plan.Condition
-	Began timeView
+	Began   timeView
+	Runbook string // address of what a person does about it, "" if there is none
 }
 
 // heldStepView is a held step, and the command that releases the step.
@@ -40,6 +41,7 @@ type heldStepView struct {
 	report.HeldStep
 	Began   timeView
 	Command string
+	Runbook string
 }
 
 func newGuestView(g report.Guest, now time.Time, l links) guestView {
@@ -51,17 +53,17 @@ func newGuestView(g report.Guest, now time.Time, l links) guestView {
 	for _, c := range g.Conditions {
 		shown := c.Type == plan.Held && len(g.Held) > 0 || c.Type == plan.Drifted && len(g.Changes) > 0
 		if !shown {
-			v.OtherConditions = append(v.OtherConditions, conditionView{conditionBadge(c), c, timeView{c.Since, now}})
+			v.OtherConditions = append(v.OtherConditions, conditionView{conditionBadge(c), c, timeView{c.Since, now}, l.runbook(conditionHeading(c))})
 		}
 	}
 	for _, h := range g.Held {
-		v.HeldSteps = append(v.HeldSteps, newHeldStepView(h, now))
+		v.HeldSteps = append(v.HeldSteps, newHeldStepView(h, now, l))
 	}
 	return v
 }
 
-func newHeldStepView(h report.HeldStep, now time.Time) heldStepView {
-	v := heldStepView{HeldStep: h, Began: timeView{h.Since, now}}
+func newHeldStepView(h report.HeldStep, now time.Time, l links) heldStepView {
+	v := heldStepView{HeldStep: h, Began: timeView{h.Since, now}, Runbook: l.runbook(holdHeadings[h.Reason])}
 	if h.Digest == "" {
 		return v
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -14,9 +15,10 @@ import (
 type links struct {
 	root   string
 	forge  string // address of the repository at the forge, "" if it is unknown
-	dash   bool   // the forge is a GitLab
+	path   string // from there to a commit
+	given  Links
 	guests map[string]string
-	host   string // host and port of the web interface of Proxmox, "" if it is unknown
+	host   string // scheme, host and port of the web interface of Proxmox, "" if it is unknown
 }
 
 // commitLink is a commit with the address of its page at the forge.
@@ -25,18 +27,25 @@ type commitLink struct{ Short, Full, Href string }
 // guestLink is a guest with the address of its page.
 type guestLink struct{ Label, Href string }
 
-func newLinks(r report.Report, root string) links {
-	l := links{root: root, guests: make(map[string]string, len(r.Guests))}
+func newLinks(r report.Report, given Links, root string) links {
+	l := links{root: root, given: given, guests: make(map[string]string, len(r.Guests))}
 	for _, g := range r.Guests {
 		l.guests[g.Label()] = root + guestPath(g.GuestName)
 	}
 	l.forge = forgeURL(r.Source.Remote)
-	l.dash = strings.Contains(l.forge, "gitlab")
+	l.path = "/commit/"
+	switch {
+	case strings.Contains(l.forge, "gitlab"):
+		l.path = "/-/commit/"
+	case strings.HasPrefix(l.forge, "https://bitbucket.org/"):
+		l.path = "/commits/"
+	}
 	for _, e := range r.Proxmox.Endpoints {
 		if l.host == "" || e.Current {
-			l.host = e.Address
+			l.host = "https://" + e.Address
 		}
 	}
+	l.host = strings.TrimSuffix(cmp.Or(given.Proxmox, l.host), "/")
 	return l
 }
 
@@ -63,24 +72,27 @@ func (l links) guestsOf(labels []string) []guestLink {
 func (l links) commit(revision string) commitLink {
 	id := revision[strings.LastIndex(revision, ":")+1:]
 	c := commitLink{Short: words.ShortID(id), Full: revision}
-	if l.forge != "" && id != "" && strings.Trim(id, "0123456789abcdef") == "" {
-		c.Href = l.forge + "/commit/" + id
-		if l.dash {
-			c.Href = l.forge + "/-/commit/" + id
-		}
+	switch isID := id != "" && strings.Trim(id, "0123456789abcdef") == ""; {
+	case isID && l.given.Commit != "":
+		c.Href = strings.ReplaceAll(l.given.Commit, "{commit}", id)
+	case isID && l.forge != "":
+		c.Href = l.forge + l.path + id
 	}
 	return c
 }
 
+// sshHosts are hosts that serve ssh on the port of https for forges with another name.
+var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "altssh.bitbucket.org": "bitbucket.org"}
+
 // forgeURL returns the web address of a repository that a remote names: forges show it at the same host and path as they serve it. It is "" for a
 // remote that no forge serves.
 func forgeURL(remote string) string {
-	if !strings.Contains(remote, "://") {
-		user, rest, found := strings.Cut(remote, "@")
-		host, path, colon := strings.Cut(rest, ":")
-		if !found || !colon || strings.ContainsAny(user, "/:") {
+	if !strings.Contains(remote, "://") { // user@host:path, or host:path
+		host, path, found := strings.Cut(remote, ":")
+		if !found || strings.Contains(host, "/") {
 			return ""
 		}
+		host = host[strings.LastIndex(host, "@")+1:]
 		remote = "ssh://" + host + "/" + strings.TrimPrefix(path, "/")
 	}
 	u, err := url.Parse(remote)
@@ -91,8 +103,11 @@ func forgeURL(remote string) string {
 	switch u.Scheme {
 	case "https", "http":
 		web.Scheme = u.Scheme
-	case "ssh":
+	case "ssh", "git+ssh":
 		web.Host = u.Hostname()
+		if name, found := sshHosts[web.Host]; found {
+			web.Host = name
+		}
 	default:
 		return ""
 	}
@@ -107,5 +122,5 @@ func (l links) proxmox(g report.Guest) string {
 	if g.Kind == guest.Container {
 		kind = "lxc"
 	}
-	return fmt.Sprintf("https://%s/#v1:0:=%s%%2F%d:4::::::", l.host, kind, g.VMID)
+	return fmt.Sprintf("%s/#v1:0:=%s%%2F%d:4::::::", l.host, kind, g.VMID)
 }

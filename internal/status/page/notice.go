@@ -22,6 +22,9 @@ type notice struct {
 	Since  timeView
 	Guests []string // labels
 	Links  []guestLink
+
+	Heading string // of the runbook
+	Runbook string // its address
 }
 
 // maxLinks bounds the guests that a notice names. The table contains all of them.
@@ -90,6 +93,7 @@ func writeStopNotices(r report.Report) []notice {
 	if r.Writes.Allowed {
 		return nil
 	}
+	n.Heading = stopHeadings[r.Writes.Reason]
 	switch r.Writes.Reason {
 	case gate.StopNoRevision:
 		n.Tone, n.Title, n.Text = idle, "No revision is accepted yet", "The agent does not change the cluster: "+words.NoRevision(r)+"."
@@ -128,7 +132,7 @@ func pauseNotices(r report.Report, now time.Time) []notice {
 	}
 	return []notice{{
 		Tone: warn, Title: "The agent is paused", Text: "It observes and plans, but writes nothing to the cluster: paused " + p.String(),
-		Hint: "gitops-agent resume on the agent's host ends the pause", Since: timeView{p.Since, now},
+		Hint: "gitops-agent resume on the agent's host ends the pause", Since: timeView{p.Since, now}, Heading: pausedHeading,
 	}}
 }
 
@@ -142,12 +146,12 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 	if refused := r.Source.Refused; refused != nil {
 		list = append(list, notice{
 			Tone: bad, Title: fmt.Sprintf("Revision %s is refused: %s", words.ShortID(refused.Commit), refused.Reason),
-			Text: refused.Error + "\n" + inForce, Hint: refused.Hint, Since: timeView{refused.Since, now},
+			Text: refused.Error + "\n" + inForce, Hint: refused.Hint, Since: timeView{refused.Since, now}, Heading: refusedHeading,
 		})
 	}
 	if r.Source.Error != "" {
 		list = append(list, notice{
-			Tone: warn, Title: words.Titled("The remote could not be read", string(r.Source.Reason)), Text: r.Source.Error + "\n" + inForce, Since: timeView{r.Source.LastSuccess, now},
+			Tone: warn, Title: words.Titled("The remote could not be read", string(r.Source.Reason)), Text: r.Source.Error + "\n" + inForce, Since: timeView{r.Source.LastSuccess, now}, Heading: staleHeading,
 		})
 	}
 	if r.Source.RootExpired {

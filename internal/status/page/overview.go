@@ -103,7 +103,7 @@ func newOverview(in Input) overview {
 	f := newFrame(in, "", "overview")
 	v := overview{frame: f, view: newView(in.Report, in.Now), Notices: notices(in.Report, in.Now), Filtered: in.Selection.IsFilter()}
 	for i := range v.Notices {
-		v.Notices[i].Links = f.links.guestsOf(v.Notices[i].Guests)
+		v.Notices[i].Links, v.Notices[i].Runbook = f.links.guestsOf(v.Notices[i].Guests), f.links.runbook(v.Notices[i].Heading)
 	}
 	if in.Stuck != "" {
 		v.Notices = slices.Insert(v.Notices, 0, notice{

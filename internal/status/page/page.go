@@ -50,6 +50,7 @@ type Input struct {
 	Selection selection.Selection
 	Wrong     string // what is wrong with the parameters of the selection
 	Paused    bool   // the page stays as it is
+	Links     Links
 }
 
 // Overview renders the page of all guests.
