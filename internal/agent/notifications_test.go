@@ -143,10 +143,13 @@ func TestCheckReadsReceivers(t *testing.T) {
 		return path
 	}
 	h.config.Notifications.Receivers = []agent.ReceiverConfig{
-		{Name: "a", Type: "webhook", URLFile: file("")}, {Name: "b", Type: "webhook", URLFile: file("S3cretToken")},
-		{Name: "c", Type: "shoutrrr", URLFile: file("pigeon://S3cretToken@x")}, {Name: "d", Type: "ntfy", URL: "https://x/y", TokenFile: "/nowhere/token"},
+		{Name: "a", Type: "webhook", URLFile: file("")},
+		{Name: "b", Type: "webhook", URLFile: file("S3cretToken")},
+		{Name: "c", Type: "shoutrrr", URLFile: file("pigeon://S3cretToken@x")},
+		{Name: "d", Type: "ntfy", URL: "https://x/y", TokenFile: "/nowhere/token"},
 		{Name: "e", Type: "shoutrrr", URLFile: file("matrix://user:S3cretToken@" + host + "/?disableTLS=yes")},
-		{Name: "f", Type: "webhook", URL: server.URL}, {Name: "g", Type: "email", Email: agent.EmailConfig{Address: "mail", From: "a@example.org", To: []string{"b@example.org"}}},
+		{Name: "f", Type: "webhook", URL: server.URL},
+		{Name: "g", Type: "email", Email: agent.EmailConfig{Address: "mail", From: "a@example.org", To: []string{"b@example.org"}}},
 	}
 	err := h.config.Check()
 	for _, want := range []string{"(a): notifications.receivers[0].url_file", "is empty", "(b): the URL is not of the form", "(c): error initializing router services: unknown service", "(d): notifications.receivers[3].token_file", `(g): address: got "mail"`} {

@@ -88,7 +88,8 @@ func (l *lab) sent(name string, after time.Duration) []string {
 	return got
 }
 
-func (l *lab) held(vmid int, digest string) {
+func (l *lab) held(digest string) {
+	const vmid = 101
 	l.log.Info("step held", event.Key, event.StepHeld, "vmid", vmid, "guest", fmt.Sprintf("VirtualMachine/web-%d", vmid), "op", "destroy", "reason", "approval", "digest", digest, "why", "it destroys the guest")
 }
 
@@ -101,7 +102,7 @@ func TestEventsBecomeSentences(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, Route{Receiver: "a", GroupWait: time.Millisecond})
 		l.log.Info("something without an event", "vmid", 101)
-		l.held(101, "4f1c")
+		l.held("4f1c")
 		l.failed(102)
 		l.log.With("cluster", "home").Warn("revision refused", event.Key, event.RevisionRefused, "commit", strings.Repeat("a1", 20), "reason", "unsigned", "error", "no signature", "hint", "git commit -S")
 		want := []string{"The step destroy of VirtualMachine/web-101 (101) is held (approval): it destroys the guest. To release it: gitops-agent approve 4f1c\n" +
@@ -189,19 +190,19 @@ func TestProblemsAreRepeatedUntilTheyEnd(t *testing.T) {
 		l := newLab(t, Route{Receiver: "a", RepeatInterval: 4 * time.Hour})
 		web := report.Guest{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-101", VMID: 101}, Sync: report.OutOfSync, Held: []report.HeldStep{{Op: cluster.OpDestroy}}}
 		l.report.Guests = []report.Guest{web}
-		l.held(101, "4f1c")
+		l.held("4f1c")
 		if got := l.sent("a", time.Second); len(got) != 1 {
 			t.Fatalf("got %d messages, want 1", len(got))
 		}
 		l.n.Configure(l.settings(Route{Receiver: "a", RepeatInterval: 4 * time.Hour}))
-		l.held(101, "4f1c") // as after a reload
+		l.held("4f1c") // as after a reload
 		if got := l.sent("a", 3*time.Hour); len(got) != 0 {
 			t.Errorf("got %q after a reload, want nothing", got)
 		}
 		if got := l.sent("a", 2*time.Hour); len(got) != 1 || !strings.HasPrefix(got[0], "Still: The step destroy") {
 			t.Errorf("got %q after five hours, want the hold once more", got)
 		}
-		l.held(101, "77aa")
+		l.held("77aa")
 		if got := l.sent("a", time.Second); len(got) != 1 || !strings.Contains(got[0], "approve 77aa") {
 			t.Errorf("got %q for another digest, want a message at once", got)
 		}

@@ -128,7 +128,9 @@ func TestSendIsBounded(t *testing.T) {
 	t.Cleanup(func() { close(hangs) })
 	host := strings.TrimPrefix(server.URL, "http://")
 	for _, r := range []Receiver{
-		{Kind: Webhook, URL: text(server.URL)}, {Kind: Ntfy, URL: text(server.URL)}, {Kind: Shoutrrr, URL: text("gotify://" + host + "/AbCdEfGhIjKlMnO?disabletls=yes")},
+		{Kind: Webhook, URL: text(server.URL)},
+		{Kind: Ntfy, URL: text(server.URL)},
+		{Kind: Shoutrrr, URL: text("gotify://" + host + "/AbCdEfGhIjKlMnO?disabletls=yes")},
 		{Kind: Email, Email: EmailOptions{Address: silent(t), TLS: StartTLS, From: "a@example.org", To: []string{"b@example.org"}}},
 	} {
 		r.Timeout = 100 * time.Millisecond

@@ -109,13 +109,14 @@ func sentence(e Event) string {
 
 // plain returns the name of an event and what its log line says, for events without a sentence of their own.
 func (e Event) plain() string {
-	text := "Event " + string(e.Name)
+	var text strings.Builder
+	text.WriteString("Event " + string(e.Name))
 	for _, key := range []string{"guest", "vmid", "op", "operation", "order", "signer", "commit", "change", "endpoint", "outcome", "result", "changed", "why", "error"} {
 		if value := e.Attributes[key]; value != "" {
-			text += ", " + key + " " + value
+			text.WriteString(", " + key + " " + value)
 		}
 	}
-	return text + "."
+	return text.String() + "."
 }
 
 // guestText returns the guest of an event with its vmid.

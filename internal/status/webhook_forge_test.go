@@ -111,8 +111,12 @@ func TestWebhookPathsAndMethods(t *testing.T) {
 		method, path string
 		code         int
 	}{
-		{http.MethodPost, "/webhook/gitlab", 202}, {http.MethodGet, "/webhook/gitlab", 405}, {http.MethodPut, "/webhook/gitlab", 405},
-		{http.MethodPost, "/webhook", 404}, {http.MethodPost, "/webhook/github", 404}, {http.MethodPost, "/webhook/gitlab/x", 404},
+		{http.MethodPost, "/webhook/gitlab", 202},
+		{http.MethodGet, "/webhook/gitlab", 405},
+		{http.MethodPut, "/webhook/gitlab", 405},
+		{http.MethodPost, "/webhook", 404},
+		{http.MethodPost, "/webhook/github", 404},
+		{http.MethodPost, "/webhook/gitlab/x", 404},
 	} {
 		r := httptest.NewRequest(test.method, test.path, nil)
 		r.Header.Set("X-Gitlab-Token", "s3cret")
