@@ -1,3 +1,5 @@
+//go:build !man
+
 // Command gitops-agent applies a git repository to the guests of a Proxmox VE cluster, and shows what it does.
 //
 // Each command is a file cmd_<name>.go with a constructor, its options, and a run function that does not use the command line.
