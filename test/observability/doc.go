@@ -6,8 +6,8 @@
 // alert has reached the pager, follows docs/operations.md and waits until the alert has resolved. For each alert the test reads the message, opens
 // status_url and looks for the heading of runbook_url.
 //
-// Afterwards the test evaluates every query over its whole time: none of the 34 alerts, 8 recording rules and all panels, annotations and variables of the
-// dashboards may fail, and each must have had data. With -picture it draws one panel of each type for the documents.
+// Afterwards the test evaluates every query over its whole time: no alert, recording rule, panel, annotation or variable of the dashboards may fail, and
+// each must have had data. With -picture it draws one panel of each type for the documents.
 //
 // # What differs from a real installation
 //
