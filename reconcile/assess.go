@@ -51,7 +51,9 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 		t.recover() // the guest came in sync without the agent
 	}
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
-	a.judgeSteps(t, p, judge, now, present)
+	if !e.isOutdated(p, a.busy) {
+		a.judgeSteps(t, p, judge, now, present)
+	}
 	a.judgeGuards(t, p, judge, now, present)
 	a.judgeSuspension(judge.Policies.Of(p.Ref).Suspend, now)
 	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
@@ -69,6 +71,13 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	}
 	t.since = present
 	return a
+}
+
+// isOutdated reports whether a plan wants to create a guest again that its lane has just created: the journal has the guest, and the newest reading of the
+// engine is older. The result of the lane tells.
+func (e *Engine) isOutdated(p plan.Guest, busy bool) bool {
+	recreates := slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Recreates })
+	return recreates && (busy || e.lanes.holds(p.Ref.VMID)) // in this order: a lane posts its result before it ends
 }
 
 // syncOf returns whether the plan of a guest leaves anything to do in the cluster. A held weakening of its guards does not: the guest is as the guards in

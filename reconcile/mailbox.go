@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"sync"
 
 	"gitops-agent/reconcile/lane"
@@ -31,6 +32,13 @@ func (m *mailbox) isEmpty() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.items) == 0
+}
+
+// holds reports whether a result of the vmid's lane was not taken yet.
+func (m *mailbox) holds(vmid int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.items, func(r lane.Result) bool { return r.VMID == vmid })
 }
 
 func (m *mailbox) empty() []lane.Result {
