@@ -14,6 +14,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"gitops-agent/internal/loopback"
 )
 
 // Kind is the API of a forge.
@@ -195,6 +197,8 @@ func (f Forge) Check() error {
 	}
 	if u, err := url.Parse(f.API); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return errors.New("api: want https://host/path without credentials")
+	} else if u.Scheme == "http" && !loopback.IsHost(u.Hostname()) {
+		return errors.New("api: http would send the token unencrypted: use https")
 	}
 	_, err := f.Token()
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"mime"
 	"net/http"
+	"strings"
 )
 
 // maxNtfy bounds a message of ntfy, in bytes. Its servers turn longer ones into attachments.
@@ -24,7 +25,7 @@ func (r Receiver) sendNtfy(ctx context.Context, m Message) error {
 	}
 	body := m.Body()
 	if len(body) > maxNtfy {
-		body = body[:maxNtfy] + "…"
+		body = strings.ToValidUTF8(body[:maxNtfy], "") + "…"
 	}
 	return r.post(ctx, header, []byte(body))
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"time"
 
+	"gitops-agent/internal/loopback"
 	"gitops-agent/reconcile/event"
 )
 
@@ -72,11 +73,6 @@ func (r Receiver) Check() error {
 	if r.Kind == Email {
 		return r.Email.check()
 	}
-	if r.Token != nil {
-		if _, err := r.Token(); err != nil {
-			return err
-		}
-	}
 	text, err := r.URL()
 	if err != nil {
 		return err
@@ -84,7 +80,14 @@ func (r Receiver) Check() error {
 	if r.Kind == Shoutrrr {
 		return checkShoutrrr(text)
 	}
-	_, err = parseHTTP(text)
+	u, err := parseHTTP(text)
+	if err != nil || r.Token == nil {
+		return err
+	}
+	token, err := r.Token()
+	if err == nil && token != "" && u.Scheme == "http" && !loopback.IsHost(u.Hostname()) {
+		return errors.New("http would send the token unencrypted: use https")
+	}
 	return err
 }
 

@@ -304,3 +304,18 @@ func TestEmailFailures(t *testing.T) {
 		t.Errorf("got %v, want a permanent error", err)
 	}
 }
+
+// A token needs encryption. A topic of ntfy in the local network that everybody may use does not.
+func TestReceiverNeedsEncryptionForAToken(t *testing.T) {
+	none, token := func() (string, error) { return "", nil }, func() (string, error) { return "t0ken", nil }
+	for address, want := range map[string][2]bool{ // without and with a token
+		"https://ntfy.example.org/gitops": {true, true}, "http://127.0.0.1:8080/gitops": {true, true}, "http://ntfy.lan/gitops": {true, false},
+	} {
+		for i, token := range []func() (string, error){none, token} {
+			r := NewReceiver(Receiver{Name: "ops", Kind: Ntfy, URL: func() (string, error) { return address, nil }, Token: token})
+			if err := r.Check(); (err == nil) != want[i] {
+				t.Errorf("%s: got %v, want accepted %t", address, err, want[i])
+			}
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"gitops-agent/internal/loopback"
 )
 
 // Options configures a client: the cluster, the token, and limits. Endpoints and TokenFile are required.
@@ -114,7 +116,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 		return nil, errors.New("no host, want https://host:8006")
 	case parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" || (parsed.Path != "" && parsed.Path != "/"):
 		return nil, errors.New("want https://host:8006 without user, path and query")
-	case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
+	case parsed.Scheme == "http" && !loopback.IsHost(parsed.Hostname()):
 		return nil, errors.New("http would send the token unencrypted, use https")
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return nil, fmt.Errorf("scheme %q, want https", parsed.Scheme)
@@ -124,12 +126,4 @@ func parseEndpoint(text string) (*url.URL, error) {
 		host = net.JoinHostPort(parsed.Hostname(), defaultPort)
 	}
 	return &url.URL{Scheme: parsed.Scheme, Host: host}, nil
-}
-
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"gitops-agent/internal/loopback"
 )
 
 // hosts decides which Host headers are accepted. A web page of another site can make a browser send requests to this agent under a name of that site
@@ -18,7 +20,7 @@ type hosts struct {
 
 // newHosts returns the hosts of an agent that listens on an address, and an error for each name that cannot be in a Host header.
 func newHosts(listen string, names []string) (hosts, error) {
-	h := hosts{loopback: isLoopback(hostOf(listen))}
+	h := hosts{loopback: loopback.IsHost(hostOf(listen))}
 	var problems []error
 	for _, name := range names {
 		plain := normal(name)
@@ -33,7 +35,7 @@ func newHosts(listen string, names []string) (hosts, error) {
 // allow reports whether a Host header is accepted: a loopback name, a name of the config, and an address if the agent does not listen on loopback only.
 func (h hosts) allow(header string) bool {
 	host := hostOf(header)
-	return isLoopback(host) || host != "" && slices.Contains(h.names, host) || !h.loopback && isAddress(host)
+	return loopback.IsHost(host) || host != "" && slices.Contains(h.names, host) || !h.loopback && isAddress(host)
 }
 
 // hostOf returns the host of host or host:port, in lower case, without the brackets of IPv6 and a final dot.
@@ -47,11 +49,6 @@ func hostOf(address string) string {
 func normal(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
-
-func isLoopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.Unmap().IsLoopback()
 }
 
 func isAddress(host string) bool {
