@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -44,7 +43,7 @@ func (r Receiver) sendCloudEvent(ctx context.Context, m Message) error {
 		SpecVersion: "1.0", ID: idOf(e), Source: "/gitops-agent/" + url.PathEscape(m.Cluster), Type: "gitops-agent." + string(e.Name), Subject: e.Guest,
 		Time: e.Time.UTC(), DataContentType: "application/json",
 		Data: eventData{
-			Event: string(e.Name), Severity: e.Severity, Cluster: m.Cluster, Text: Text(e), Link: m.Link, Guest: e.Guest, Tags: e.Tags, Repeated: e.Repeated,
+			Event: string(e.Name), Severity: e.Severity, Cluster: m.Cluster, Text: Text(e), Link: m.Link, Guest: e.Guest, Tags: e.Tags, Repeated: !e.Repeated.IsZero(),
 			Attributes: e.Attributes,
 		},
 	})
@@ -57,12 +56,10 @@ func (r Receiver) sendCloudEvent(ctx context.Context, m Message) error {
 // idOf returns the id of an event: the same for each attempt and each receiver, so that a receiver recognizes what it got before. A repetition has an
 // id of its own.
 func idOf(e Event) string {
-	if e.Repeated {
-		var id [16]byte
-		_, _ = rand.Read(id[:])
-		return hex.EncodeToString(id[:])
-	}
 	hash := sha256.New()
+	if !e.Repeated.IsZero() {
+		_, _ = fmt.Fprintf(hash, "repeated %d\x00", e.Repeated.UnixNano())
+	}
 	_, _ = fmt.Fprintf(hash, "%d\x00%s\x00", e.Time.UnixNano(), e.Name)
 	keys := make([]string, 0, len(e.Attributes))
 	for key := range e.Attributes {

@@ -33,8 +33,8 @@ type Event struct {
 	Attributes map[string]string
 	// Tags are those of the guest.
 	Tags []string
-	// Repeated means that the problem was reported before and still exists.
-	Repeated bool
+	// Repeated is when a problem was sent again because it still exists, zero if this is the first time.
+	Repeated time.Time
 }
 
 // maxAttribute bounds the text of an attribute, in bytes. Chat services refuse long messages.

@@ -254,7 +254,7 @@ func (d *dispatcher) repeat(now time.Time) {
 			last, told := p.sent[r.Receiver]
 			if r.RepeatInterval > 0 && told && now.Sub(last) >= r.RepeatInterval && r.selects(p.event) {
 				e := p.event
-				e.Repeated = true
+				e.Repeated = now
 				d.add(i, e, p, now)
 			}
 		}

@@ -319,3 +319,29 @@ func TestReceiverNeedsEncryptionForAToken(t *testing.T) {
 		}
 	}
 }
+
+// A receiver recognizes a repetition that it got before, and can tell two repetitions apart.
+func TestIDOfARepetitionIsTheSameForEachAttempt(t *testing.T) {
+	t.Parallel()
+	server, got := receiver(t, http.StatusAccepted)
+	r := NewReceiver(Receiver{Kind: Webhook, URL: text(server.URL)})
+	id := func(m Message) (id string) {
+		if err := r.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		var e cloudEvent
+		if err := json.Unmarshal([]byte((<-got).body), &e); err != nil {
+			t.Fatal(err)
+		}
+		return e.ID
+	}
+	first, repeated, again := sample(), sample(), sample()
+	repeated.Events[0].Repeated = repeated.Events[0].Time.Add(time.Hour)
+	again.Events[0].Repeated = again.Events[0].Time.Add(2 * time.Hour)
+	if a, b := id(repeated), id(repeated); a != b {
+		t.Errorf("got ids %s and %s of two attempts, want the same", a, b)
+	}
+	if a, b, c := id(first), id(repeated), id(again); a == b || b == c || a == c {
+		t.Errorf("got ids %s, %s and %s of an event and two repetitions, want three", a, b, c)
+	}
+}

@@ -12,7 +12,7 @@ import (
 func Text(e Event) string {
 	a := e.Attributes
 	text := sentence(e)
-	if e.Repeated {
+	if !e.Repeated.IsZero() {
 		text = "Still: " + text
 	}
 	switch {
