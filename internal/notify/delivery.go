@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Times of retries. A receiver that does not answer for an hour loses the message, so that it does not get a flood of old ones.
+// Times of retries. A message that could not be sent for an hour after it was queued is lost, so that a receiver that answers again does not get a flood
+// of old ones, and so that a receiver of a replaced config ends.
 const (
 	firstRetry = time.Second
 	lastRetry  = 5 * time.Minute
@@ -42,7 +43,7 @@ func (d *delivery) run(ctx context.Context) {
 
 // deliver sends a message, with retries.
 func (d *delivery) deliver(ctx context.Context, m Message) {
-	begun, wait := time.Now(), firstRetry
+	wait := firstRetry
 	for {
 		err := d.receiver.Send(ctx, m)
 		if err == nil {
@@ -50,7 +51,7 @@ func (d *delivery) deliver(ctx context.Context, m Message) {
 			return
 		}
 		var permanent *permanentError
-		if errors.As(err, &permanent) || time.Since(begun)+wait > giveUp {
+		if errors.As(err, &permanent) || time.Since(m.queued)+wait > giveUp {
 			d.onResult(Failed)
 			d.log.WarnContext(ctx, "notification not sent", "receiver", d.receiver.Name, "error", err)
 			return

@@ -13,6 +13,8 @@ type Message struct {
 	Cluster string
 	// Link is the address of the status page, "" if none is configured.
 	Link string
+	// queued is when the message was handed to its receiver.
+	queued time.Time
 }
 
 // group collects the events of one route for one message.

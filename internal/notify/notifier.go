@@ -286,6 +286,7 @@ func (d *dispatcher) send(now time.Time, all bool) {
 			continue // Settings without this receiver were refused when the config was read
 		}
 		for _, part := range q.receiver.split(m) {
+			part.queued = now
 			select {
 			case q.messages <- part:
 			default:

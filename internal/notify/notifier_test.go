@@ -372,3 +372,26 @@ func BenchmarkLogEvent(b *testing.B) {
 		})
 	}
 }
+
+// The hour of a message begins when it is queued, not when the messages before it are done with.
+func TestMessagesOfADeadReceiverDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, Route{Receiver: "a"})
+		l.mu.Lock()
+		l.fail["a"] = errors.New("connection refused")
+		l.mu.Unlock()
+		for vmid := range 10 {
+			l.failed(100 + vmid)
+			l.sent("a", time.Second)
+		}
+		l.sent("a", giveUp+2*lastRetry)
+		l.mu.Lock()
+		failed := l.results[Failed]
+		delete(l.fail, "a")
+		l.mu.Unlock()
+		if got := l.sent("a", 12*time.Hour); failed != 10 || len(got) != 0 {
+			t.Errorf("got %d failed messages, and %q later, want all 10 failed after an hour", failed, got)
+		}
+	})
+}
