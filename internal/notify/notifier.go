@@ -285,6 +285,11 @@ func (d *dispatcher) send(now time.Time, all bool) {
 		if q == nil {
 			continue // Settings without this receiver were refused when the config was read
 		}
+		if q.receiver.Kind == Webhook { // its requests have no place for the count
+			for range m.More {
+				d.opts.OnResult(Dropped)
+			}
+		}
 		for _, part := range q.receiver.split(m) {
 			part.queued = now
 			select {

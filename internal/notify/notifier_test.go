@@ -395,3 +395,22 @@ func TestMessagesOfADeadReceiverDoNotWaitForEachOther(t *testing.T) {
 		}
 	})
 }
+
+// A webhook takes one event in a request, so it cannot get the count of those beyond the bound of a group.
+func TestEventsBeyondAGroupOfAWebhookAreCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, Route{Receiver: "a", GroupWait: time.Minute})
+		s := l.settings(Route{Receiver: "a", GroupWait: time.Minute})
+		s.Receivers[0].Kind = Webhook
+		l.n.Configure(s)
+		synctest.Wait()
+		for vmid := range maxGroup + 10 {
+			l.failed(100 + vmid)
+			synctest.Wait()
+		}
+		if got := l.sent("a", 2*time.Minute); len(got) != maxGroup || l.results[Sent] != maxGroup || l.results[Dropped] != 10 {
+			t.Errorf("got %d messages and results %v, want 50 sent and 10 dropped", len(got), l.results)
+		}
+	})
+}
