@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -178,15 +179,46 @@ func (d *dispatcher) closeQueues() {
 	d.queues = nil
 }
 
-// configure replaces receivers and routes. The receivers of before send what waits for them.
+// configure replaces receivers and routes. The receivers of before send what waits for them, except for what waits for the end of quiet hours: that goes
+// to the new routes, which may have other quiet hours.
 func (d *dispatcher) configure(ctx context.Context, s Settings) {
-	d.send(time.Now(), true)
+	now := time.Now()
+	quiet := make(map[string]group) // by the receiver
+	for i := range d.groups {
+		if g := &d.groups[i]; i%2 == 1 && now.Before(g.due) {
+			receiver := d.now.Routes[i/2].Receiver
+			kept := quiet[receiver]
+			kept.events, kept.more = append(kept.events, g.events...), kept.more+g.more
+			quiet[receiver], *g = kept, group{}
+		}
+	}
+	d.send(now, true)
 	d.closeQueues()
 	d.now, d.groups, d.queues = s, make([]group, 2*len(s.Routes)), make(map[string]*delivery, len(s.Receivers))
 	for _, r := range s.Receivers {
 		q := &delivery{receiver: r, messages: make(chan Message, maxQueued), onResult: d.opts.OnResult, log: d.opts.Logger}
 		d.queues[r.Name] = q
 		d.sending.Go(func() { q.run(ctx) })
+	}
+	for receiver, kept := range quiet {
+		d.keep(receiver, kept, now)
+	}
+}
+
+// keep adds events that waited for the end of quiet hours to the first route of their receiver that selects them. Without such a route they are not
+// wanted any more.
+func (d *dispatcher) keep(receiver string, kept group, now time.Time) {
+	for _, e := range kept.events {
+		i := slices.IndexFunc(d.now.Routes, func(r Route) bool { return r.Receiver == receiver && r.selects(e) })
+		if i < 0 {
+			continue
+		}
+		d.add(i, e, nil, now) // nil: the receiver was noted as told when the event happened
+		g := &d.groups[2*i]
+		if g.due.IsZero() {
+			g = &d.groups[2*i+1]
+		}
+		g.more, kept.more = g.more+kept.more, 0
 	}
 }
 

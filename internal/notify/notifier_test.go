@@ -414,3 +414,21 @@ func TestEventsBeyondAGroupOfAWebhookAreCounted(t *testing.T) {
 		}
 	})
 }
+
+func TestReloadKeepsQuietHours(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // it begins at midnight UTC
+		night := Route{Receiver: "a", Quiet: []QuietHours{{From: 22 * time.Hour, Until: 7 * time.Hour, Location: time.UTC}}}
+		l := newLab(t, night)
+		l.failed(101)
+		l.sent("a", time.Hour)
+		l.n.Configure(l.settings(night))
+		if got := l.sent("a", time.Hour); len(got) != 0 {
+			t.Errorf("got %q at a reload at night, want nothing", got)
+		}
+		l.failed(102)
+		if got := l.sent("a", 6*time.Hour); len(got) != 1 || strings.Count(got[0], "\n") != 1 {
+			t.Errorf("got %q in the morning, want both guests in one message", got)
+		}
+	})
+}
