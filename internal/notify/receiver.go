@@ -84,11 +84,17 @@ func (r Receiver) Check() error {
 	if err != nil || r.Token == nil {
 		return err
 	}
+	_, err = r.tokenFor(u)
+	return err
+}
+
+// tokenFor returns the token for requests to a URL, "" without one. It returns an error if the request would not be encrypted.
+func (r Receiver) tokenFor(u *url.URL) (string, error) {
 	token, err := r.Token()
 	if err == nil && token != "" && u.Scheme == "http" && !loopback.IsHost(u.Hostname()) {
-		return errors.New("http would send the token unencrypted: use https")
+		return "", &permanentError{errors.New("http would send the token unencrypted: use https")}
 	}
-	return err
+	return token, err
 }
 
 // Probe sends a test message.
@@ -175,7 +181,7 @@ func (r Receiver) post(ctx context.Context, header http.Header, body []byte) err
 	request.Header = header
 	request.Header.Set("User-Agent", "gitops-agent")
 	if r.Token != nil {
-		token, err := r.Token()
+		token, err := r.tokenFor(u)
 		if err != nil {
 			return err
 		}

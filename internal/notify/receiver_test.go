@@ -345,3 +345,17 @@ func TestIDOfARepetitionIsTheSameForEachAttempt(t *testing.T) {
 		t.Errorf("got ids %s, %s and %s of an event and two repetitions, want three", a, b, c)
 	}
 }
+
+// A file with the URL is read for each message, so its content may be another one than that of the check.
+func TestTokenIsNotSentToAURLThatBecameUnencrypted(t *testing.T) {
+	t.Parallel()
+	asked := false
+	r := NewReceiver(Receiver{
+		Kind: Ntfy, URL: text("http://ntfy.invalid/gitops"), Timeout: time.Second,
+		Token: func() (string, error) { asked = true; return "t0ken", nil },
+	})
+	var permanent *permanentError
+	if err := r.Send(t.Context(), sample()); !errors.As(err, &permanent) || !asked {
+		t.Errorf("got %v, want a refusal before anything is sent", err)
+	}
+}
