@@ -359,3 +359,28 @@ func TestTokenIsNotSentToAURLThatBecameUnencrypted(t *testing.T) {
 		t.Errorf("got %v, want a refusal before anything is sent", err)
 	}
 }
+
+// Text of a commit or a cluster calls no people in a chat, and hides no address behind other text.
+func TestChatTextHasNoMentionsAndLinks(t *testing.T) {
+	t.Parallel()
+	server, got := receiver(t, http.StatusOK)
+	r := NewReceiver(Receiver{Kind: Shoutrrr, URL: text("generic://" + strings.TrimPrefix(server.URL, "http://") + "/hook?disabletls=yes")})
+	m := sample()
+	m.Events[0] = Event{Name: event.RevisionRefused, Attributes: map[string]string{
+		"reason": "unsigned", "error": "<!channel> @everyone (@here) [login](https://evil.test) <https://evil.test|login> by alice@example.org", "hint": "git commit -S",
+	}}
+	if err := r.Send(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	body := (<-got).body
+	for _, unwanted := range []string{"<!", "@everyone", "@here", "](", "<https"} {
+		if strings.Contains(body, unwanted) {
+			t.Errorf("got %q, want no %q in it", body, unwanted)
+		}
+	}
+	for _, want := range []string{"alice@example.org", "git commit -S", "https://agent.test/"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got %q, want %q unchanged", body, want)
+		}
+	}
+}

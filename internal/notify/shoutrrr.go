@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
@@ -54,6 +55,18 @@ func (r Receiver) sendShoutrrr(ctx context.Context, m Message) error {
 	}
 }
 
+var (
+	mention  = regexp.MustCompile(`(^|[^A-Za-z0-9._%+-])@`) // not the "@" of a mail address
+	brackets = strings.NewReplacer("<", "‹", ">", "›", "](", "] (")
+)
+
+// chatText returns a message without what chat services make into calls of people and into links with other text: errors can contain text of commits that
+// no trusted signer has signed.
+func chatText(m Message) string {
+	text := brackets.Replace(m.Title() + "\n" + m.Body())
+	return mention.ReplaceAllString(text, "${1}@\u200b") // a zero-width space
+}
+
 func sendByRouter(text string, m Message) error {
 	service, err := (&router.ServiceRouter{}).Locate(text)
 	switch scheme, _, _ := strings.Cut(text, ":"); {
@@ -62,7 +75,7 @@ func sendByRouter(text string, m Message) error {
 	case err != nil:
 		return &permanentError{redacted(err, text)}
 	}
-	if err := service.Send(m.Title()+"\n"+m.Body(), &types.Params{}); err != nil {
+	if err := service.Send(chatText(m), &types.Params{}); err != nil {
 		return redacted(err, text)
 	}
 	return nil
