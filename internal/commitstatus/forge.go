@@ -137,6 +137,9 @@ func escaped(path string) string {
 
 // send sets the status of a commit. Redirects are not followed, since they would send the token to another host.
 func (f Forge) send(ctx context.Context, commit string, s Status) error {
+	if err := f.checkAPI(); err != nil {
+		return permanentError{err}
+	}
 	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	r, err := f.request(ctx, commit, s)
@@ -195,11 +198,19 @@ func (f Forge) Check() error {
 	if _, err := f.tls(); err != nil {
 		return err
 	}
+	if err := f.checkAPI(); err != nil {
+		return err
+	}
+	_, err := f.Token()
+	return err
+}
+
+// checkAPI returns an error if the address cannot be used, or if a token for it would not be encrypted.
+func (f Forge) checkAPI() error {
 	if u, err := url.Parse(f.API); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return errors.New("api: want https://host/path without credentials")
 	} else if u.Scheme == "http" && !loopback.IsHost(u.Hostname()) {
 		return errors.New("api: http would send the token unencrypted: use https")
 	}
-	_, err := f.Token()
-	return err
+	return nil
 }

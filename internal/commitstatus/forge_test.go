@@ -1,6 +1,10 @@
 package commitstatus
 
-import "testing"
+import (
+	"errors"
+	"testing"
+	"time"
+)
 
 // TestForgeNeedsEncryption refuses to send a token over a network without encryption.
 func TestForgeNeedsEncryption(t *testing.T) {
@@ -11,6 +15,19 @@ func TestForgeNeedsEncryption(t *testing.T) {
 		err := Forge{Kind: Gitea, API: api, Repository: "a/b", Token: func() (string, error) { return "t", nil }}.Check()
 		if (err == nil) != want {
 			t.Errorf("%s: got %v, want accepted %t", api, err, want)
+		}
+	}
+}
+
+// The agent starts without Check, so each request refuses too. The token is not even read.
+func TestRequestNeedsEncryption(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{"http://forge.invalid/api/v1", "HTTP://forge.invalid/api/v1"} {
+		read := false
+		f := Forge{Kind: Gitea, API: api, Repository: "ops/cluster", Timeout: time.Second, Token: func() (string, error) { read = true; return "t0ken", nil }}
+		var permanent permanentError
+		if err := f.send(t.Context(), "0a1b", Status{State: Pending}); !errors.As(err, &permanent) || read {
+			t.Errorf("%s: got %v and token read %t, want a refusal before", api, err, read)
 		}
 	}
 }
