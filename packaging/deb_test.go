@@ -119,6 +119,9 @@ func TestPackage(t *testing.T) {
 		t.Errorf("got %s, want the next step: %s", said, want)
 	}
 	m.run("getent", "passwd", "gitops-agent")
+	if got := m.run("dpkg-query", "--show", "--showformat=${Pre-Depends}", "gitops-agent"); got != "passwd" {
+		t.Errorf("got Pre-Depends %q, want passwd, whose useradd preinst calls", got)
+	}
 	if got := m.run("stat", "--format=%U %G %a %n", "/etc/gitops-agent", "/etc/gitops-agent/config.yaml", "/usr/share/man/man1", "/usr/bin/gitops-agent"); got !=
 		"root gitops-agent 750 /etc/gitops-agent\nroot gitops-agent 640 /etc/gitops-agent/config.yaml\nroot root 755 /usr/share/man/man1\nroot root 755 /usr/bin/gitops-agent\n" {
 		t.Errorf("got owners and modes\n%s", got)
@@ -134,7 +137,15 @@ func TestPackage(t *testing.T) {
 
 	m.run("install", "--directory", "--owner=gitops-agent", "--mode=700", "/var/lib/gitops-agent/journal")
 	m.run("sh", "-c", "echo '# changed by a person' >> /etc/gitops-agent/config.yaml")
-	m.run("dpkg", "--install", m.copy(newer))
+	// systemd runs, and the new program does not start with the config, which the service's log explains. The upgrade ends nevertheless.
+	m.mkdir(m.root + "/run/systemd/system")
+	m.run("sh", "-c", `rm -f /usr/bin/systemctl && printf '#!/bin/sh\necho "$@" >> /systemctl.log\n[ "$1" != try-restart ]\n' > /usr/bin/systemctl && chmod 755 /usr/bin/systemctl`)
+	if said := m.run("dpkg", "--install", m.copy(newer)); !strings.Contains(said, "journalctl") {
+		t.Errorf("got %s, want where the reason is", said)
+	}
+	if got := m.run("cat", "/systemctl.log"); !strings.Contains(got, "try-restart gitops-agent.service") {
+		t.Errorf("got commands %q, want a restart", got)
+	}
 	if got := m.run("dpkg-query", "--show", "--showformat=${Version}", "gitops-agent"); got != "0.2.0" {
 		t.Errorf("got version %s, want 0.2.0", got)
 	}
