@@ -2,10 +2,9 @@ package agent
 
 import (
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"os"
 
+	"gitops-agent/internal/outbound"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/hostguest"
@@ -20,19 +19,9 @@ func (c Config) health(client *proxmox.Client) (health.Options, error) {
 
 // roots returns the authorities of the system and those of CAFile, nil without CAFile.
 func (c ChecksConfig) roots() (*x509.CertPool, error) {
-	if c.CAFile == "" {
-		return nil, nil //nolint:nilnil // nil is the authorities of the system
-	}
-	text, err := os.ReadFile(c.CAFile)
+	roots, err := outbound.Authorities(c.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("checks.ca_file: %w", err)
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, fmt.Errorf("checks.ca_file: read the authorities of the system: %w", err)
-	}
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, errors.New("checks.ca_file: " + c.CAFile + " contains no certificate in PEM form, as in -----BEGIN CERTIFICATE-----")
 	}
 	return roots, nil
 }

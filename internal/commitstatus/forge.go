@@ -3,19 +3,15 @@ package commitstatus
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
-	"gitops-agent/internal/loopback"
+	"gitops-agent/internal/outbound"
 )
 
 // Kind is the API of a forge.
@@ -135,7 +131,7 @@ func escaped(path string) string {
 	return strings.Join(elements, "/")
 }
 
-// send sets the status of a commit. Redirects are not followed, since they would send the token to another host.
+// send sets the status of a commit.
 func (f Forge) send(ctx context.Context, commit string, s Status) error {
 	if err := f.checkAPI(); err != nil {
 		return permanentError{err}
@@ -146,14 +142,7 @@ func (f Forge) send(ctx context.Context, commit string, s Status) error {
 	if err != nil {
 		return err
 	}
-	config, err := f.tls()
-	if err != nil {
-		return err
-	}
-	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
-	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err := client.Do(r)
+	code, err := outbound.Send(r, f.CAFile)
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
@@ -161,41 +150,19 @@ func (f Forge) send(ctx context.Context, commit string, s Status) error {
 		}
 		return err
 	}
-	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
-	switch code := response.StatusCode; {
-	case code >= 200 && code < 300:
+	switch {
+	case outbound.Succeeded(code):
 		return nil
-	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
+	case outbound.IsTemporary(code):
 		return fmt.Errorf("the forge answered with status %d", code)
 	default:
 		return permanentError{fmt.Errorf("the forge answered with status %d", code)}
 	}
 }
 
-func (f Forge) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if f.CAFile == "" {
-		return config, nil
-	}
-	data, err := os.ReadFile(f.CAFile)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("%s contains no certificate in PEM", f.CAFile)
-	}
-	config.RootCAs = pool
-	return config, nil
-}
-
 // Check returns an error if the files or the address cannot be used. It sends nothing.
 func (f Forge) Check() error {
-	if _, err := f.tls(); err != nil {
+	if _, err := outbound.TLS(f.CAFile); err != nil {
 		return err
 	}
 	if err := f.checkAPI(); err != nil {
@@ -209,7 +176,7 @@ func (f Forge) Check() error {
 func (f Forge) checkAPI() error {
 	if u, err := url.Parse(f.API); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return errors.New("api: want https://host/path without credentials")
-	} else if u.Scheme == "http" && !loopback.IsHost(u.Hostname()) {
+	} else if outbound.IsExposed(u) {
 		return errors.New("api: http would send the token unencrypted: use https")
 	}
 	return nil

@@ -14,6 +14,8 @@ import (
 	"net/textproto"
 	"strings"
 	"time"
+
+	"gitops-agent/internal/outbound"
 )
 
 // TLSMode is how a connection to a mail server is encrypted.
@@ -67,7 +69,7 @@ func (o EmailOptions) check() error {
 // sendEmail sends one mail. The deadline of ctx bounds the whole connection.
 func (r Receiver) sendEmail(ctx context.Context, m Message) error {
 	o := r.Email
-	config, err := r.tls()
+	config, err := outbound.TLS(r.CAFile)
 	if err != nil {
 		return err
 	}

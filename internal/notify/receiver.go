@@ -3,17 +3,13 @@ package notify
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
-	"gitops-agent/internal/loopback"
+	"gitops-agent/internal/outbound"
 	"gitops-agent/reconcile/event"
 )
 
@@ -67,7 +63,7 @@ func NewReceiver(r Receiver) Receiver {
 
 // Check returns an error if a setting cannot be used. It reads the files and sends nothing. The error contains no URL.
 func (r Receiver) Check() error {
-	if _, err := r.tls(); err != nil {
+	if _, err := outbound.TLS(r.CAFile); err != nil {
 		return err
 	}
 	if r.Kind == Email {
@@ -91,7 +87,7 @@ func (r Receiver) Check() error {
 // tokenFor returns the token for requests to a URL, "" without one. It returns an error if the request would not be encrypted.
 func (r Receiver) tokenFor(u *url.URL) (string, error) {
 	token, err := r.Token()
-	if err == nil && token != "" && u.Scheme == "http" && !loopback.IsHost(u.Hostname()) {
+	if err == nil && token != "" && outbound.IsExposed(u) {
 		return "", &permanentError{errors.New("http would send the token unencrypted: use https")}
 	}
 	return token, err
@@ -135,26 +131,6 @@ func (r Receiver) split(m Message) []Message {
 	return parts
 }
 
-func (r Receiver) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if r.CAFile == "" {
-		return config, nil
-	}
-	data, err := os.ReadFile(r.CAFile)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("%s contains no certificate in PEM", r.CAFile)
-	}
-	config.RootCAs = pool
-	return config, nil
-}
-
 // parseHTTP parses the URL of a webhook or of ntfy.
 func parseHTTP(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
@@ -189,29 +165,20 @@ func (r Receiver) post(ctx context.Context, header http.Header, body []byte) err
 			request.Header.Set("Authorization", "Bearer "+token)
 		}
 	}
-	config, err := r.tls()
-	if err != nil {
-		return err
-	}
-	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
-	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err := client.Do(request)
+	status, err := outbound.Send(request, r.CAFile)
 	if err != nil {
 		return redacted(err, u.String())
 	}
-	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
-	return checkStatus(response.StatusCode)
+	return checkStatus(status)
 }
 
-// checkStatus returns an error for a status other than 2xx. Another attempt helps after 408, 429 and 5xx.
+// checkStatus returns an error for a status other than 2xx.
 func checkStatus(code int) error {
-	if code >= 200 && code < 300 {
+	if outbound.Succeeded(code) {
 		return nil
 	}
 	err := fmt.Errorf("the receiver answered with status %d", code)
-	if code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests {
+	if outbound.IsTemporary(code) {
 		return err
 	}
 	return &permanentError{err}
