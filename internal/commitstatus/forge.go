@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/forge"
 	"gitops-agent/internal/outbound"
 )
 
@@ -42,23 +43,12 @@ type Forge struct {
 
 // Derive returns the API and the repository that belong to the address of a remote, false if no forge serves it.
 func Derive(kind Kind, remote string) (api, repository string, found bool) {
-	if !strings.Contains(remote, "://") { // user@host:path
-		_, rest, _ := strings.Cut(remote, "@")
-		host, path, colon := strings.Cut(rest, ":")
-		if !colon {
-			return "", "", false
-		}
-		remote = "ssh://" + host + "/" + strings.TrimPrefix(path, "/")
-	}
-	u, err := url.Parse(remote)
-	if err != nil || u.Hostname() == "" {
+	u, err := url.Parse(forge.WebURL(remote))
+	if err != nil || u.Host == "" {
 		return "", "", false
 	}
-	base := "https://" + u.Hostname()
-	if u.Scheme == "https" || u.Scheme == "http" {
-		base = u.Scheme + "://" + u.Host // ssh has another port than the API
-	}
-	repository = strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	base := u.Scheme + "://" + u.Host
+	repository = strings.Trim(u.Path, "/")
 	switch {
 	case kind == GitHub && u.Hostname() == "github.com":
 		api = "https://api.github.com"

@@ -221,6 +221,8 @@ func TestDerive(t *testing.T) {
 		{commitstatus.GitHub, "https://github.com/example/homelab.git", "https://api.github.com", "example/homelab"},
 		{commitstatus.GitHub, "git@github.com:example/homelab.git", "https://api.github.com", "example/homelab"},
 		{commitstatus.GitHub, "ssh://git@ghe.example.org:2222/example/homelab", "https://ghe.example.org/api/v3", "example/homelab"},
+		{commitstatus.GitHub, "ssh://git@ssh.github.com:443/example/homelab.git", "https://api.github.com", "example/homelab"},
+		{commitstatus.GitLab, "gitlab.com:example/homelab.git", "https://gitlab.com/api/v4", "example/homelab"},
 		{commitstatus.GitLab, "https://gitlab.com/example/group/homelab.git", "https://gitlab.com/api/v4", "example/group/homelab"},
 		{commitstatus.Gitea, "http://forge.test:3000/example/homelab/", "http://forge.test:3000/api/v1", "example/homelab"},
 		{commitstatus.Gitea, "file:///srv/git/homelab.git", "", ""},

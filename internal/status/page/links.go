@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"gitops-agent/internal/forge"
 	"gitops-agent/internal/status/words"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/report"
@@ -32,7 +33,7 @@ func newLinks(r report.Report, given Links, root string) links {
 	for _, g := range r.Guests {
 		l.guests[g.Label()] = root + guestPath(g.GuestName)
 	}
-	l.forge = forgeURL(r.Source.Remote)
+	l.forge = forge.WebURL(r.Source.Remote)
 	l.path = "/commit/"
 	switch {
 	case strings.Contains(l.forge, "gitlab"):
@@ -79,39 +80,6 @@ func (l links) commit(revision string) commitLink {
 		c.Href = l.forge + l.path + id
 	}
 	return c
-}
-
-// sshHosts are hosts that serve ssh on the port of https for forges with another name.
-var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "altssh.bitbucket.org": "bitbucket.org"}
-
-// forgeURL returns the web address of a repository that a remote names: forges show it at the same host and path as they serve it. It is "" for a
-// remote that no forge serves.
-func forgeURL(remote string) string {
-	if !strings.Contains(remote, "://") { // user@host:path, or host:path
-		host, path, found := strings.Cut(remote, ":")
-		if !found || strings.Contains(host, "/") {
-			return ""
-		}
-		host = host[strings.LastIndex(host, "@")+1:]
-		remote = "ssh://" + host + "/" + strings.TrimPrefix(path, "/")
-	}
-	u, err := url.Parse(remote)
-	if err != nil || u.Host == "" {
-		return ""
-	}
-	web := url.URL{Scheme: "https", Host: u.Host, Path: strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), ".git")}
-	switch u.Scheme {
-	case "https", "http":
-		web.Scheme = u.Scheme
-	case "ssh", "git+ssh":
-		web.Host = u.Hostname()
-		if name, found := sshHosts[web.Host]; found {
-			web.Host = name
-		}
-	default:
-		return ""
-	}
-	return web.String()
 }
 
 func (l links) proxmox(g report.Guest) string {
