@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/report"
 )
 
@@ -101,8 +102,14 @@ func (n *Notifier) hand(e Event) {
 
 // isOrdinary reports whether writing stopped for a reason that belongs to every start and end of an agent.
 func isOrdinary(e Event) bool {
-	reason := e.Attributes["reason"]
-	return e.Name == event.WritesStopped && (reason == "stopping" || reason == "no-revision" || reason == "dry-run")
+	if e.Name != event.WritesStopped {
+		return false
+	}
+	switch gate.WriteStop(e.Attributes["reason"]) { //nolint:exhaustive // every other reason is worth a message
+	case gate.StopClosing, gate.StopNoRevision, gate.StopDryRun:
+		return true
+	}
+	return false
 }
 
 // dispatcher is the state of Run. Only its goroutine uses it.
