@@ -29,7 +29,11 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	report := s.opts.Report()
-	render := func() reply { return s.render(page.Overview, s.input(report, r)) }
+	render := func() reply {
+		in := s.input(report, r)
+		in.Steps, in.Revisions = s.opts.History.Steps(shownSteps), s.opts.History.Revisions(shownRevisions)
+		return s.render(page.Overview, in)
+	}
 	switch plain := len(query); {
 	case plain == 0:
 		s.sendPage(w, r, s.reloading.get(editionOf(report), render))
@@ -68,7 +72,6 @@ func (s *site) input(r report.Report, request *http.Request) page.Input {
 	query := request.URL.Query()
 	in := page.Input{
 		Report: r, Now: now, Version: s.opts.Version, Edition: editionOf(r).String(), Stuck: s.stuckReason(r, now), Paused: query.Get("refresh") == "off", Links: s.opts.Links,
-		Steps: s.opts.History.Steps(shownSteps), Revisions: s.opts.History.Revisions(shownRevisions),
 	}
 	var err error
 	if in.Selection, err = selection.Parse(query.Get); err != nil {
