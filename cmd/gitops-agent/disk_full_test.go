@@ -3,13 +3,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 
+	"gitops-agent/internal/fulldisk"
 	"gitops-agent/reconcile/report"
 )
 
@@ -26,7 +25,7 @@ func TestFullDiskStopsWritesNotReads(t *testing.T) {
 	s.repo.Push(s.sig, killer, "first")
 	s.run()
 	s.converged()
-	s.fill(state)
+	s.ok(fulldisk.FillFileSystem(state))
 	for i := 0; s.document().Writes.Reason != "journal"; i++ {
 		s.post("/edit", map[string]any{"vmid": 201, "key": "memory", "value": fmt.Sprint(2048 + i)})
 		cycle := s.document().Cycle
@@ -47,21 +46,6 @@ func TestFullDiskStopsWritesNotReads(t *testing.T) {
 	})
 	if got := s.effects(201, "config-written"); got != 0 {
 		t.Errorf("got %d writes to the cluster without a journal, want none", got)
-	}
-}
-
-// fill fills the file system of a folder.
-func (s *site) fill(dir string) {
-	s.Helper()
-	f, err := os.Create(filepath.Join(dir, "ballast"))
-	s.ok(err)
-	defer func() { _ = f.Close() }()
-	for block := make([]byte, 4096); ; {
-		if _, err := f.Write(block); errors.Is(err, syscall.ENOSPC) {
-			return
-		} else if err != nil {
-			s.Fatal(err)
-		}
 	}
 }
 

@@ -1,10 +1,12 @@
-// Package fulldisk lets a journal that this process has open find its disk full, for tests. It needs Linux, and no privileges.
+// Package fulldisk makes disks full, for tests: the disk under a journal that this process has open, or a small file system. It needs Linux, and no
+// privileges.
 package fulldisk
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -37,6 +39,21 @@ func Fill(dir string) error {
 	}
 	if replaced == 0 {
 		return errors.New("fill the disk: no journal is open in " + dir)
+	}
+	return nil
+}
+
+// FillFileSystem writes a file "ballast" into dir until its file system has no space left.
+func FillFileSystem(dir string) error {
+	f, err := os.Create(filepath.Join(dir, "ballast")) //nolint:gosec // a folder of a test
+	if err != nil {
+		return fmt.Errorf("fill the disk: %w", err)
+	}
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+	if closing := f.Close(); !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("fill the disk: %w", errors.Join(err, closing))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@
 package observability
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"gitops-agent/internal/fulldisk"
 	"gitops-agent/reconcile/report"
 )
 
@@ -46,7 +46,7 @@ func disk(w *world) {
 	w.resolve("GitopsAgentStuck")
 	w.converged()
 
-	w.fill()
+	w.ok(fulldisk.FillFileSystem(w.settings.state))
 	w.working("GitopsAgentJournalDamaged")
 	w.ok(os.Remove(filepath.Join(w.settings.state, "ballast")))
 	w.terminate()
@@ -92,19 +92,4 @@ func (w *world) delaySync(d time.Duration) (end func()) {
 		return strings.Contains(string(status), fmt.Sprintf("TracerPid:\t%d\n", p.Process.Pid))
 	})
 	return func() { p.stop(syscall.SIGTERM) }
-}
-
-// fill fills the file system of the state directory.
-func (w *world) fill() {
-	w.Helper()
-	f, err := os.Create(filepath.Join(w.settings.state, "ballast"))
-	w.ok(err)
-	defer func() { _ = f.Close() }()
-	for block := make([]byte, 4096); ; {
-		if _, err := f.Write(block); errors.Is(err, syscall.ENOSPC) {
-			return
-		} else if err != nil {
-			w.Fatal(err)
-		}
-	}
 }
