@@ -61,7 +61,7 @@ func (r *Reporter) Run(ctx context.Context) {
 		select {
 		case <-r.changed:
 			if retry != nil {
-				continue // a failed attempt waits, whatever changes
+				continue // a change does not shorten the wait after a failed attempt
 			}
 		case <-retry:
 		case <-ctx.Done():

@@ -50,7 +50,7 @@ type handler struct {
 	grouped  bool // events have no groups
 }
 
-// Enabled implements slog.Handler. Events are of level INFO or above, whatever level is written.
+// Enabled implements slog.Handler. Events are of level INFO or above, so a higher level of the log does not hide them.
 func (h handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo && h.notifier.active.Load() || h.next.Enabled(ctx, level)
 }

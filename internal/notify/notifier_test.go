@@ -117,7 +117,7 @@ func TestEventsBecomeSentences(t *testing.T) {
 	})
 }
 
-// Every event has text without a placeholder of fmt, and most have a sentence.
+// The text of every event is formatted completely, without a verb of fmt such as %!s, and ends like a sentence.
 func TestEveryEventHasText(t *testing.T) {
 	t.Parallel()
 	for _, name := range append(event.Names(), Test) {

@@ -174,7 +174,7 @@ func TestShoutrrr(t *testing.T) {
 	}
 }
 
-// No error contains a URL or a part of it that could be a secret, whatever a library writes.
+// No error contains a URL or a part of it that could be a secret, also if a library writes them into its errors.
 func TestErrorsContainNoSecrets(t *testing.T) {
 	t.Parallel()
 	server, _ := receiver(t, http.StatusUnauthorized)

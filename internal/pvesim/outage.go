@@ -46,7 +46,7 @@ func (s *Sim) StartNode(name string) {
 	s.down = slices.DeleteFunc(s.down, func(n string) bool { return n == name })
 }
 
-// bootedAt returns when a node was booted. Its uptime counts from then, whatever clock it has. The state is locked.
+// bootedAt returns when a node was booted. Its uptime counts from then and does not depend on its clock. The state is locked.
 func (s *Sim) bootedAt(node string) time.Time {
 	if at, again := s.reboots[node]; again {
 		return at

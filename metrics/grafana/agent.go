@@ -58,7 +58,7 @@ func Agent() Dashboard {
 			query{`gitops_agent_status_connections` + chosen, "open, {{instance}}"}, query{`gitops_agent_status_connections_limit` + chosen, "limit, {{instance}}"},
 			query{`sum by (reason) (increase(gitops_agent_status_connections_closed_total` + chosen + `[1h]))`, "closed: {{reason}}"},
 			query{`sum by (reason) (increase(gitops_agent_status_requests_refused_total` + chosen + `[1h]))`, "refused: {{reason}}"}),
-		series("Notifications", "In an hour, by result. Those with the result failed or dropped reached nobody.", "none", 8,
+		series("Notifications", "In an hour, by result. Those with the result failed or dropped did not arrive.", "none", 8,
 			query{`sum by (result) (increase(gitops_agent_notifications_total` + chosen + `[1h])) > 0`, "{{result}}"}),
 		series("Commit statuses", "In an hour, by result.", "none", 8,
 			query{`sum by (result) (increase(gitops_agent_commit_statuses_total` + chosen + `[1h])) > 0`, "{{result}}"}),

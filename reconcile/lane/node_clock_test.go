@@ -79,7 +79,7 @@ func TestNodeClock(t *testing.T) {
 }
 
 // TestShortRunsAddUp runs the agent for seconds every two minutes, as `run --once` in a timer does. The first run is killed at once. The uptime of the node
-// shows the time between the runs, so the doubt is over after ten minutes and not after a hundred runs, whatever the clock of the host says.
+// shows the time between the runs, so the doubt is over after ten minutes and not after a hundred runs, also with a wrong clock of the host.
 func TestShortRunsAddUp(t *testing.T) {
 	const every, life = 2 * time.Minute, 5 * time.Second
 	for name, ahead := range map[string][]time.Duration{
