@@ -8,18 +8,45 @@ import (
 	"gitops-agent/metrics"
 )
 
-// thisBuild reads the version, commit and Go release from the binary. Version is "(devel)" if the toolchain recorded none.
-func thisBuild() metrics.Build {
-	build := metrics.Build{Version: "(devel)", Commit: "unknown", GoVersion: runtime.Version()}
+// version is the version of a release, which packaging/build sets with -ldflags. Other builds have the version that the toolchain derives from git.
+var version string
+
+// build is what this program was built from.
+type build struct {
+	metrics.Build
+	CommitTime string // RFC 3339; empty if the toolchain recorded none
+	Modified   bool   // the sources differed from the commit
+	Platform   string // such as linux/amd64
+	Modules    []debug.Module
+}
+
+func thisBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return build
+		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	build.Version = cmp.Or(info.Main.Version, build.Version)
+	return newBuild(version, info)
+}
+
+// newBuild reads what the toolchain recorded in a program. Without a released version and a recorded one, the version is "(devel)".
+func newBuild(released string, info *debug.BuildInfo) build {
+	b := build{Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b.Build = metrics.Build{Version: cmp.Or(released, info.Main.Version, "(devel)"), Commit: "unknown", GoVersion: info.GoVersion}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			build.Commit = s.Value
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.CommitTime = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
 		}
 	}
-	return build
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		b.Modules = append(b.Modules, *m)
+	}
+	return b
 }

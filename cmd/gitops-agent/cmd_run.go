@@ -51,7 +51,7 @@ SIGHUP makes the agent read its config again, with the files that it names. If a
 			if opts.takeOver && opts.dryRun {
 				return term.WithStatus(term.ExitUsage, errors.New("--take-over writes to the cluster, and --dry-run excludes that"))
 			}
-			opts.config, opts.log, opts.build = p.config, p.logger(), thisBuild()
+			opts.config, opts.log, opts.build = p.config, p.logger(), thisBuild().Build
 			return runRun(cmd.Context(), p.out, opts)
 		},
 	}
