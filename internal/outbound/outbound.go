@@ -5,6 +5,7 @@ package outbound
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,20 +62,48 @@ func IsExposed(u *url.URL) bool { return u.Scheme == "http" && !loopback.IsHost(
 
 // Send sends a request over a new connection, and returns the status of the reply.
 func Send(r *http.Request, caFile string) (status int, err error) {
+	reply, err := Exchange(r, caFile, maxReply)
+	if reply.Status != 0 { // the rest of the reply does not matter
+		err = nil
+	}
+	return reply.Status, err
+}
+
+// ErrTooLong is returned for a reply that is longer than its bound.
+var ErrTooLong = errors.New("the reply is too long")
+
+// Reply is the answer of a service.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Exchange sends a request over a new connection, and returns the reply. It fails with ErrTooLong, and the beginning of the reply, if the reply has more bytes
+// than limit.
+func Exchange(r *http.Request, caFile string, limit int64) (Reply, error) {
 	config, err := TLS(caFile)
 	if err != nil {
-		return 0, err
+		return Reply{}, err
 	}
 	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(r)
 	if err != nil {
-		return 0, err
+		return Reply{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxReply))
-	return response.StatusCode, nil
+	reply := Reply{Status: response.StatusCode, Header: response.Header}
+	reply.Body, err = io.ReadAll(io.LimitReader(response.Body, limit+1))
+	switch {
+	case err != nil:
+		return reply, fmt.Errorf("read the reply: %w", err)
+	case int64(len(reply.Body)) > limit:
+		reply.Body = reply.Body[:limit]
+		return reply, ErrTooLong
+	}
+	return reply, nil
 }
 
 // Succeeded reports whether a status is 2xx.
