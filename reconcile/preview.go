@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
@@ -18,6 +19,7 @@ import (
 // Preview is a plan that is not executed, with the observations that it was made from and the gate that would judge it.
 type Preview struct {
 	Plan     plan.Plan
+	Guests   []guest.Desired // that the manifests name, with the guards that would stay in effect
 	Observed cluster.Snapshot
 	Gate     gate.Gate
 }
@@ -60,5 +62,5 @@ func NewPreview(
 		Now: now, Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable,
 		Remembered: state.Guarded, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
 	}).Waits
-	return Preview{Plan: planned, Observed: seen, Gate: b.Gate(state, now)}, nil
+	return Preview{Plan: planned, Guests: guests, Observed: seen, Gate: b.Gate(state, now)}, nil
 }

@@ -2,26 +2,33 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/planview"
+	"gitops-agent/cmd/gitops-agent/internal/prerequisites"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/preflight"
+	"gitops-agent/reconcile/recovery"
 )
 
 // liveCluster is the cluster as a plan reads it: the guests that the agent owns from the beginning, while the manifests are read and parsed, and then
 // the others. Its client cannot write.
 type liveCluster struct {
-	stop     func() // closes the connections
+	reader   *proxmox.Reader
 	early    *observe.Early
 	progress *term.Progress
 	guests   atomic.Int64 // that the plan reads; 0 shows no progress yet, because notes about the manifests may still be printed
@@ -32,7 +39,7 @@ func readCluster(ctx context.Context, config agent.Config, state journal.State, 
 	if err != nil {
 		return nil, err
 	}
-	c := &liveCluster{stop: cluster.Close, progress: term.NewProgress(notes)}
+	c := &liveCluster{reader: cluster, progress: term.NewProgress(notes)}
 	counting := &observe.CountingReader{Reader: cluster, Counted: func(n int) {
 		if guests := int(c.guests.Load()); guests != 0 {
 			c.progress.Show("read %d of %d guests", n, max(guests, n))
@@ -52,7 +59,49 @@ func (c *liveCluster) preview(ctx context.Context, config agent.Config, manifest
 func (c *liveCluster) close() {
 	c.early.Stop()
 	c.progress.End()
-	c.stop()
+	c.reader.Close()
+}
+
+// assume returns the state of an agent that has created the guests of some manifests, as far as the cluster shows it.
+func (c *liveCluster) assume(ctx context.Context, base planview.Subject) (journal.State, error) {
+	guests, err := plan.WantedGuests(base.Set, base.State)
+	if err != nil {
+		return journal.State{}, err
+	}
+	var vmids []int
+	for i := range guests {
+		if guests[i].VMID != 0 {
+			vmids = append(vmids, guests[i].VMID)
+		}
+	}
+	got, err := c.early.All(ctx, vmids, nil)
+	if err != nil {
+		return journal.State{}, fmt.Errorf("read cluster: %w", err)
+	}
+	return recovery.Assume(recovery.Input{Cluster: base.Set.Cluster.Name, Guests: guests, VMIDs: base.Set.Cluster.VMIDs, Got: got}, time.Now()), nil
+}
+
+// problems returns what the guests of a plan that differ need, and the cluster does not have. Writer is the token with which the agent writes, "" for
+// the one that reads.
+func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, labels []string, writer string) []planview.Problem {
+	guests := preflight.Concerned(preview.Guests, preview.Plan, preview.Observed.Inventory)
+	if len(labels) > 0 {
+		guests = slices.DeleteFunc(guests, func(d guest.Desired) bool { return !slices.Contains(labels, d.Label()) })
+	}
+	if len(guests) == 0 {
+		return nil
+	}
+	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
+	var problems []planview.Problem
+	for _, f := range found.Failures {
+		problems = append(problems, planview.Problem{Check: f.Check, Message: "not checked: " + f.Err.Error(), Hint: hintFor(f.Err), Unchecked: true})
+	}
+	if found.ReadOnly {
+		problems = append(problems, planview.Problem{
+			Check: "privileges", Message: "not checked: the token may only read", Hint: "--agent-token USER@REALM!NAME checks those of the agent's token", Unchecked: true,
+		})
+	}
+	return append(problems, planview.NewProblems(found.Unresolved, found.Missing(guests))...)
 }
 
 // previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.

@@ -10,10 +10,11 @@
 //   - term prints tables, colours, progress and errors.
 //   - subject reads manifests; manifestview prints them; planview prints plans.
 //   - adoption writes the manifests of existing guests.
-//   - audit verifies ranges of commits; clusterview compares a cluster with a config and manifests.
+//   - audit verifies ranges of commits; clusterview compares a cluster with a config and manifests; prerequisites reads what manifests need.
 //   - statusview reads and prints the status of a running agent; journalview prints, checks and repairs its journal.
 //
-// Of each other they import only term; but subject also imports audit and planview, and adoption imports subject.
+// Of each other they import only term; but subject also imports audit and planview, adoption imports subject, and
+// clusterview imports prerequisites.
 package main
 
 import (

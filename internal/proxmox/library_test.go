@@ -13,7 +13,6 @@ func TestLibraryTypesDecodeRecordings(t *testing.T) {
 		"/nodes":                func(ctx context.Context, client *Client) error { _, err := client.Nodes(ctx); return err },
 		"/version":              func(ctx context.Context, client *Client) error { _, err := client.Version(ctx); return err },
 		"/pools":                func(ctx context.Context, client *Client) error { _, err := client.Pools(ctx); return err },
-		"/storage":              func(ctx context.Context, client *Client) error { _, err := client.Storages(ctx); return err },
 		"/cluster/ha/resources": func(ctx context.Context, client *Client) error { _, err := client.HA(ctx); return err },
 	}
 	replies := make(map[string]int)

@@ -5,27 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
-
-	pve "github.com/luthermonson/go-proxmox"
 )
-
-// Storages lists the names of the storages that the token may see, sorted. The list is empty if the token has neither Datastore.Audit nor
-// Datastore.AllocateSpace on any storage.
-//
-// Source: PVE API, GET /storage.
-func (r *Reader) Storages(ctx context.Context) ([]string, error) {
-	storages, err := get[[]pve.ClusterStorage](ctx, r, &exchange{route: routeOther, path: "/storage"})
-	if err != nil {
-		return nil, fmt.Errorf("list storages: %w", err)
-	}
-	names := make([]string, 0, len(storages))
-	for _, storage := range storages {
-		names = append(names, storage.Storage)
-	}
-	slices.Sort(names)
-	return names, nil
-}
 
 // Bridges lists the bridges and the virtual networks of a node on which the token has SDN.Audit or SDN.Use.
 //

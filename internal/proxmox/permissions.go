@@ -3,6 +3,7 @@ package proxmox
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"path"
 )
 
@@ -16,9 +17,21 @@ type Permissions map[string]map[string]bool
 //
 // Source: PVE API, GET /access/permissions.
 func (r *Reader) Permissions(ctx context.Context) (Permissions, error) {
-	reply, err := get[map[string]map[string]scalar](ctx, r, &exchange{route: routePermissions, path: "/access/permissions"})
+	return r.PermissionsOf(ctx, "")
+}
+
+// PermissionsOf reads the privileges of another token, "user@realm!name", or of this one if the name is "". Those of another user's token need Sys.Audit
+// on /access.
+//
+// Source: PVE API, GET /access/permissions, userid.
+func (r *Reader) PermissionsOf(ctx context.Context, token string) (Permissions, error) {
+	path, of := "/access/permissions", ""
+	if token != "" {
+		path, of = path+"?userid="+url.QueryEscape(token), " of "+token
+	}
+	reply, err := get[map[string]map[string]scalar](ctx, r, &exchange{route: routePermissions, path: path})
 	if err != nil {
-		return nil, fmt.Errorf("read permissions: %w", err)
+		return nil, fmt.Errorf("read permissions%s: %w", of, err)
 	}
 	granted := make(Permissions, len(reply))
 	for object, privileges := range reply {

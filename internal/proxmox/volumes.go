@@ -54,6 +54,8 @@ type storageRow struct {
 	Type       string `json:"type"`
 	Shared     scalar `json:"shared"`
 	Nodes      string `json:"nodes"`
+	Content    string `json:"content"`
+	Disable    scalar `json:"disable"`
 	Path       string `json:"path"`
 	VGName     string `json:"vgname"`
 	Pool       string `json:"pool"`
@@ -80,16 +82,24 @@ func (r *Reader) StorageConfigs(ctx context.Context) ([]cluster.Storage, error) 
 		if row.Storage == "" {
 			return nil, fmt.Errorf("list storages: %w", errNoName)
 		}
-		s := cluster.Storage{ID: row.Storage, Shared: row.Shared.flag(), Backing: row.backing()}
-		for node := range strings.SplitSeq(row.Nodes, ",") {
-			if node = strings.TrimSpace(node); node != "" {
-				s.Nodes = append(s.Nodes, node)
-			}
-		}
-		storages = append(storages, s)
+		storages = append(storages, cluster.Storage{
+			ID: row.Storage, Shared: row.Shared.flag(), Nodes: commaList(row.Nodes), Content: slices.Sorted(slices.Values(commaList(row.Content))),
+			Disabled: row.Disable.flag(), Backing: row.backing(),
+		})
 	}
 	slices.SortFunc(storages, func(a, b cluster.Storage) int { return cmp.Compare(a.ID, b.ID) })
 	return storages, nil
+}
+
+// commaList returns the words of a list as Proxmox writes it: "a,b" or "a, b".
+func commaList(text string) []string {
+	var words []string
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // backing returns what is behind a storage, "" for types that are not known. Two storages on one volume group have the same volumes, whatever

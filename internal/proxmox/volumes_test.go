@@ -35,7 +35,7 @@ func TestMissingAudit(t *testing.T) {
 
 func TestStorageConfigs(t *testing.T) {
 	got, err := inProcess(t, always(200, "OK", `{"data":[
-		{"storage":"local","type":"dir","path":"/var/lib/vz/","nodes":"pve1, pve2"},
+		{"storage":"local","type":"dir","path":"/var/lib/vz/","nodes":"pve1, pve2","content":"iso,images","disable":1},
 		{"storage":"ceph","type":"rbd","shared":1,"pool":"vms","monhost":"a"},
 		{"storage":"a-lvm","type":"lvmthin","vgname":"pve","thinpool":"data","shared":"0"},
 		{"storage":"drbd","type":"drbd","shared":1}]}`)).StorageConfigs(t.Context())
@@ -43,7 +43,7 @@ func TestStorageConfigs(t *testing.T) {
 		{ID: "a-lvm", Backing: "vg pve"},
 		{ID: "ceph", Shared: true, Backing: "rbd a vms "},
 		{ID: "drbd", Shared: true},
-		{ID: "local", Nodes: []string{"pve1", "pve2"}, Backing: "path /var/lib/vz"},
+		{ID: "local", Nodes: []string{"pve1", "pve2"}, Content: []string{"images", "iso"}, Disabled: true, Backing: "path /var/lib/vz"},
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -32,10 +32,20 @@ type Node struct {
 
 // Storage is the configuration of a storage.
 type Storage struct {
-	ID      string
-	Shared  bool     // its volumes are the same on every node
-	Nodes   []string // that have the storage; empty means every node
-	Backing string   // what is behind the storage: storages with the same text have the same volumes; "" if unknown
+	ID       string
+	Shared   bool     // its volumes are the same on every node
+	Nodes    []string // that have the storage; empty means every node
+	Content  []string // types of content that may be on it, such as images and iso, sorted; empty if unknown
+	Disabled bool
+	Backing  string // what is behind the storage: storages with the same text have the same volumes; "" if unknown
+}
+
+// IsOn reports whether a node has the storage.
+func (s Storage) IsOn(node string) bool { return len(s.Nodes) == 0 || slices.Contains(s.Nodes, node) }
+
+// Allows reports whether the storage may have a type of content.
+func (s Storage) Allows(content string) bool {
+	return len(s.Content) == 0 || slices.Contains(s.Content, content)
 }
 
 // Replication is a job that copies the local volumes of a guest to another node, under the same names.

@@ -1,10 +1,30 @@
 package preflight
 
-import "gitops-agent/reconcile/cluster"
+import (
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+)
 
 // ClusterContext is what the cluster shows of the things to which guests refer. A nil list was not read, and is not checked.
 type ClusterContext struct {
-	Nodes, Storages, Pools []string
-	Inventory              cluster.Inventory
-	Granted                Granted // privileges of the token; nil if they were not read
+	Nodes, Pools []string
+	Storages     []cluster.Storage
+	Inventory    cluster.Inventory
+	Granted      Granted // privileges of the token; nil if they were not read
+}
+
+// storage returns a storage, and whether the cluster shows it.
+func (c ClusterContext) storage(name string) (cluster.Storage, bool) {
+	i := slices.IndexFunc(c.Storages, func(s cluster.Storage) bool { return s.ID == name })
+	if i < 0 {
+		return cluster.Storage{}, false
+	}
+	return c.Storages[i], true
+}
+
+// canHold reports whether a storage may have a type of content on a node, as far as the cluster shows it.
+func (c ClusterContext) canHold(name, content, node string) bool {
+	s, shown := c.storage(name)
+	return shown && !s.Disabled && s.IsOn(node) && s.Allows(content)
 }

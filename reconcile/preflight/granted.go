@@ -70,6 +70,18 @@ func (g Granted) Allows(object, privilege string) bool {
 	}
 }
 
+// IsReadOnly reports whether the token may only read: it has no privilege but those to audit.
+func (g Granted) IsReadOnly() bool {
+	for _, privileges := range g {
+		for p := range privileges {
+			if !strings.HasSuffix(p, ".Audit") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func propagates(privileges map[string]bool) bool {
 	for _, further := range privileges {
 		if further {

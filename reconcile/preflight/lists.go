@@ -10,12 +10,13 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// Lists returns the lists that UnresolvedOnNodes needs, without duplicates, sorted. It leaves out nodes and storages that the cluster does not show.
+// Lists returns the lists that UnresolvedOnNodes needs, without duplicates, sorted. It leaves out nodes and storages that the cluster
+// does not show, and storages that cannot have the volume there: UnresolvedOnCluster reports them.
 func Lists(guests []guest.Desired, around ClusterContext) []List {
 	var lists []List
 	for i := range guests {
 		for _, m := range references(&guests[i], around) {
-			if m.list.Kind != Volume || slices.Contains(around.Storages, m.list.Storage) {
+			if m.list.Kind != Volume || around.canHold(m.list.Storage, m.list.Content, m.list.Node) {
 				lists = append(lists, m.list)
 			}
 		}
@@ -62,7 +63,7 @@ func references(d *guest.Desired, around ClusterContext) []reference {
 		return list
 	}
 	if volume := sourceVolume(d.Source); storageOf(volume) != "" {
-		add([]string{d.Node}, volumesLike(volume), archiveOf(volume), Cause{d.Ref, "source", d.Origin})
+		add([]string{d.Node}, volumesLike(volume), archiveOf(volume), Cause{d.Ref, keySource, d.Origin})
 	}
 	return list
 }

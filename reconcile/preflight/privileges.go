@@ -8,13 +8,6 @@ import (
 	"gitops-agent/reconcile/writer"
 )
 
-// Cause is the key of a guest, and the manifest line, that needs something.
-type Cause struct {
-	Guest  guest.Ref
-	Key    string // a native key, or a word such as source; empty for the agent itself
-	Origin guest.Origin
-}
-
 // MissingPrivilege is a privilege that guests need and the token does not have.
 type MissingPrivilege struct {
 	Path      string

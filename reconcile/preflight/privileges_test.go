@@ -178,9 +178,9 @@ func TestUnresolvedOnCluster(t *testing.T) {
 		around ClusterContext
 		want   []string
 	}{
-		"all_missing":  {ClusterContext{Nodes: []string{"pve1"}, Storages: []string{"other"}, Pools: []string{}}, []string{"node pve7", "pool lab", "pool prod", "storage ceph", "storage fast", "storage local", "template tmpl"}},
-		"there":        {ClusterContext{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Pools: []string{"lab", "prod"}, Inventory: cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
-		"made_already": {ClusterContext{Nodes: []string{"pve7"}, Storages: []string{"ceph"}, Inventory: there}, []string{}},
+		"all_missing":  {ClusterContext{Nodes: []string{"pve1"}, Storages: storages("other"), Pools: []string{}}, []string{"node pve7", "pool lab", "pool prod", "storage ceph", "storage fast", "storage local", "template tmpl"}},
+		"there":        {ClusterContext{Nodes: []string{"pve7"}, Storages: storages("ceph", "fast", "local"), Pools: []string{"lab", "prod"}, Inventory: cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
+		"made_already": {ClusterContext{Nodes: []string{"pve7"}, Storages: storages("ceph"), Inventory: there}, []string{}},
 		"not_readable": {ClusterContext{Inventory: there}, []string{}},
 	}
 	for name, test := range tests {
@@ -198,7 +198,7 @@ func TestInvisibleStorageIsUnchecked(t *testing.T) {
 	d.Pool = ""
 	granted := everywhere(map[string]bool{"VM.Audit": true})
 	granted["/storage/ceph"] = map[string]bool{"Datastore.AllocateSpace": true}
-	got := UnresolvedOnCluster([]guest.Desired{d}, ClusterContext{Storages: []string{}, Granted: granted})
+	got := UnresolvedOnCluster([]guest.Desired{d}, ClusterContext{Storages: storages(), Granted: granted})
 	want := []Unresolved{
 		{What: "storage", Name: "ceph", Problem: "is not on the cluster, or the token may not see it", For: []Cause{{d.Ref, "rootfs", guest.Origin{File: "dns.yaml", Line: 7, Column: 3}}}},
 		{What: "storage", Name: "local", Problem: "not checked: Datastore.Audit on /storage/local would allow it", Unchecked: true, For: []Cause{{d.Ref, "source", guest.Origin{File: "dns.yaml", Line: 1, Column: 3}}}},

@@ -1,12 +1,13 @@
 package preflight
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -23,9 +24,9 @@ type Unresolved struct {
 // UnresolvedOnCluster returns the names that the cluster does not have, or that the token may not see, sorted by kind and name. Names that only a
 // creation needs are checked for guests that do not exist yet.
 func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unresolved {
-	found := make(map[[2]string]*Unresolved)
+	found := make(map[[3]string]*Unresolved)
 	note := func(s Unresolved, c Cause) {
-		at := [2]string{s.What, s.Name}
+		at := [3]string{s.What, s.Name, s.Problem}
 		if found[at] == nil {
 			found[at] = &s
 		}
@@ -36,12 +37,12 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		_, exists := around.Inventory.Row(d.VMID)
 		for _, node := range nodesOf(d) {
 			if around.Nodes != nil && !slices.Contains(around.Nodes, node) {
-				note(Unresolved{What: "node", Name: node, Problem: "is not a member of the cluster"}, Cause{d.Ref, "node", d.Origin})
+				note(Unresolved{What: "node", Name: node, Problem: "is not a member of the cluster", Hint: manifest.Suggestion(node, around.Nodes)}, Cause{d.Ref, "node", d.Origin})
 			}
 		}
 		for _, s := range storagesOf(d, exists) {
-			if around.Storages != nil && !slices.Contains(around.Storages, s.name) {
-				note(unresolvedStorage(s.name, around.Granted), Cause{d.Ref, s.key, s.origin})
+			for _, u := range unresolvedStorage(d, s, around) {
+				note(u, Cause{d.Ref, s.key, s.origin})
 			}
 		}
 		if d.Pool != "" && around.Pools != nil && !slices.Contains(around.Pools, d.Pool) {
@@ -51,24 +52,58 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 			continue
 		}
 		if _, err := plan.FindTemplate(d, around.Inventory); err != nil {
-			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, "source", d.Origin})
+			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, keySource, d.Origin})
 		}
 	}
 	unresolved := make([]Unresolved, 0, len(found))
-	for _, at := range slices.SortedFunc(maps.Keys(found), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
+	for _, at := range slices.SortedFunc(maps.Keys(found), func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }) {
 		unresolved = append(unresolved, *found[at])
 	}
 	return unresolved
 }
 
-// unresolvedStorage describes a storage that is not listed. Proxmox lists only storages on which the token has privileges.
-func unresolvedStorage(name string, granted Granted) Unresolved {
-	s := Unresolved{What: "storage", Name: name, Problem: "is not on the cluster, or the token may not see it"}
-	if granted == nil {
+// unresolvedStorage returns what is wrong with a storage that a guest names.
+func unresolvedStorage(d *guest.Desired, named storageReference, around ClusterContext) []Unresolved {
+	if around.Storages == nil {
+		return nil
+	}
+	s, shown := around.storage(named.name)
+	switch {
+	case !shown:
+		return []Unresolved{hiddenStorage(named.name, around)}
+	case s.Disabled:
+		return []Unresolved{{What: "storage", Name: s.ID, Problem: "is disabled", Hint: "pvesm set " + s.ID + " --disable 0 enables it"}}
+	}
+	var found []Unresolved
+	if !s.Allows(named.content) {
+		found = append(found, Unresolved{
+			What: "storage", Name: s.ID, Problem: "does not allow the content type " + named.content + ", only " + strings.Join(s.Content, ", "),
+			Hint: "choose another storage, or run pvesm set " + s.ID + " --content " + strings.Join(s.Content, ",") + "," + named.content,
+		})
+	}
+	for _, node := range named.nodes(d, around) {
+		if slices.Contains(around.Nodes, node) && !s.IsOn(node) {
+			found = append(found, Unresolved{
+				What: "storage", Name: s.ID, Problem: "is not on " + node + ", only on " + strings.Join(s.Nodes, ", "),
+				Hint: "choose another storage or node, or run pvesm set " + s.ID + " --nodes " + strings.Join(s.Nodes, ",") + "," + node,
+			})
+		}
+	}
+	return found
+}
+
+// hiddenStorage describes a storage that is not listed. Proxmox lists only storages on which the token has privileges.
+func hiddenStorage(name string, around ClusterContext) Unresolved {
+	names := make([]string, 0, len(around.Storages))
+	for _, s := range around.Storages {
+		names = append(names, s.ID)
+	}
+	s := Unresolved{What: "storage", Name: name, Problem: "is not on the cluster, or the token may not see it", Hint: manifest.Suggestion(name, names)}
+	if around.Granted == nil {
 		return s
 	}
-	if need := granted.needed("/storage/"+name, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" {
-		s.Problem, s.Unchecked = "not checked: "+need+" would allow it", true
+	if need := around.Granted.needed("/storage/"+name, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" {
+		s.Problem, s.Hint, s.Unchecked = "not checked: "+need+" would allow it", "", true
 	}
 	return s
 }
@@ -80,41 +115,68 @@ func templateName(c *guest.Clone) string {
 	return c.Name
 }
 
-// storageReference is the name of a storage, and the key that contains it.
+// storageReference is the name of a storage, the key that contains it, and the type of content that the key needs there.
 type storageReference struct {
-	name, key string
-	origin    guest.Origin
+	name, content, key string
+	origin             guest.Origin
+}
+
+// keySource is the key of a Cause that only the creation of a guest has.
+const keySource = "source"
+
+// nodes returns the nodes that must have the storage: what a guest is created from is read on the node where it is created.
+func (s storageReference) nodes(d *guest.Desired, around ClusterContext) []string {
+	if s.key == keySource && d.Node != "" {
+		return []string{d.Node}
+	}
+	return possibleNodes(d, around)
+}
+
+// disksOf returns the type of content that the disks of a guest are.
+func disksOf(kind guest.Kind) string {
+	if kind == guest.Container {
+		return "rootdir"
+	}
+	return "images"
 }
 
 // storagesOf returns the storages that a guest names, once per key.
 func storagesOf(d *guest.Desired, exists bool) []storageReference {
 	var list []storageReference
-	add := func(name, key string, origin guest.Origin) {
+	add := func(name, content, key string, origin guest.Origin) {
 		if name != "" {
-			list = append(list, storageReference{name, key, origin})
+			list = append(list, storageReference{name, content, key, origin})
 		}
 	}
 	for _, in := range d.Intents {
 		if in.Verb == guest.Want {
-			add(in.Sub["storage"], in.Key, in.Origin)
+			add(in.Sub["storage"], disksOf(d.Kind), in.Key, in.Origin)
 		}
 	}
 	if exists {
 		return list
 	}
-	s := d.Source
-	switch {
-	case s.Clone != nil:
-		add(s.Clone.Storage, "source", d.Origin)
-	case s.Image != nil:
-		add(storageOf(s.Image.Volume), "source", d.Origin)
-	case s.ISO != nil:
-		add(storageOf(s.ISO.Volume), "source", d.Origin)
-	case s.Template != nil:
-		add(storageOf(s.Template.Volume), "source", d.Origin)
-	case s.Backup != nil:
-		add(storageOf(s.Backup.Volume), "source", d.Origin)
-		add(s.Backup.Storage, "source", d.Origin)
+	if c := d.Source.Clone; c != nil {
+		add(c.Storage, disksOf(d.Kind), keySource, d.Origin)
+	}
+	volume := sourceVolume(d.Source)
+	add(storageOf(volume), volumesLike(volume).Content, keySource, d.Origin)
+	if b := d.Source.Backup; b != nil {
+		add(b.Storage, disksOf(d.Kind), keySource, d.Origin)
 	}
 	return list
+}
+
+// UsesStorages reports whether a guest names a storage. It may report true for a guest of which the source no longer matters.
+func UsesStorages(guests []guest.Desired) bool {
+	return slices.ContainsFunc(guests, func(d guest.Desired) bool {
+		return len(storagesOf(&d, false)) > 0 || slices.ContainsFunc(d.Intents, func(in guest.Intent) bool {
+			return in.Verb == guest.Want && storageOf(subKey(&in, "volume")) != ""
+		})
+	})
+}
+
+// UsesPools reports whether a guest names a pool.
+func UsesPools(guests []guest.Desired) bool {
+	return slices.ContainsFunc(guests, func(d guest.Desired) bool { return d.Pool != "" })
 }

@@ -34,8 +34,17 @@ func machine() guest.Desired {
 func around(rows ...cluster.Row) ClusterContext {
 	all := map[string]bool{"Datastore.Audit": true, "Datastore.AllocateSpace": true, "SDN.Use": true, "Sys.Audit": true, "VM.Config.Disk": true, "VM.Backup": true}
 	return ClusterContext{
-		Nodes: []string{"pve1", "pve2", "pve3"}, Storages: []string{"local"}, Inventory: cluster.Inventory{Rows: rows}, Granted: everywhere(all),
+		Nodes: []string{"pve1", "pve2", "pve3"}, Storages: storages("local"), Inventory: cluster.Inventory{Rows: rows}, Granted: everywhere(all),
 	}
+}
+
+// storages have every type of content on every node.
+func storages(names ...string) []cluster.Storage {
+	list := []cluster.Storage{}
+	for _, name := range names {
+		list = append(list, cluster.Storage{ID: name})
+	}
+	return list
 }
 
 // sample is what two nodes have: the second one missing a bridge.
@@ -217,5 +226,42 @@ func TestUncheckedNamesTheNeededPrivilege(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+// A storage that the cluster shows may still be the wrong one: each reason is reported once, with its remedy, and the node is not asked for its volumes.
+func TestUnsuitableStorage(t *testing.T) {
+	d := machine() // a disk image for pve1, an ISO and a disk on pve1 and pve2
+	for name, test := range map[string]struct {
+		storage cluster.Storage
+		want    []string
+		lists   int // of volumes
+	}{
+		"suitable":   {cluster.Storage{ID: "local", Content: []string{"images", "import", "iso"}, Nodes: []string{"pve1", "pve2"}}, []string{}, 3},
+		"no_images":  {cluster.Storage{ID: "local", Content: []string{"import", "iso"}}, []string{"does not allow the content type images, only import, iso: choose another storage, or run pvesm set local --content import,iso,images"}, 3},
+		"no_import":  {cluster.Storage{ID: "local", Content: []string{"images", "iso"}}, []string{"does not allow the content type import, only images, iso: choose another storage, or run pvesm set local --content images,iso,import"}, 2},
+		"other_node": {cluster.Storage{ID: "local", Nodes: []string{"pve1"}}, []string{"is not on pve2, only on pve1: choose another storage or node, or run pvesm set local --nodes pve1,pve2"}, 2},
+		"disabled":   {cluster.Storage{ID: "local", Disabled: true}, []string{"is disabled: pvesm set local --disable 0 enables it"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			around := around()
+			around.Storages = []cluster.Storage{test.storage}
+			got := []string{}
+			for _, u := range UnresolvedOnCluster([]guest.Desired{d}, around) {
+				got = append(got, u.Problem+": "+u.Hint)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("UnresolvedOnCluster (-want +got):\n%s", diff)
+			}
+			lists := 0
+			for _, l := range Lists([]guest.Desired{d}, around) {
+				if l.Kind == Volume {
+					lists++
+				}
+			}
+			if lists != test.lists {
+				t.Errorf("got %d lists of volumes, want %d", lists, test.lists)
+			}
+		})
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/prerequisites"
 	"gitops-agent/internal/agent"
-	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -41,7 +41,7 @@ type checker struct {
 func Check(ctx context.Context, opts Options) *Document {
 	c := checker{Options: opts, result: &Document{
 		Basis: opts.Basis, Revision: opts.Revision, Token: tokenName(opts.Config.Proxmox.TokenFile),
-		Checks: []checkView{}, Lacks: []lackView{}, RootOnly: []causeView{}, Grants: []grantView{}, description: opts.Description,
+		Checks: []checkView{}, Lacks: []lackView{}, RootOnly: []preflight.Cause{}, Grants: []grantView{}, description: opts.Description,
 	}}
 	c.check(ctx)
 	return c.result
@@ -64,12 +64,13 @@ func (c *checker) check(ctx context.Context) {
 	}
 	defer reader.Close()
 	c.note("quorum", "", "", reader.Ready(ctx))
-	permissions, err := reader.Permissions(ctx)
-	c.noteFailure("permissions", err)
-	granted := preflight.Granted(permissions)
-	c.surroundings(ctx, reader, guests, granted)
-	if err == nil {
-		c.privileges(guests, granted)
+	found := prerequisites.Find(ctx, reader, prerequisites.Options{Guests: guests})
+	for _, f := range found.Failures {
+		c.note(f.Check, "", "", f.Err)
+	}
+	c.strays(found.Unresolved)
+	if found.Granted != nil {
+		c.privileges(found.Missing(guests), found.Granted)
 	}
 }
 
@@ -106,58 +107,22 @@ func versionOf(ctx context.Context, config agent.Config, log *slog.Logger) (stri
 	return "Proxmox VE " + version.String(), err
 }
 
-// surroundings checks that everything that the manifests refer to exists: on the cluster and, if the permissions of the token are known, on its
-// nodes.
-func (c *checker) surroundings(ctx context.Context, reader *proxmox.Reader, guests []guest.Desired, granted preflight.Granted) {
-	around := preflight.ClusterContext{Granted: granted}
-	nodes, err := reader.Nodes(ctx)
-	c.noteFailure("nodes", err)
-	for _, n := range nodes {
-		around.Nodes = append(around.Nodes, n.Name)
-	}
-	around.Storages, err = reader.Storages(ctx)
-	c.noteFailure("storages", err)
-	around.Pools, err = reader.Pools(ctx)
-	c.noteFailure("pools", err)
-	rules, err := reader.TagRules(ctx)
-	c.noteFailure("tags", err)
-	if granted != nil {
-		c.strays(preflight.RestrictedTags(guests, preflight.TagRules(rules), granted))
-	}
-	around.Inventory, err = reader.Inventory(ctx)
-	c.noteFailure("guests", err)
-	if err != nil {
-		return
-	}
-	c.strays(preflight.UnresolvedOnCluster(guests, around))
-	if granted != nil {
-		c.strays(preflight.UnresolvedOnNodes(guests, around, ask(ctx, reader, preflight.Lists(guests, around), nodes)))
-	}
-}
-
 func (c *checker) strays(strays []preflight.Unresolved) {
 	for _, s := range strays {
 		c.result.Checks = append(c.result.Checks, checkView{
-			Check: s.What, Subject: s.Name, Unchecked: s.Unchecked, Message: s.Problem, Hint: s.Hint, For: newCauseViews(s.For),
+			Check: s.What, Subject: s.Name, Unchecked: s.Unchecked, Message: s.Problem, Hint: s.Hint, For: s.For,
 		})
 	}
 }
 
-func (c *checker) noteFailure(check string, err error) {
-	if err != nil {
-		c.note(check, "", "", err)
-	}
-}
-
-// privileges compares the privileges of the token with those that the manifests need.
-func (c *checker) privileges(guests []guest.Desired, granted preflight.Granted) {
-	lacks := preflight.MissingPrivileges(guests, granted)
+// privileges notes the privileges that the token does not have, and what would grant them.
+func (c *checker) privileges(lacks []preflight.MissingPrivilege, granted preflight.Granted) {
 	for _, l := range lacks {
 		if l.Privilege == guest.RootPAM {
-			c.result.RootOnly = append(c.result.RootOnly, newCauseViews(l.For)...)
+			c.result.RootOnly = append(c.result.RootOnly, l.For...)
 			continue
 		}
-		c.result.Lacks = append(c.result.Lacks, lackView{l.Path, l.Privilege, l.Or, l.OrPath, l.Entry, newCauseViews(l.For)})
+		c.result.Lacks = append(c.result.Lacks, lackView{l.Path, l.Privilege, l.Or, l.OrPath, l.Entry, l.For})
 	}
 	c.result.Grants = newGrantViews(preflight.Grants(lacks, granted), c.result.Token)
 }
@@ -175,7 +140,7 @@ func (c *checker) secrets(guests []guest.Desired) {
 		}
 	}
 	for _, name := range names {
-		view := checkView{Check: "secret", Subject: name, Good: true, For: newCauseViews(causes[name])}
+		view := checkView{Check: "secret", Subject: name, Good: true, For: causes[name]}
 		if err := c.Config.CheckSecret(name); err != nil {
 			view.Good, view.Message, view.Hint = false, err.Error(), c.Hint(err)
 			var secret *secret.Error

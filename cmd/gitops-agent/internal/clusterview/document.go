@@ -6,20 +6,19 @@ import (
 	"strconv"
 	"strings"
 
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/preflight"
 )
 
 // A Document is the result of the check of a cluster.
 type Document struct {
-	Basis    string      `json:"basis,omitempty"` // "" without manifests
-	Revision string      `json:"revision,omitempty"`
-	Guests   int         `json:"guests"`
-	Token    string      `json:"token"` // user@realm!name
-	Checks   []checkView `json:"checks"`
-	Lacks    []lackView  `json:"lacks"`    // privileges that the token does not have
-	RootOnly []causeView `json:"rootOnly"` // keys that no token may write
-	Grants   []grantView `json:"grants"`   // commands that would grant the missing privileges
+	Basis    string            `json:"basis,omitempty"` // "" without manifests
+	Revision string            `json:"revision,omitempty"`
+	Guests   int               `json:"guests"`
+	Token    string            `json:"token"` // user@realm!name
+	Checks   []checkView       `json:"checks"`
+	Lacks    []lackView        `json:"lacks"`    // privileges that the token does not have
+	RootOnly []preflight.Cause `json:"rootOnly"` // keys that no token may write
+	Grants   []grantView       `json:"grants"`   // commands that would grant the missing privileges
 
 	description string // of the manifests
 }
@@ -32,50 +31,23 @@ func (d *Document) Good() bool {
 
 // checkView is the result of one check.
 type checkView struct {
-	Check     string      `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, tags, secret
-	Subject   string      `json:"subject,omitempty"` // its address or name
-	Good      bool        `json:"good"`
-	Unchecked bool        `json:"unchecked,omitempty"` // not good, but possibly not bad: it could not be read
-	Message   string      `json:"message,omitempty"`
-	Hint      string      `json:"hint,omitempty"`
-	For       []causeView `json:"for,omitempty"`
-}
-
-// causeView is the guest, the key and the manifest line that need something. An empty guest is the agent itself.
-type causeView struct {
-	Guest  string `json:"guest,omitempty"`
-	Key    string `json:"key,omitempty"`
-	Origin string `json:"origin,omitempty"`
-}
-
-func newCauseViews(causes []preflight.Cause) []causeView {
-	views := make([]causeView, 0, len(causes))
-	for _, c := range causes {
-		if c.Guest == (guest.Ref{}) {
-			views = append(views, causeView{})
-			continue
-		}
-		views = append(views, causeView{c.Guest.Label(), c.Key, c.Origin.String()})
-	}
-	return views
-}
-
-// String returns "VirtualMachine/web-1 memory repo/web.yaml:7:18".
-func (c causeView) String() string {
-	if c.Guest == "" {
-		return "the agent itself"
-	}
-	return strings.Join(slices.DeleteFunc([]string{c.Guest, c.Key, c.Origin}, func(part string) bool { return part == "" }), " ")
+	Check     string            `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, tags, secret
+	Subject   string            `json:"subject,omitempty"` // its address or name
+	Good      bool              `json:"good"`
+	Unchecked bool              `json:"unchecked,omitempty"` // not good, but possibly not bad: it could not be read
+	Message   string            `json:"message,omitempty"`
+	Hint      string            `json:"hint,omitempty"`
+	For       []preflight.Cause `json:"for,omitempty"`
 }
 
 // lackView is a privilege that the token does not have.
 type lackView struct {
-	Path      string      `json:"path"`
-	Privilege string      `json:"privilege"`
-	Or        string      `json:"or,omitempty"`     // another sufficient privilege
-	OrPath    string      `json:"orPath,omitempty"` // another sufficient path
-	Entry     string      `json:"entry"`            // path of the grant that provides it
-	For       []causeView `json:"for"`
+	Path      string            `json:"path"`
+	Privilege string            `json:"privilege"`
+	Or        string            `json:"or,omitempty"`     // another sufficient privilege
+	OrPath    string            `json:"orPath,omitempty"` // another sufficient path
+	Entry     string            `json:"entry"`            // path of the grant that provides it
+	For       []preflight.Cause `json:"for"`
 }
 
 // grantView is an entry of the access control list, with the commands that create it.

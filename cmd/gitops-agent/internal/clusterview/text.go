@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/preflight"
 )
 
 // maxCauses is the number of causes that a text names; -o json names all.
@@ -102,7 +103,7 @@ func folded(lacks []lackView) []lackView {
 	return list
 }
 
-func (t textPrinter) writeRootOnly(keys []causeView) {
+func (t textPrinter) writeRootOnly(keys []preflight.Cause) {
 	if len(keys) == 0 {
 		return
 	}
@@ -129,7 +130,7 @@ func (t textPrinter) writeGrants(d *Document) {
 }
 
 // shortCauses returns the first causes, and the number of the others.
-func shortCauses(causes []causeView) []string {
+func shortCauses(causes []preflight.Cause) []string {
 	var list []string
 	for i, c := range causes {
 		if i == maxCauses {

@@ -16,11 +16,14 @@ type Document struct {
 	SchemaVersion int         `json:"schemaVersion"`
 	Cluster       string      `json:"cluster"`
 	Basis         Basis       `json:"basis"`
-	Revision      string      `json:"revision"` // or the directory of a working copy
+	Revision      string      `json:"revision"`            // or the directory of a working copy
+	Commit        string      `json:"commit,omitempty"`    // of a working copy, as the caller states it
+	Ownership     Ownership   `json:"ownership,omitempty"` // "" if it follows from the journal
 	Summary       Summary     `json:"summary"`
 	Guests        []guestView `json:"guests"`
 	Guards        []stepView  `json:"guards,omitempty"`   // held changes that would weaken the guards of the Cluster
 	Warnings      []string    `json:"warnings,omitempty"` // of the manifests
+	Problems      []Problem   `json:"problems,omitempty"` // what the manifests need and the cluster does not have
 }
 
 // A Summary counts guests, and held steps.
@@ -33,6 +36,8 @@ type Summary struct {
 	Waiting int `json:"waiting"` // guests whose written changes wait for a restart
 	Unknown int `json:"unknown"` // guests that could not be read, so it is unknown whether they differ
 	InSync  int `json:"inSync"`
+
+	Problems int `json:"problems,omitempty"` // that would stop the agent, without those that could not be checked
 }
 
 // String returns "Plan: 1 to create, 2 to change, 0 to destroy, 1 held; 12 in sync".
@@ -50,6 +55,9 @@ func (s Summary) String() string {
 	if s.Unknown > 0 {
 		text += fmt.Sprintf(", %d unknown", s.Unknown)
 	}
+	if s.Problems > 0 {
+		text += ", " + term.Count(s.Problems, "problem")
+	}
 	return text + fmt.Sprintf("; %d in sync", s.InSync)
 }
 
@@ -58,9 +66,14 @@ func (s Summary) String() string {
 func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (Document, error) {
 	document := Document{
 		SchemaVersion: term.SchemaVersion, Cluster: preview.Plan.Cluster, Basis: subject.Basis, Revision: subject.Revision, Guests: []guestView{},
+		Commit: subject.Commit, Ownership: subject.Ownership,
 	}
 	for _, w := range subject.Set.Warnings {
 		document.Warnings = append(document.Warnings, w.String())
+	}
+	judge := preview.Gate.Judge
+	if subject.Ownership == OwnershipAssumed {
+		judge = withoutDigests(judge)
 	}
 	for _, label := range labels {
 		if !slices.ContainsFunc(preview.Plan.Guests, func(g plan.Guest) bool { return g.Ref.Label() == label }) {
@@ -73,11 +86,11 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 		case g.Empty() && g.Managed:
 			document.Summary.InSync++
 		case !g.Empty():
-			document.add(newGuestView(g, preview.Gate.Judge).readAt(preview.Observed.Guests[g.Ref.VMID].ReadAt, preview.Gate.Now))
+			document.add(newGuestView(g, judge).readAt(preview.Observed.Guests[g.Ref.VMID].ReadAt, preview.Gate.Now))
 		}
 	}
 	for _, s := range preview.Plan.Guards {
-		document.Guards = append(document.Guards, newStepView(s, preview.Gate.Judge(s)))
+		document.Guards = append(document.Guards, newStepView(s, judge(s)))
 	}
 	document.Summary.Held += document.heldGuards()
 	return document, nil
@@ -139,7 +152,7 @@ func (d *Document) add(g guestView) {
 
 // heading returns the document's first line.
 func (d Document) heading() string {
-	return "Cluster " + d.Cluster + ", " + describe(d.Basis, d.Revision)
+	return "Cluster " + d.Cluster + ", " + describe(d.Basis, d.Revision, d.Commit)
 }
 
 // unknownGuest returns the error for a label that is not in the plan. Its hint suggests the label that may be meant.

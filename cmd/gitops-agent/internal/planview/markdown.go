@@ -2,12 +2,14 @@ package planview
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"html"
 	"io"
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/manifest"
 )
 
 // Bounds of a comment. Forges reject longer ones: the limit of GitHub is 65,536 characters.
@@ -15,7 +17,8 @@ const (
 	maxComment      = 60_000 // bytes
 	maxSummaryRows  = 150    // guests in the table at the top
 	maxWarnings     = 20     // of the manifests
-	maxCommentValue = 200    // runes of a value
+	maxProblems     = 20
+	maxCommentValue = 200 // runes of a value
 )
 
 // WriteMarkdown prints a plan as a comment on a pull request: a table with one row per guest, and a section per guest that opens on a click.
@@ -23,7 +26,11 @@ const (
 func WriteMarkdown(out io.Writer, d Document) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "### %s\n\n%s\n", d.Summary, markdownText(d.heading()))
+	if note := d.Ownership.note(); note != "" {
+		fmt.Fprintf(&b, "\n%s\n", markdownText(note))
+	}
 	writeMarkdownWarnings(&b, d.Warnings)
+	writeMarkdownProblems(&b, d.Problems)
 	writeMarkdownSummary(&b, d.blocks())
 	omitted := 0
 	for _, g := range d.blocks() {
@@ -36,6 +43,28 @@ func WriteMarkdown(out io.Writer, d Document) error {
 	}
 	if omitted > 0 {
 		fmt.Fprintf(&b, "\n**The details of %s are omitted**: they do not fit into a comment. `gitops-agent plan` prints them.\n", term.Count(omitted, "guest"))
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// WriteMarkdownError prints a comment about manifests that cannot be planned. Other errors may name addresses of the cluster, which not everybody who sees
+// the comment may know: they are only in the output of the command.
+func WriteMarkdownError(out io.Writer, cluster, commit string, cause error) error {
+	var b bytes.Buffer
+	b.WriteString("### There is no plan\n\n" + markdownText("Cluster "+cluster+term.Prefixed(", the tree of commit ", commit)) + "\n\n")
+	var problems *manifest.Problems
+	if !errors.As(cause, &problems) {
+		b.WriteString("The plan could not be computed; the output of the job has the reason.\n")
+	} else {
+		b.WriteString("The agent would refuse these manifests:\n\n")
+		for i, p := range problems.List {
+			if i == maxProblems {
+				fmt.Fprintf(&b, "- and %d more\n", len(problems.List)-i)
+				break
+			}
+			fmt.Fprintf(&b, "- %s\n", markdownText(p.String()))
+		}
 	}
 	_, err := out.Write(b.Bytes())
 	return err
@@ -126,7 +155,7 @@ func writeMarkdownVolumes(b *strings.Builder, volumes []string) {
 var unlinked = strings.NewReplacer("@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.", "#", "#\u200b")
 
 var markdownEscapes = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`,
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`, "$", `\$`,
 )
 
 // markdownText escapes text, so that it contains no markup: it comes from manifests and from the cluster.

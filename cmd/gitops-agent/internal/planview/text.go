@@ -25,9 +25,14 @@ func WriteText(out io.Writer, d Document) {
 
 func (t textPrinter) write(d Document) {
 	t.line(term.Plain, "", d.heading())
+	t.line(term.Plain, "", d.Ownership.note())
 	for _, g := range d.blocks() {
 		_, _ = fmt.Fprintln(t.out)
 		t.writeGuest(g)
+	}
+	if len(d.Problems) > 0 {
+		_, _ = fmt.Fprintln(t.out)
+		t.writeProblems(d.Problems)
 	}
 	_, _ = fmt.Fprintln(t.out)
 	t.line(term.Bold, "", d.Summary.String())

@@ -84,6 +84,11 @@ func (r Reader) State() (journal.State, error) {
 	}
 }
 
+// Base returns the manifests of a directory in place of those that the agent accepted last.
+func (r Reader) Base(ctx context.Context, dir string) (planview.Subject, error) {
+	return r.workingCopy(ctx, dir, journal.State{})
+}
+
 // Note prints a note about what the result is based on.
 func (r Reader) Note(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.Notes, "gitops-agent: note: %s\n", term.Printable(fmt.Sprintf(format, args...)))

@@ -1,0 +1,152 @@
+package prerequisites
+
+import (
+	"context"
+	"sync"
+
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/preflight"
+)
+
+// Options state what is checked.
+type Options struct {
+	Guests    []guest.Desired
+	Inventory *cluster.Inventory // nil reads it
+	// Writer is the token with which the agent writes, "user@realm!name", if the client reads with another one. Its privileges are compared with those
+	// that the guests need.
+	Writer string
+	// OnlyNeeded leaves out lists that none of the guests needs, and the privileges of a token that may only read: it is not the agent's.
+	OnlyNeeded bool
+}
+
+// Found is what would prevent the manifests from being applied.
+type Found struct {
+	Unresolved []preflight.Unresolved
+	Granted    preflight.Granted // privileges of the token that writes; nil if they are not known
+	ReadOnly   bool              // the token may only read, so the agent writes with another one, which is not known
+	Failures   []Failure         // of reading
+}
+
+// Failure is something that could not be read, so that it was not checked.
+type Failure struct {
+	Check string // permissions, nodes, storages, pools, tags, guests
+	Err   error
+}
+
+// Missing returns the privileges that the token that writes does not have, nil if its privileges are not known.
+func (f Found) Missing(guests []guest.Desired) []preflight.MissingPrivilege {
+	if f.Granted == nil {
+		return nil
+	}
+	return preflight.MissingPrivileges(guests, f.Granted)
+}
+
+// Find reads the cluster and returns what the guests need and the cluster does not have.
+func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
+	s := &survey{reader: reader, opts: opts}
+	s.readCluster(ctx)
+	if s.writer != nil {
+		s.found.Unresolved = append(s.found.Unresolved, preflight.RestrictedTags(opts.Guests, s.tags, s.writer)...)
+	}
+	s.found.Granted = s.writer
+	if !s.listed {
+		return s.found
+	}
+	s.found.Unresolved = append(s.found.Unresolved, preflight.UnresolvedOnCluster(opts.Guests, s.around)...)
+	if s.around.Granted != nil {
+		answers := ask(ctx, reader, preflight.Lists(opts.Guests, s.around), s.nodes)
+		s.found.Unresolved = append(s.found.Unresolved, preflight.UnresolvedOnNodes(opts.Guests, s.around, answers)...)
+	}
+	return s.found
+}
+
+// survey is one reading of a cluster.
+type survey struct {
+	reader *proxmox.Reader
+	opts   Options
+	found  Found
+	around preflight.ClusterContext
+	writer preflight.Granted
+	tags   preflight.TagRules
+	nodes  []cluster.Node
+	listed bool // the guests of the cluster are known
+}
+
+// question is one read of the cluster.
+type question struct {
+	check string
+	skip  bool
+	read  func(ctx context.Context) error
+	err   error
+}
+
+// readCluster asks what does not depend on other answers, at the same time.
+func (s *survey) readCluster(ctx context.Context) {
+	questions := s.questions()
+	var asked sync.WaitGroup
+	for _, q := range questions {
+		if !q.skip {
+			asked.Go(func() { q.err = q.read(ctx) })
+		}
+	}
+	asked.Wait()
+	for _, q := range questions {
+		if q.err != nil {
+			s.found.Failures = append(s.found.Failures, Failure{q.check, q.err})
+		}
+	}
+	for _, n := range s.nodes {
+		s.around.Nodes = append(s.around.Nodes, n.Name)
+	}
+	switch {
+	case s.opts.Writer != "":
+	case s.opts.OnlyNeeded && s.around.Granted != nil && s.around.Granted.IsReadOnly():
+		s.found.ReadOnly = true
+	default:
+		s.writer = s.around.Granted
+	}
+}
+
+func (s *survey) questions() []*question {
+	needed := func(uses bool) bool { return uses || !s.opts.OnlyNeeded }
+	list := []*question{
+		{check: "permissions", read: func(ctx context.Context) error {
+			granted, err := s.reader.Permissions(ctx)
+			s.around.Granted = preflight.Granted(granted)
+			return err
+		}},
+		{check: "permissions", skip: s.opts.Writer == "", read: func(ctx context.Context) error {
+			granted, err := s.reader.PermissionsOf(ctx, s.opts.Writer)
+			s.writer = preflight.Granted(granted)
+			return err
+		}},
+		{check: "nodes", read: func(ctx context.Context) (err error) {
+			s.nodes, err = s.reader.Nodes(ctx)
+			return err
+		}},
+		{check: "storages", skip: !needed(preflight.UsesStorages(s.opts.Guests)), read: func(ctx context.Context) (err error) {
+			s.around.Storages, err = s.reader.StorageConfigs(ctx)
+			return err
+		}},
+		{check: "pools", skip: !needed(preflight.UsesPools(s.opts.Guests)), read: func(ctx context.Context) (err error) {
+			s.around.Pools, err = s.reader.Pools(ctx)
+			return err
+		}},
+		{check: "tags", read: func(ctx context.Context) error {
+			rules, err := s.reader.TagRules(ctx)
+			s.tags = preflight.TagRules(rules)
+			return err
+		}},
+	}
+	if s.opts.Inventory != nil {
+		s.around.Inventory, s.listed = *s.opts.Inventory, true
+		return list
+	}
+	return append(list, &question{check: "guests", read: func(ctx context.Context) (err error) {
+		s.around.Inventory, err = s.reader.Inventory(ctx)
+		s.listed = err == nil
+		return err
+	}})
+}

@@ -1,0 +1,62 @@
+package preflight
+
+import (
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+)
+
+// Concerned returns the guests of a plan that differ from their manifests, each with what the plan needs of it: of a guest that exists only the keys that
+// change, since what it already uses exists. Guests in sync need nothing.
+func Concerned(guests []guest.Desired, p plan.Plan, inventory cluster.Inventory) []guest.Desired {
+	planned := make(map[string]plan.Guest, len(p.Guests))
+	for _, g := range p.Guests {
+		if g.Managed && !g.Empty() {
+			planned[g.Ref.Label()] = g
+		}
+	}
+	var concerned []guest.Desired
+	for _, d := range guests {
+		g, found := planned[d.Label()]
+		if !found || d.Invalid != nil {
+			continue
+		}
+		if _, exists := inventory.Row(d.VMID); exists && d.VMID != 0 {
+			d = changesOnly(d, g)
+		}
+		concerned = append(concerned, d)
+	}
+	return concerned
+}
+
+// changesOnly returns an existing guest with the keys that change. Neither its source nor its removal concerns the plan.
+func changesOnly(d guest.Desired, g plan.Guest) guest.Desired {
+	changes := func(key string) bool {
+		return slices.ContainsFunc(g.Changes, func(c guest.Change) bool { return c.Key == key && !c.RootOnly })
+	}
+	does := func(op cluster.Op) bool {
+		return slices.ContainsFunc(g.Steps, func(s plan.Step) bool { return s.Op == op })
+	}
+	d.Source = guest.Source{}
+	d.Intents = slices.DeleteFunc(slices.Clone(d.Intents), func(in guest.Intent) bool { return !changes(in.Key) })
+	d.Lifecycle.Destroy = guest.Deny
+	if !does(cluster.OpReboot) {
+		d.Lifecycle.RebootPolicy = guest.RebootNever
+	}
+	if !does(cluster.OpStart) && !does(cluster.OpShutdown) && !does(cluster.OpStop) {
+		d.State = guest.Ignored
+	}
+	if !does(cluster.OpMigrate) {
+		d.Migrate = guest.MigrateDeny
+	}
+	d.Template = d.Template && does(cluster.OpTemplate)
+	if !changes("pool") {
+		d.Pool = ""
+	}
+	if !changes("ha") {
+		d.HA = nil
+	}
+	return d
+}
