@@ -14,6 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"gitops-agent/internal/comment"
+	"gitops-agent/internal/comment/forgetest"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 )
@@ -32,6 +34,8 @@ type stage struct {
 	stop      context.CancelFunc // of the cluster's server
 	running   sync.WaitGroup
 	stopAgent func() // nil before one was started
+	forges    map[comment.Kind]*forgetest.Forge
+	forge     *forgetest.Forge // that the script uses now
 }
 
 type stageKey struct{}

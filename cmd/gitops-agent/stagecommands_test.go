@@ -31,10 +31,12 @@ import (
 //	damage DIR                       flip a bit in the middle of the journal's first file
 //	agent                            start an agent in this process; sets $AGENT to its address
 //	stopagent                        stop it
+//	forge KIND                       start a forge, or return to it, and set the variables of a job for its pull request
+//	comment FILE                     write the one comment of the pull request to a file
 //	cilines FILE NAME TO             write the shell lines of a step or job of a CI example to a file
 func stageCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand, "cilines": ciLinesCommand,
+		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand, "cilines": ciLinesCommand, "forge": forgeCommand, "comment": commentCommand,
 	}
 }
 

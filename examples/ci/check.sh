@@ -17,7 +17,9 @@ head=$(git rev-parse --verify --end-of-options "$2^{commit}")
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 mkdir "$work/tree"
-git archive --format=tar "$head" | tar -x -C "$work/tree"
+# git archive would leave out files that the proposal marks with export-ignore, and the agent reads them.
+GIT_INDEX_FILE="$work/index" git read-tree "$head"
+GIT_INDEX_FILE="$work/index" git checkout-index --all --prefix="$work/tree/"
 git show "$base:.gitops/trusted_root.json" > "$work/trusted_root.json"
 git show "$base:.gitops/signers" > "$work/signers"
 
