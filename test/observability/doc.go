@@ -11,7 +11,7 @@
 //
 // # What differs from a real installation
 //
-// The rules are the shipped files, with times divided (rules_test.go): `for`, ranges and ages below a day by 60, ages of a day or more by 43,200. So
+// The rules are the shipped files, with times divided (package promtest): `for`, ranges and ages below a day by 60, ages of a day or more by 43,200. So
 // fifteen minutes are fifteen seconds, and two weeks 28 seconds. The times until the token and the trusted root expire, and every other number, are as shipped.
 // Promtool tests the shipped times in metrics/rules/tests. The test scrapes and evaluates every second, the agent polls and reads every half second, and its tasks
 // may take three seconds; nothing else of the agent is changed. A push that took longer than ten minutes is a commit that was signed twenty minutes ago.
@@ -22,8 +22,7 @@
 //
 //   - bench is what all worlds share: prometheus, pager, and the program of the agent.
 //   - world is what belongs to one agent: cluster, repository, forge, config and process.
-//   - rule is a rule of a file, and can be scaled.
-//   - dashboard and drawing are panels, and their pictures.
+//   - drawing is a panel with its data, for a picture.
 //
 // Nothing is decided by a sleep: each wait ends with a condition. Start with observability_test.go and source_test.go. ../README.md describes how to run the
 // test.

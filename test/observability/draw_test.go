@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/promtest"
 )
 
 // pictured are the panels of the picture in the documents, one of each type, with the world whose agent they show.
@@ -29,14 +31,14 @@ var pictured = []struct{ dashboard, title, world string }{
 
 // drawing is one panel with its data: for each target the series between two times, with a point for each second.
 type drawing struct {
-	panel
+	promtest.Panel
 	from, to  float64 // Unix seconds
-	results   [][]sample
+	results   [][]promtest.Sample
 	exemplars []exemplar
 }
 
 // draw returns a page with the pictured panels. Grafana draws them in its own way; the page shows the same data.
-func draw(t *testing.T, p *prometheus, dashboards []dashboard, worlds map[string]*world) string {
+func draw(t *testing.T, p *prometheus, dashboards []promtest.Dashboard, worlds map[string]*world) string {
 	t.Helper()
 	types := map[string]bool{}
 	var page strings.Builder
@@ -54,9 +56,9 @@ h2{font-size:13px;margin:0 0 4px}p{margin:2px 0;color:#666;font-size:11px}table{
 				if d.Title != want.dashboard || pan.Title != want.title {
 					continue
 				}
-				g := drawing{panel: pan, from: unix(w.begun), to: unix(w.ended)}
+				g := drawing{Panel: pan, from: unix(w.begun), to: unix(w.ended)}
 				for _, target := range pan.Targets {
-					got, err := p.over(substitute(target.Expr, regexAddress), w.begun, w.ended)
+					got, err := p.Over(promtest.Substitute(target.Expr, regexAddress), w.begun, w.ended)
 					must(t, err)
 					if !hasNumber(got) {
 						t.Errorf("%s: got no data to draw", pan.Title)
@@ -64,7 +66,7 @@ h2{font-size:13px;margin:0 0 4px}p{margin:2px 0;color:#666;font-size:11px}table{
 					g.results = append(g.results, got)
 				}
 				if pan.Type == "heatmap" {
-					g.exemplars = p.exemplars(t, substitute(pan.Targets[0].Expr, regexAddress), w.begun, w.ended)
+					g.exemplars = p.exemplars(t, promtest.Substitute(pan.Targets[0].Expr, regexAddress), w.begun, w.ended)
 				}
 				types[pan.Type] = true
 				fmt.Fprintf(&page, "<section><h2>%s</h2><p>%s</p>%s</section>\n", html.EscapeString(pan.Title), html.EscapeString(pan.Description), g.content(t))
@@ -199,12 +201,12 @@ func (g drawing) states() string {
 // heatmap draws the increase of each bucket beyond the next lower one, for each second.
 func (g drawing) heatmap() string {
 	buckets := slices.Clone(g.results[0])
-	bound := func(s sample) float64 {
+	bound := func(s promtest.Sample) float64 {
 		v := math.Inf(1)
 		_, _ = fmt.Sscan(s.Metric["le"], &v) // +Inf stays
 		return v
 	}
-	slices.SortFunc(buckets, func(a, b sample) int { return cmp.Compare(bound(a), bound(b)) })
+	slices.SortFunc(buckets, func(a, b promtest.Sample) int { return cmp.Compare(bound(a), bound(b)) })
 	below := map[float64]float64{}
 	step := (height - 5) / float64(len(buckets))
 	var shapes strings.Builder
@@ -241,7 +243,7 @@ func (g drawing) table() string {
 	for _, c := range append(slices.Clone(columns), "Value") {
 		fmt.Fprintf(&rows, "<th>%s</th>", html.EscapeString(c))
 	}
-	slices.SortFunc(series, func(a, b sample) int { return cmp.Compare(b.Points[0].Value, a.Points[0].Value) })
+	slices.SortFunc(series, func(a, b promtest.Sample) int { return cmp.Compare(b.Points[0].Value, a.Points[0].Value) })
 	for _, s := range series {
 		rows.WriteString("</tr><tr>")
 		for _, c := range columns {
@@ -269,20 +271,20 @@ func (g drawing) bars() string {
 
 // fullest returns the series of the first target at the moment with the largest sum, each with one point. A panel that shows the newest value showed this
 // one then.
-func (g drawing) fullest() []sample {
-	at := map[float64][]sample{}
+func (g drawing) fullest() []promtest.Sample {
+	at := map[float64][]promtest.Sample{}
 	for _, s := range g.results[0] {
 		for _, p := range s.Points {
-			at[p.Time] = append(at[p.Time], sample{s.Metric, []point{p}})
+			at[p.Time] = append(at[p.Time], promtest.Sample{s.Metric, []promtest.Point{p}})
 		}
 	}
-	size := func(list []sample) (sum float64) {
+	size := func(list []promtest.Sample) (sum float64) {
 		for _, s := range list {
 			sum += 0.001 + s.Points[0].Value
 		}
 		return sum
 	}
-	var most []sample
+	var most []promtest.Sample
 	for _, list := range at {
 		if size(list) > size(most) {
 			most = list
@@ -292,7 +294,7 @@ func (g drawing) fullest() []sample {
 }
 
 // legend fills the legend of a target with the labels of a series.
-func (g drawing) legend(target int, s sample) string {
+func (g drawing) legend(target int, s promtest.Sample) string {
 	return regexp.MustCompile(`\{\{(\w+)\}\}`).ReplaceAllStringFunc(g.Targets[target].Legend, func(text string) string { return s.Metric[strings.Trim(text, "{}")] })
 }
 

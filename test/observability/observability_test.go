@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/promtest"
 )
 
 var (
@@ -34,8 +36,8 @@ func TestObservability(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", b.agent, "gitops-agent/cmd/gitops-agent").CombinedOutput(); err != nil {
 		t.Fatalf("build the agent: %v\n%s", err, out)
 	}
-	files := readRules(t)
-	alerts := alertNames(files)
+	files := promtest.ReadRules(t, "../../metrics/rules")
+	alerts := promtest.AlertNames(files)
 	b.prometheus = startPrometheus(t, files, b.pager.address())
 
 	var (
@@ -77,8 +79,8 @@ func TestObservability(t *testing.T) {
 		return // the data of a world that failed is not complete
 	}
 	end := time.Now()
-	checkRules(t, b.prometheus, readRules(t), end)
-	dashboards := readDashboards(t)
+	checkRules(t, b.prometheus, promtest.ReadRules(t, "../../metrics/rules"), end)
+	dashboards := promtest.ReadDashboards(t, "../../metrics/grafana")
 	evaluateDashboards(t, b.prometheus, dashboards, end)
 	if page := draw(t, b.prometheus, dashboards, worlds); *pictureFile != "" {
 		screenshot(t, page, *pictureFile)

@@ -3,68 +3,19 @@
 package observability
 
 import (
-	"encoding/json"
 	"io"
 	"math"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/promtest"
 )
-
-// dashboard is what the test reads of a dashboard's file.
-type dashboard struct {
-	Title       string
-	Panels      []panel
-	Annotations struct{ List []struct{ Name, Expr string } }
-	Templating  struct {
-		List []struct {
-			Name, Type string
-			Query      any
-		}
-	}
-}
-
-type panel struct {
-	Type, Title, Description string
-	Targets                  []target
-}
-
-type target struct {
-	Expr    string
-	Legend  string `json:"legendFormat"`
-	Instant bool
-}
-
-// rateInterval replaces the variable with which Grafana fits a range to the interval of the scrapes.
-const rateInterval = "5s"
-
-// substitute fills the variables of a dashboard as Grafana does, with all clusters and guests.
-func substitute(expr, instance string) string {
-	return strings.NewReplacer("$__rate_interval", rateInterval, "$instance", instance, "$cluster", ".*", "$guest", ".*").Replace(expr)
-}
-
-func readDashboards(t *testing.T) []dashboard {
-	t.Helper()
-	paths, err := filepath.Glob("../../metrics/grafana/*.json")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("got %d dashboards: %v", len(paths), err)
-	}
-	list := make([]dashboard, len(paths))
-	for i, path := range paths {
-		text, err := os.ReadFile(path)
-		must(t, err)
-		must(t, json.Unmarshal(text, &list[i]))
-	}
-	return list
-}
 
 // evaluateDashboards evaluates every query of every dashboard over the time of the test. A query must neither fail nor be empty: for a panel that shows
 // the newest value, there must have been a moment with one.
-func evaluateDashboards(t *testing.T, p *prometheus, dashboards []dashboard, end time.Time) {
+func evaluateDashboards(t *testing.T, p *prometheus, dashboards []promtest.Dashboard, end time.Time) {
 	t.Helper()
 	panels, queries := 0, 0
 	for _, d := range dashboards {
@@ -75,7 +26,7 @@ func evaluateDashboards(t *testing.T, p *prometheus, dashboards []dashboard, end
 			panels++
 			for _, target := range pan.Targets {
 				queries++
-				got, err := p.over(substitute(target.Expr, ".*"), p.began, end)
+				got, err := p.Over(promtest.Substitute(target.Expr, ".*"), p.began, end)
 				if err != nil {
 					t.Errorf("%s, %s: %v", d.Title, pan.Title, err)
 				} else if !hasNumber(got) {
@@ -85,7 +36,7 @@ func evaluateDashboards(t *testing.T, p *prometheus, dashboards []dashboard, end
 		}
 		for _, a := range d.Annotations.List {
 			queries++
-			if got, err := p.over(substitute(a.Expr, ".*"), p.began, end); err != nil || !hasNumber(got) {
+			if got, err := p.Over(promtest.Substitute(a.Expr, ".*"), p.began, end); err != nil || !hasNumber(got) {
 				t.Errorf("%s, annotation %s: got %d series, %v, want some", d.Title, a.Name, len(got), err)
 			}
 		}
@@ -103,25 +54,23 @@ func evaluateDashboards(t *testing.T, p *prometheus, dashboards []dashboard, end
 // checkVariable evaluates the query of a variable, label_values(selector, label) or query_result(expression).
 func checkVariable(t *testing.T, p *prometheus, dashboard, name string, query any, end time.Time) {
 	t.Helper()
-	fields, _ := query.(map[string]any)
-	text, _ := fields["query"].(string)
-	m := regexp.MustCompile(`^(label_values|query_result)\((.*?)(?:, (\w+))?\)$`).FindStringSubmatch(text)
-	if m == nil {
-		t.Errorf("%s, variable %s: got the query %q, want label_values or query_result", dashboard, name, text)
+	expr, label, ok := promtest.VariableQuery(query)
+	if !ok {
+		t.Errorf("%s, variable %s: got the query %v, want label_values or query_result", dashboard, name, query)
 		return
 	}
-	got, err := p.over(substitute(m[2], ".*"), p.began, end)
+	got, err := p.Over(promtest.Substitute(expr, ".*"), p.began, end)
 	if err != nil || len(got) == 0 {
 		t.Errorf("%s, variable %s: got %d series, %v, want some", dashboard, name, len(got), err)
 		return
 	}
-	if m[3] != "" && got[0].Metric[m[3]] == "" {
-		t.Errorf("%s, variable %s: got no label %s in %v", dashboard, name, m[3], got[0].Metric)
+	if label != "" && got[0].Metric[label] == "" {
+		t.Errorf("%s, variable %s: got no label %s in %v", dashboard, name, label, got[0].Metric)
 	}
 }
 
 // hasNumber reports whether a series has a value.
-func hasNumber(list []sample) bool {
+func hasNumber(list []promtest.Sample) bool {
 	for _, s := range list {
 		for _, point := range s.Points {
 			if !math.IsNaN(point.Value) {
@@ -133,14 +82,14 @@ func hasNumber(list []sample) bool {
 }
 
 // checkRules checks that Prometheus evaluated every rule without an error, and that every recording rule has data.
-func checkRules(t *testing.T, p *prometheus, files map[string]ruleFile, end time.Time) {
+func checkRules(t *testing.T, p *prometheus, files map[string]promtest.RuleFile, end time.Time) {
 	t.Helper()
 	var state struct {
 		Groups []struct {
 			Rules []struct{ Name, Health, LastError string }
 		}
 	}
-	must(t, p.get("/api/v1/rules", nil, &state))
+	must(t, p.Get("/api/v1/rules", nil, &state))
 	health := map[string]string{}
 	for _, group := range state.Groups {
 		for _, r := range group.Rules {
@@ -158,13 +107,13 @@ func checkRules(t *testing.T, p *prometheus, files map[string]ruleFile, end time
 				if r.Record == "" {
 					continue
 				}
-				if got, err := p.over(r.Record, p.began, end); err != nil || !hasNumber(got) {
+				if got, err := p.Over(r.Record, p.began, end); err != nil || !hasNumber(got) {
 					t.Errorf("%s: got %d series, %v, want data", r.Record, len(got), err)
 				}
 			}
 		}
 	}
-	resp, err := http.Get(p.url + "/metrics")
+	resp, err := http.Get(p.URL + "/metrics")
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	own, err := io.ReadAll(resp.Body)

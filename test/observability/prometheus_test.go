@@ -3,9 +3,7 @@
 package observability
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,12 +14,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/promtest"
 )
 
 // prometheus is the Debian program, with the scaled rules, one target for each agent, and the pager in place of an Alertmanager.
 type prometheus struct {
 	testing.TB
-	url     string
+	promtest.Client
 	targets string // folder of files, one for each target
 	began   time.Time
 	log     string // file
@@ -38,7 +38,7 @@ scrape_configs:
 `
 
 // startPrometheus starts it and waits until it serves.
-func startPrometheus(t testing.TB, files map[string]ruleFile, pager string) *prometheus {
+func startPrometheus(t testing.TB, files map[string]promtest.RuleFile, pager string) *prometheus {
 	t.Helper()
 	program, err := exec.LookPath("prometheus")
 	if err != nil {
@@ -46,16 +46,16 @@ func startPrometheus(t testing.TB, files map[string]ruleFile, pager string) *pro
 	}
 	dir := t.TempDir()
 	address := freeAddress(t, "127.78.0.1")
-	p := &prometheus{TB: t, url: "http://" + address, targets: filepath.Join(dir, "targets"), began: time.Now(), log: filepath.Join(dir, "log")}
+	p := &prometheus{TB: t, Client: promtest.Client{URL: "http://" + address}, targets: filepath.Join(dir, "targets"), began: time.Now(), log: filepath.Join(dir, "log")}
 	for _, folder := range []string{"targets", "rules", "data"} {
 		must(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
 	}
-	writeScaled(t, files, filepath.Join(dir, "rules"))
+	promtest.WriteScaled(t, files, filepath.Join(dir, "rules"))
 	must(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil, prometheusConfig, pager), 0o600))
 	startProcess(t, p.log, exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--enable-feature=exemplar-storage", "--log.level=warn"))
 	await(t, "Prometheus to serve", func() bool {
-		resp, err := http.Get(p.url + "/-/ready")
+		resp, err := http.Get(p.URL + "/-/ready")
 		if err != nil {
 			return false
 		}
@@ -79,78 +79,9 @@ func (p *prometheus) forget(address string) {
 	must(p, os.Remove(filepath.Join(p.targets, strings.NewReplacer(".", "-", ":", "-").Replace(address)+".json")))
 }
 
-// sample is one series of a reply.
-type sample struct {
-	Metric map[string]string
-	Points []point
-}
-
-type point struct {
-	Time  float64 // Unix seconds
-	Value float64
-}
-
-// get reads from the API of Prometheus. An error is that of the query.
-func (p *prometheus) get(path string, params url.Values, into any) error {
-	resp, err := http.Get(p.url + path + "?" + params.Encode())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	var reply struct {
-		Status, Error string
-		Data          json.RawMessage
-	}
-	if err := json.Unmarshal(body, &reply); err != nil {
-		return fmt.Errorf("%s: %w", resp.Status, err)
-	}
-	if reply.Status != "success" {
-		return fmt.Errorf("%s: %s", resp.Status, reply.Error)
-	}
-	return json.Unmarshal(reply.Data, into)
-}
-
-// at evaluates an expression at a time.
-func (p *prometheus) at(expr string, when time.Time) ([]sample, error) {
-	return p.evaluate("/api/v1/query", url.Values{"query": {expr}, "time": {seconds(when)}})
-}
-
-// over evaluates an expression for each second between two times.
-func (p *prometheus) over(expr string, from, to time.Time) ([]sample, error) {
-	return p.evaluate("/api/v1/query_range", url.Values{"query": {expr}, "start": {seconds(from)}, "end": {seconds(to)}, "step": {"1"}})
-}
-
-func (p *prometheus) evaluate(path string, params url.Values) ([]sample, error) {
-	var reply struct {
-		Result []struct {
-			Metric map[string]string
-			Value  rawPoint
-			Values []rawPoint
-		}
-	}
-	if err := p.get(path, params, &reply); err != nil {
-		return nil, fmt.Errorf("%s: %w", params.Get("query"), err)
-	}
-	list := make([]sample, len(reply.Result))
-	for i, r := range reply.Result {
-		list[i].Metric = r.Metric
-		for _, v := range r.Values {
-			list[i].Points = append(list[i].Points, point(v))
-		}
-		if r.Values == nil {
-			list[i].Points = []point{point(r.Value)}
-		}
-	}
-	return list, nil
-}
-
 // exemplar is one observation of a histogram.
 type exemplar struct {
-	point
+	promtest.Point
 	Labels map[string]string
 }
 
@@ -164,7 +95,7 @@ func (p *prometheus) exemplars(t testing.TB, expr string, from, to time.Time) []
 			Timestamp float64
 		}
 	}
-	must(t, p.get("/api/v1/query_exemplars", url.Values{"query": {expr}, "start": {seconds(from)}, "end": {seconds(to)}}, &reply))
+	must(t, p.Get("/api/v1/query_exemplars", url.Values{"query": {expr}, "start": {promtest.Seconds(from)}, "end": {promtest.Seconds(to)}}, &reply))
 	var list []exemplar
 	for _, series := range reply {
 		for _, e := range series.Exemplars {
@@ -173,7 +104,7 @@ func (p *prometheus) exemplars(t testing.TB, expr string, from, to time.Time) []
 			if len(e.Labels["revision"]) != 40 {
 				t.Errorf("got an exemplar with the labels %v, want the revision", e.Labels)
 			}
-			list = append(list, exemplar{point{e.Timestamp, value}, e.Labels})
+			list = append(list, exemplar{promtest.Point{e.Timestamp, value}, e.Labels})
 		}
 	}
 	if len(list) == 0 {
@@ -181,21 +112,6 @@ func (p *prometheus) exemplars(t testing.TB, expr string, from, to time.Time) []
 	}
 	return list
 }
-
-// rawPoint is a point as Prometheus writes it: [seconds, "value"].
-type rawPoint point
-
-func (r *rawPoint) UnmarshalJSON(text []byte) error {
-	var value string
-	if err := json.Unmarshal(text, &[]any{&r.Time, &value}); err != nil {
-		return err
-	}
-	number, err := strconv.ParseFloat(value, 64)
-	r.Value = number
-	return err
-}
-
-func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
 
 // freeAddress returns an address on which nothing listens. It is not on 127.0.0.1, where the system could give its port to a connection meanwhile.
 func freeAddress(t testing.TB, host string) string {

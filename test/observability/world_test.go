@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/gittest"
+	"gitops-agent/internal/promtest"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/report"
@@ -244,7 +245,7 @@ func (w *world) scraped() {
 	since := time.Now()
 	await(w, "a scrape", func() bool {
 		w.alive()
-		got, err := w.prometheus.at(fmt.Sprintf(`timestamp(up{instance=%[1]q}) > %[2]s and up{instance=%[1]q} == 1`, w.address, seconds(since)), time.Now())
+		got, err := w.prometheus.At(fmt.Sprintf(`timestamp(up{instance=%[1]q}) > %[2]s and up{instance=%[1]q} == 1`, w.address, promtest.Seconds(since)), time.Now())
 		return err == nil && len(got) == 1
 	})
 }
