@@ -6,6 +6,7 @@
 package promtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,7 +35,11 @@ type Point struct {
 
 // Get reads from the API of Prometheus. An error is that of the query.
 func (c Client) Get(path string, params url.Values, into any) error {
-	resp, err := http.Get(c.URL + path + "?" + params.Encode())
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, c.URL+path+"?"+params.Encode(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}

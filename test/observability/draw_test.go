@@ -275,7 +275,7 @@ func (g drawing) fullest() []promtest.Sample {
 	at := map[float64][]promtest.Sample{}
 	for _, s := range g.results[0] {
 		for _, p := range s.Points {
-			at[p.Time] = append(at[p.Time], promtest.Sample{s.Metric, []promtest.Point{p}})
+			at[p.Time] = append(at[p.Time], promtest.Sample{Metric: s.Metric, Points: []promtest.Point{p}})
 		}
 	}
 	size := func(list []promtest.Sample) (sum float64) {

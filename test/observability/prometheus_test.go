@@ -104,7 +104,7 @@ func (p *prometheus) exemplars(t testing.TB, expr string, from, to time.Time) []
 			if len(e.Labels["revision"]) != 40 {
 				t.Errorf("got an exemplar with the labels %v, want the revision", e.Labels)
 			}
-			list = append(list, exemplar{promtest.Point{e.Timestamp, value}, e.Labels})
+			list = append(list, exemplar{promtest.Point{Time: e.Timestamp, Value: value}, e.Labels})
 		}
 	}
 	if len(list) == 0 {

@@ -5,7 +5,6 @@ package stack
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"gitops-agent/internal/gooverlay"
 )
 
 // programsVariable is the environment variable that is set inside the namespace. It lists the programs that were built outside,
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(programsVariable) == "" {
 		log.Fatal(enter()) // it only returns with an error
 	}
-	if err := noteSources("../.."); err != nil {
+	if err := gooverlay.NoteSources("../.."); err != nil {
 		log.Fatal(err)
 	}
 	m.Run()
@@ -62,15 +63,4 @@ func enter() error {
 		return fmt.Errorf("enter a network namespace: %w", err)
 	}
 	return nil
-}
-
-// noteSources reads every folder of the module. The cache of go test depends on the folders that a test reads, and not on the
-// programs that it runs. So after a change of the programs' source, go test runs these tests again.
-func noteSources(root string) error {
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
-			return fs.SkipDir
-		}
-		return err
-	})
 }
