@@ -193,7 +193,8 @@ func (f *Forge) serve(r *http.Request, id string) (status int, body any, header 
 	if id == "" {
 		switch r.Method {
 		case http.MethodGet:
-			return f.page(r)
+			body, header = f.page(r)
+			return http.StatusOK, body, header
 		case http.MethodPost:
 			return http.StatusCreated, f.view(f.add(Account, text(r))), nil
 		}
@@ -228,13 +229,13 @@ func (f *Forge) wait() {
 }
 
 // page returns one page of the comments. Gitea knows no pages of them.
-func (f *Forge) page(r *http.Request) (status int, body any, header map[string]string) {
+func (f *Forge) page(r *http.Request) (body any, header map[string]string) {
 	all := make([]map[string]any, 0, len(f.notes))
 	for _, n := range f.notes {
 		all = append(all, f.view(n))
 	}
 	if f.Kind == comment.Gitea {
-		return http.StatusOK, all, nil
+		return all, nil
 	}
 	number := func(name string, otherwise int) int {
 		if n, err := strconv.Atoi(r.URL.Query().Get(name)); err == nil && n > 0 {
@@ -247,7 +248,7 @@ func (f *Forge) page(r *http.Request) (status int, body any, header map[string]s
 	if to < len(all) {
 		header = map[string]string{"Link": fmt.Sprintf(`<%s?page=%d&per_page=%d>; rel="next"`, f.server.URL, page+1, size)}
 	}
-	return http.StatusOK, all[from:to], header
+	return all[from:to], header
 }
 
 func (f *Forge) view(n note) map[string]any {

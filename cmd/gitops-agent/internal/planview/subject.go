@@ -38,8 +38,8 @@ func (s Subject) Description() string { return describe(s.Basis, s.Revision, s.C
 // Ownership states how it is known which guests the agent owns.
 type Ownership string
 
-// The sources of ownership. The zero value is the agent's journal.
-const OwnershipAssumed Ownership = "assumed" // the guests with a marker that the manifests of the base name
+// OwnershipAssumed means that the agent owns the guests with a marker that the manifests of the base name. The zero value is the agent's journal.
+const OwnershipAssumed Ownership = "assumed"
 
 // note says what the plan does not know, "" if it knows everything.
 func (o Ownership) note() string {
