@@ -24,6 +24,7 @@ const (
 	trillianSigner
 	createTree
 	agent
+	releaseSigner  // signs the checksums of a release
 	trillianSchema // not a program: the file with the tables of Trillian's database
 )
 
@@ -41,7 +42,7 @@ func tools() []string {
 }
 
 // build returns the files of all programs. The programs of the tools module are in Go's build cache; build builds missing ones.
-// The agent is built in the folder of the test binary, which go test removes.
+// The agent and the signer of releases are built in the folder of the test binary, which go test removes.
 func build() ([]string, error) {
 	var built []string
 	for _, tool := range tools() {
@@ -59,11 +60,15 @@ func build() ([]string, error) {
 	if _, err := goCommand("../..", "build", "-o", file, "./cmd/gitops-agent"); err != nil {
 		return nil, err
 	}
+	signer := filepath.Join(filepath.Dir(self), "sign")
+	if _, err := goCommand("../../packaging/tools", "build", "-o", signer, "./sign"); err != nil {
+		return nil, err
+	}
 	trillian, err := goCommand("../sigstore", "list", "-m", "-f", "{{.Dir}}", "github.com/google/trillian")
 	if err != nil {
 		return nil, err
 	}
-	return append(built, file, filepath.Join(strings.TrimSpace(trillian), "storage", "postgresql", "schema", "storage.sql")), nil
+	return append(built, file, signer, filepath.Join(strings.TrimSpace(trillian), "storage", "postgresql", "schema", "storage.sql")), nil
 }
 
 // goCommand runs go in a folder. It overrides GOFLAGS and CGO_ENABLED of the tests.
