@@ -27,14 +27,26 @@ func TestVersion(t *testing.T) {
 		output   string
 		want     string
 	}{
-		"release": {"1.2.3", debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v0.0.0-1"}, Settings: settings("false")}, outputText,
-			"gitops-agent 1.2.3, commit abc of 2026-11-01T08:00:00Z, go1.26, " + platform + "\n"},
-		"changed_sources": {"", debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v0.0.0-1+dirty"}, Settings: settings("true")}, outputText,
-			"gitops-agent v0.0.0-1+dirty, commit abc of 2026-11-01T08:00:00Z with changes, go1.26, " + platform + "\n"},
+		"release": {
+			"1.2.3",
+			debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v0.0.0-1"}, Settings: settings("false")},
+			outputText,
+			"gitops-agent 1.2.3, commit abc of 2026-11-01T08:00:00Z, go1.26, " + platform + "\n",
+		},
+		"changed_sources": {
+			"",
+			debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v0.0.0-1+dirty"}, Settings: settings("true")},
+			outputText,
+			"gitops-agent v0.0.0-1+dirty, commit abc of 2026-11-01T08:00:00Z with changes, go1.26, " + platform + "\n",
+		},
 		"without_git": {"", debug.BuildInfo{GoVersion: "go1.26"}, outputText, "gitops-agent (devel), commit unknown, go1.26, " + platform + "\n"},
-		"json": {"1.2.3", debug.BuildInfo{GoVersion: "go1.26", Settings: settings("true"), Deps: deps}, outputJSON,
+		"json": {
+			"1.2.3",
+			debug.BuildInfo{GoVersion: "go1.26", Settings: settings("true"), Deps: deps},
+			outputJSON,
 			`{"schemaVersion":1,"version":"1.2.3","commit":"abc","commitTime":"2026-11-01T08:00:00Z","modified":true,"goVersion":"go1.26","platform":"` + platform + `",` +
-				`"modules":[{"path":"example.org/a","version":"v1.0.0"},{"path":"example.org/c","version":"v2.0.0"}]}`},
+				`"modules":[{"path":"example.org/a","version":"v1.0.0"},{"path":"example.org/c","version":"v2.0.0"}]}`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
