@@ -18,8 +18,10 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 mkdir "$work/tree"
 # git archive would leave out files that the proposal marks with export-ignore, and the agent reads them.
-GIT_INDEX_FILE="$work/index" git read-tree "$head"
-GIT_INDEX_FILE="$work/index" git checkout-index --all --prefix="$work/tree/"
+export GIT_DIR
+GIT_DIR=$(git rev-parse --absolute-git-dir) # a bare repository has no work tree, so it is named
+GIT_INDEX_FILE="$work/index" git --work-tree="$work/tree" read-tree "$head"
+GIT_INDEX_FILE="$work/index" git --work-tree="$work/tree" checkout-index --all
 git show "$base:.gitops/trusted_root.json" > "$work/trusted_root.json"
 git show "$base:.gitops/signers" > "$work/signers"
 

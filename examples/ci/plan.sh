@@ -19,9 +19,11 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 
 # tree COMMIT-OR-TREE DIRECTORY: git archive would leave out files that the proposal marks with export-ignore.
+export GIT_DIR
+GIT_DIR=$(git rev-parse --absolute-git-dir) # a bare repository has no work tree, so it is named
 tree() {
-  GIT_INDEX_FILE="$work/index" git read-tree "$1"
-  GIT_INDEX_FILE="$work/index" git checkout-index --all --prefix="$2/"
+  GIT_INDEX_FILE="$work/index" git --work-tree="$2" read-tree "$1"
+  GIT_INDEX_FILE="$work/index" git --work-tree="$2" checkout-index --all --force
 }
 merged=$(git merge-tree --write-tree "$base" "$head") || {
   echo "the proposal conflicts with the target branch: it is planned without it" >&2
