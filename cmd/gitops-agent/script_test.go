@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 	for name, identity := range people() {
 		programs["sign-as-"+name] = signer(identity, sigtest.SignOptions{})
 	}
+	programs["gitsign"] = signAsGitsign
 	programs["sign-as-online"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()}) // the default of gitsign
 	testscript.Main(m, programs)
 }

@@ -23,8 +23,8 @@ func TestAdoptGuide(t *testing.T) {
 		files = append(files, manifest.File{Path: fmt.Sprintf("block-%d.yaml", i+1), Data: []byte(code)})
 	}
 	_, session, _ := strings.Cut(string(text), "$ cat guests/virtualmachine-db-2.yaml\n")
-	shown, _, _ := strings.Cut(session, "\n\n")
-	files = append(files, manifest.File{Path: "guests/virtualmachine-db-2.yaml", Data: []byte(strings.ReplaceAll(shown, "\n    ", "\n")[4:])})
+	shown, _, _ := strings.Cut(session, "```")
+	files = append(files, manifest.File{Path: "guests/virtualmachine-db-2.yaml", Data: []byte(shown)})
 	set, err := manifest.Parse(files)
 	if err != nil {
 		t.Fatalf("got problems, want none:\n%v", err)
