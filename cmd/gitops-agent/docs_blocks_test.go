@@ -47,7 +47,7 @@ above it, which readers see too. CONTRIBUTING.md, "A page", has the rules.`
 // docNeeds are what a block of commands may need so that the test does not run it.
 var docNeeds = []string{
 	"a real cluster", "a node of Proxmox VE", "root on the agent's host", "root on the Prometheus host", "root on the forge", "the network", "cosign", "a forge", "time", "promtool",
-	"a checkout of gitops-agent", "a running simulator", "Debian",
+	"a checkout of gitops-agent", "a running simulator", "Debian", "a release", "a job of a forge", "a container engine", "Kubernetes",
 }
 
 var (
@@ -133,7 +133,7 @@ func TestDocBlocksAreKnown(t *testing.T) {
 
 // withoutFences returns a page without its fenced blocks.
 func withoutFences(text string) string {
-	return regexp.MustCompile("(?ms)^ *```[a-z]*\n.*?^ *```$").ReplaceAllString(text, "")
+	return regexp.MustCompile("(?ms)^ *(```[a-z]*\n.*?^ *```|~~~~[a-z]*\n.*?^ *~~~~)$").ReplaceAllString(text, "")
 }
 
 func TestDocBlocks(t *testing.T) {

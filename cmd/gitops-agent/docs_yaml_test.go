@@ -21,7 +21,9 @@ var otherYAML = map[string][]string{
 	".gitlab-ci.yml":               nil, // jobs have any name
 	"otel-collector.yaml":          {"receivers", "processors", "exporters", "service", "extensions", "connectors"},
 	"tempo.yaml":                   nil,
-	"alertmanager.yml":             {"route", "receivers", "global", "inhibit_rules"},
+	"service-monitor.yaml":         {"apiVersion", "kind", "metadata", "spec"},
+	"/etc/grafana/provisioning/dashboards/gitops-agent.yaml": {"apiVersion", "providers"},
+	"alertmanager.yml": {"route", "receivers", "global", "inhibit_rules"},
 }
 
 var fileName = regexp.MustCompile(`^# (\S+\.ya?ml)\n`)
