@@ -156,8 +156,12 @@ func (r *race) take(reply *refsReply) (Head, error, bool) {
 		r.held = r.held[:len(r.held)-1]
 		head, err := r.transfer(use)
 		var local storeError
-		if err == nil || errors.As(err, &local) || r.ctx.Err() != nil {
+		switch {
+		case err == nil || errors.As(err, &local):
 			return head, err, true
+		case r.ctx.Err() != nil:
+			use.end()
+			return Head{}, err, true
 		}
 		r.fail(use, RemoteFailed, err)
 	}
