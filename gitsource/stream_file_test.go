@@ -24,7 +24,7 @@ func TestCancelledFetchWaitsForUploadPack(t *testing.T) {
 	bin := t.TempDir()
 	pid := filepath.Join(bin, "pid")
 	script := "#!/bin/sh\nPATH=" + os.Getenv("PATH") + "\n" + program + " upload-pack --advertise-refs \"$2\"\necho $$ > " + pid + ".new\nmv " + pid + ".new " + pid + "\nexec sleep 600\n"
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s, _ := openSource(t, fileRemote(g))
