@@ -140,7 +140,11 @@ func transmit(client *smtp.Client, o EmailOptions, m Message) error {
 // mailOf returns a mail. The subject and the body are encoded, so no text of an event becomes a header.
 func mailOf(o EmailOptions, m Message, now time.Time) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\n", o.From, strings.Join(o.To, ", "))
+	to := make([]string, len(o.To))
+	for i, address := range o.To {
+		to[i] = encodedAddress(address)
+	}
+	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\n", encodedAddress(o.From), strings.Join(to, ", "))
 	fmt.Fprintf(&b, "Subject: %s\r\n", mime.QEncoding.Encode("utf-8", oneLine(m.Title())))
 	fmt.Fprintf(&b, "Date: %s\r\nMessage-ID: <%s.%d@gitops-agent>\r\n", now.Format(time.RFC1123Z), idOf(m.Events[0]), now.UnixNano())
 	b.WriteString("Auto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
@@ -148,6 +152,15 @@ func mailOf(o EmailOptions, m Message, now time.Time) []byte {
 	_, _ = w.Write([]byte(m.Body() + "\n"))
 	_ = w.Close()
 	return b.Bytes()
+}
+
+// encodedAddress returns an address whose name, such as "Küche", is in ASCII.
+func encodedAddress(text string) string {
+	address, err := mail.ParseAddress(text)
+	if err != nil {
+		return text // check has refused it
+	}
+	return address.String()
 }
 
 // asPermanent marks a reply of the server with a status of 5xx, which does not change with another attempt.

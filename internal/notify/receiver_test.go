@@ -3,7 +3,10 @@ package notify
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +17,8 @@ import (
 	"net/http/httptest"
 	"net/mail"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -211,6 +216,12 @@ func TestErrorsContainNoSecrets(t *testing.T) {
 // mailServer accepts one mail, and returns what the client said.
 func mailServer(t *testing.T, extensions string, refuse string) (string, chan []string) {
 	t.Helper()
+	return secureMailServer(t, extensions, refuse, nil)
+}
+
+// secureMailServer is a mailServer that offers STARTTLS with a certificate.
+func secureMailServer(t *testing.T, extensions, refuse string, certificate *tls.Config) (string, chan []string) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +233,7 @@ func mailServer(t *testing.T, extensions string, refuse string) (string, chan []
 		if err != nil {
 			return
 		}
-		defer func() { _ = conn.Close() }()
+		defer func() { _ = conn.Close() }() // of the connection that was encrypted, too
 		in, lines := bufio.NewScanner(conn), []string{}
 		reply := func(text string) { _, _ = io.WriteString(conn, text+"\r\n") }
 		reply("220 mail.test")
@@ -234,7 +245,13 @@ func mailServer(t *testing.T, extensions string, refuse string) (string, chan []
 			case refuse != "" && strings.HasPrefix(line, refuse):
 				reply("550 no such user")
 			case strings.HasPrefix(line, "EHLO"):
-				reply("250-mail.test\r\n250 " + extensions)
+				reply("250-mail.test\r\n250-" + extensions + "\r\n250 HELP")
+			case line == "STARTTLS" && certificate != nil:
+				reply("220 go on")
+				encrypted := tls.Server(conn, certificate)
+				conn, in = encrypted, bufio.NewScanner(encrypted)
+			case strings.HasPrefix(line, "AUTH"):
+				reply("235 welcome")
 			case line == "DATA":
 				body = true
 				reply("354 go on")
@@ -279,6 +296,34 @@ func TestEmail(t *testing.T) {
 	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
 	if err != nil || !strings.Contains(string(body), "Größe  Bcc: x@example.org. To release it: gitops-agent approve 4f1c") {
 		t.Errorf("got body %q, %v", body, err)
+	}
+}
+
+// With STARTTLS the login and the mail are sent after the handshake, and only to a server with a certificate of a known authority.
+func TestEmailWithSTARTTLS(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewTLSServer(nil) // for its certificate
+	defer web.Close()
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	email := EmailOptions{TLS: StartTLS, From: "Küche <agent@example.org>", To: []string{"b@example.org"}, Username: "agent", Password: text("S3cret")}
+	for _, caFile := range []string{authority, ""} {
+		address, said := secureMailServer(t, "STARTTLS\r\n250-AUTH PLAIN", "", &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS12})
+		email.Address = address
+		err := NewReceiver(Receiver{Kind: Email, Email: email, CAFile: caFile}).Send(t.Context(), sample())
+		lines := <-said
+		login := slices.Index(lines, "AUTH PLAIN "+base64.StdEncoding.EncodeToString([]byte("\x00agent\x00S3cret")))
+		if caFile == "" {
+			if err == nil || login >= 0 {
+				t.Errorf("got %v and %q, want no login at a server of an unknown authority", err, lines)
+			}
+			continue
+		}
+		if err != nil || login < slices.Index(lines, "STARTTLS") || !slices.Contains(lines, "From: =?utf-8?q?K=C3=BCche?= <agent@example.org>") {
+			t.Errorf("got %v and %q, want a login after the handshake, and a name in ASCII", err, lines)
+		}
 	}
 }
 
