@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
@@ -24,9 +23,9 @@ func (m *Metrics) Poll(o report.PollOutcome) {
 // Refused counts a refused head. The engine calls it once for each head.
 func (m *Metrics) Refused(r report.Refused) { m.refused.WithLabelValues(r.Reason).Inc() }
 
-// Recovered counts a step that a crash or a lost reply left open, and whose outcome is now known.
-func (m *Metrics) Recovered(_ int, _ cluster.Op, result journal.Result) {
-	m.recovered.WithLabelValues(string(result)).Inc()
+// Settled counts a step that a crash or a lost reply left open, and whose outcome is now known.
+func (m *Metrics) Settled(o report.SettledOutcome) {
+	m.recovered.WithLabelValues(string(o.Result)).Inc()
 }
 
 // Order counts a signed order that reached a state.

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gitops-agent/metrics"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/report"
 )
@@ -145,7 +146,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	recordEveryLabelValue(m)
 	for i := range 700 {
 		for _, method := range []string{"GET", "BREW"} {
-			m.Request(method, fmt.Sprintf("/route/%d", i%(routes/2)), fmt.Sprint(100+i), 0)
+			m.Request(cluster.Exchange{Method: method, Route: fmt.Sprintf("/route/%d", i%(routes/2)), Code: fmt.Sprint(100 + i)})
 		}
 	}
 	var r report.Report
@@ -213,12 +214,12 @@ func TestSeriesWhileGuestsComeAndGo(t *testing.T) {
 func TestRequestKeepsLabelsClosed(t *testing.T) {
 	t.Parallel()
 	m, registry := newMetrics(t)
-	m.Request("GET", "/version", "200", 0)
+	m.Request(cluster.Exchange{Method: "GET", Route: "/version", Code: "200"})
 	start := series(t, registry)
-	m.Request("GET", "/version", "596", 0)
-	m.Request("GET", "/version", "418", 0)
-	m.Request("GET", "/version", "none", 0)
-	m.Request("GET", "/version", "", 0)
+	m.Request(cluster.Exchange{Method: "GET", Route: "/version", Code: "596"})
+	m.Request(cluster.Exchange{Method: "GET", Route: "/version", Code: "418"})
+	m.Request(cluster.Exchange{Method: "GET", Route: "/version", Code: "none"})
+	m.Request(cluster.Exchange{Method: "GET", Route: "/version", Code: ""})
 	if diff := cmp.Diff(start, series(t, registry)); diff != "" {
 		t.Errorf("series after unusual codes (-want +got):\n%s", diff)
 	}

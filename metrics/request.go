@@ -2,7 +2,8 @@ package metrics
 
 import (
 	"slices"
-	"time"
+
+	"gitops-agent/reconcile/cluster"
 )
 
 // codes returns the status codes of the Proxmox API, "none" for a request without a reply, and "other". A proxy cannot add label values,
@@ -19,17 +20,17 @@ func methods() []string { return []string{"GET", "POST", "PUT", "DELETE", "other
 // route is a method and a path of the Proxmox API.
 type route struct{ method, path string }
 
-// Request counts one request to the Proxmox API. Path is the path with its ids replaced, "/nodes/{node}/qemu/{vmid}/config". There must be
-// few paths; Request does not check that. The series of every code exist from the first request on a path.
-func (m *Metrics) Request(method, path, code string, d time.Duration) {
-	r := route{oneOf(methods(), method), path}
+// Request counts one request to the Proxmox API. There must be few routes; Request does not check that. The series of every code exist from the first
+// request on a route.
+func (m *Metrics) Request(e cluster.Exchange) {
+	r := route{oneOf(methods(), e.Method), e.Route}
 	if _, known := m.routes.LoadOrStore(r, true); !known {
 		for _, code := range codes() {
 			m.requests.WithLabelValues(r.method, r.path, code)
 		}
 	}
-	m.requests.WithLabelValues(r.method, r.path, oneOf(codes(), code)).Inc()
-	m.requestTime.WithLabelValues(r.method, r.path).Observe(d.Seconds())
+	m.requests.WithLabelValues(r.method, r.path, oneOf(codes(), e.Code)).Inc()
+	m.requestTime.WithLabelValues(r.method, r.path).Observe(e.Duration.Seconds())
 }
 
 // oneOf returns the value if it is in the list, and "other" otherwise.

@@ -81,10 +81,10 @@ func recordConvergence(m *metrics.Metrics) {
 	m.Drift(report.DriftOutcome{Cause: report.DriftCluster})
 	m.Drift(report.DriftOutcome{Cause: report.DriftCluster, Repaired: true})
 	m.Converged(report.ConvergedOutcome{Revision: "main@sha1:" + commit, Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
-	m.Recovered(211, cluster.OpStart, journal.NotRun)
+	m.Settled(report.SettledOutcome{Result: journal.NotRun})
 	m.Order("approve", journal.OrderRun)
-	m.Request("GET", "/cluster/resources", "200", 20*time.Millisecond)
-	m.Request("PUT", "/nodes/{node}/{kind}/{vmid}/config", "500", time.Second)
+	m.Request(cluster.Exchange{Method: "GET", Route: "/cluster/resources", Code: "200", Duration: 20 * time.Millisecond})
+	m.Request(cluster.Exchange{Method: "PUT", Route: "/nodes/{node}/{kind}/{vmid}/config", Code: "500", Duration: time.Second})
 	m.JournalSync(5, 2*time.Millisecond)
 	m.TrustedRoot("0f1e2d", noon.AddDate(1, 0, 0))
 	m.TokenExpiry(noon.AddDate(0, 6, 0))
@@ -106,7 +106,7 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 	for _, op := range cluster.Ops() {
 		for _, r := range journal.Results() {
 			m.Step(report.StepOutcome{Step: plan.Step{Op: op}, Result: r})
-			m.Recovered(1, op, r)
+			m.Settled(report.SettledOutcome{Result: r})
 		}
 	}
 	for _, c := range report.DriftCauses() {

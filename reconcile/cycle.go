@@ -31,7 +31,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	e.beginRetry(began)
 	started := time.Now()
 	planned := e.plan()
-	made := report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)}
+	made := report.PlanOutcome{Revision: e.basis.Load().Revision, Duration: time.Since(started), Steps: countSteps(planned)}
 	e.opts.Hooks.plan(made)
 	e.notePlan(planned, made)
 	e.setBasis(e.order(planned, e.checkHealth(ctx, planned)).Waits)

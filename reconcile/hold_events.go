@@ -37,7 +37,7 @@ func (e *Engine) noteHolds(t *track, p plan.Guest) {
 		default:
 			logged = append(logged, h)
 			if !t.logged.contains(h) {
-				e.logHold(p.Ref, event.StepHeld, h)
+				e.noteHold(p.Ref, report.Held, h)
 			}
 		}
 	}
@@ -45,9 +45,9 @@ func (e *Engine) noteHolds(t *track, p plan.Guest) {
 		switch {
 		case now.holds(h.Op):
 		case slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Op == h.Op }):
-			e.logHold(p.Ref, event.StepReleased, h)
+			e.noteHold(p.Ref, report.Released, h)
 		default:
-			e.logHold(p.Ref, event.StepWithdrawn, h)
+			e.noteHold(p.Ref, report.Withdrawn, h)
 		}
 	}
 	t.logged, t.ref = logged, p.Ref
@@ -56,25 +56,27 @@ func (e *Engine) noteHolds(t *track, p plan.Guest) {
 // dropHolds logs that the held steps of a guest that left the plan are no longer planned.
 func (e *Engine) dropHolds(t *track) {
 	for _, h := range t.logged {
-		e.logHold(t.ref, event.StepWithdrawn, h)
+		e.noteHold(t.ref, report.Withdrawn, h)
 	}
 }
 
-func (e *Engine) logHold(ref guest.Ref, name event.Name, h report.HeldStep) {
-	attrs := []any{event.Key, name, "vmid", ref.VMID, "guest", ref.Label(), "op", string(h.Op), "reason", string(h.Reason)}
+// noteHold passes what happened to a held step to the hooks and to the log.
+func (e *Engine) noteHold(ref guest.Ref, what report.HoldEvent, h report.HeldStep) {
+	e.opts.Hooks.hold(report.HoldOutcome{Guest: ref, Step: h, Event: what})
+	attrs := []any{"vmid", ref.VMID, "guest", ref.Label(), "op", string(h.Op), "reason", string(h.Reason)}
 	if h.Digest != "" {
 		attrs = append(attrs, "digest", h.Digest)
 	}
-	switch name { //nolint:exhaustive // of held steps
-	case event.StepHeld:
+	switch what {
+	case report.Held:
 		if h.Hint != "" {
 			attrs = append(attrs, "hint", h.Hint)
 		}
-		e.log.Info("step held", append(attrs, "why", h.Message)...)
-	case event.StepReleased:
-		e.log.Info("held step released", attrs...)
-	default:
-		e.log.Info("held step no longer planned", attrs...)
+		e.log.Info("step held", append(attrs, event.Key, event.StepHeld, "why", h.Message)...)
+	case report.Released:
+		e.log.Info("held step released", append(attrs, event.Key, event.StepReleased)...)
+	case report.Withdrawn:
+		e.log.Info("held step no longer planned", append(attrs, event.Key, event.StepWithdrawn)...)
 	}
 }
 

@@ -16,6 +16,7 @@ type Hooks struct {
 	OnReport    func(report.Report)
 	OnRefused   func(report.Refused) // once for each refused head
 	OnPlan      func(report.PlanOutcome)
+	OnHold      func(report.HoldOutcome)
 	OnDrift     func(report.DriftOutcome)
 	OnConverged func(report.ConvergedOutcome)
 	OnQueueWait func(d time.Duration)
@@ -36,6 +37,12 @@ func (h Hooks) refused(r report.Refused) {
 func (h Hooks) plan(o report.PlanOutcome) {
 	if h.OnPlan != nil {
 		h.OnPlan(o)
+	}
+}
+
+func (h Hooks) hold(o report.HoldOutcome) {
+	if h.OnHold != nil {
+		h.OnHold(o)
 	}
 }
 

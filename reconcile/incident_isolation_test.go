@@ -67,12 +67,12 @@ func TestExhaustedRangeDoesNotStopOthers(t *testing.T) {
 // TestUnknownTaskIsSettled makes a clone whose task is unknown to the node when the agent asks for it.
 func TestUnknownTaskIsSettled(t *testing.T) {
 	var mu sync.Mutex
-	var results []journal.Result
+	var settled []report.SettledOutcome
 	noting := func(o *reconcile.Options) {
-		o.Hooks.Lane.OnRecovered = func(_ int, _ cluster.Op, result journal.Result) {
+		o.Hooks.Lane.OnSettled = func(o report.SettledOutcome) {
 			mu.Lock()
 			defer mu.Unlock()
-			results = append(results, result)
+			settled = append(settled, o)
 		}
 	}
 	runLabWithProbe(t, []labOption{noting}, func(t *testing.T, l *lab, p *probe) {
@@ -91,8 +91,8 @@ func TestUnknownTaskIsSettled(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if len(results) != 1 || results[0] != journal.Done {
-			t.Errorf("got results %v of the create, want it done, after a read of the guest", results)
+		if len(settled) != 1 || settled[0].Result != journal.Done || settled[0].Step.Step == "" || settled[0].Step.Revision != "main@sha1:"+l.repo.Tip {
+			t.Errorf("got %+v of the create, want it done, after a read of the guest, with its step and its revision", settled)
 		}
 	})
 }

@@ -100,7 +100,7 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				var recovered sync.Map // results of the recovered steps, by vmid
-				l.opts.Hooks.Lane.OnRecovered = func(vmid int, _ cluster.Op, result journal.Result) { recovered.Store(vmid, result) }
+				l.opts.Hooks.Lane.OnSettled = func(o report.SettledOutcome) { recovered.Store(o.Step.VMID, o.Result) }
 				if test.before != "" {
 					l.files["guest.yaml"] = test.before
 				}

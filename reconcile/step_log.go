@@ -5,19 +5,19 @@ import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
-	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
 
 // loggedHooks returns the caller's hooks of lanes with log lines for each step.
 func (e *Engine) loggedHooks() lane.Hooks {
 	h := e.opts.Hooks.Lane
-	begun, ended, recovered := h.OnStepBegun, h.OnStep, h.OnRecovered
-	h.OnStepBegun = func(step plan.Step, id string) {
-		e.log.Info("step begun", event.Key, event.StepBegun, "vmid", step.Guest.VMID, "guest", step.Guest.Label(), "op", string(step.Op), "step", id, "why", step.Reason)
+	begun, ended, settled := h.OnStepBegun, h.OnStep, h.OnSettled
+	h.OnStepBegun = func(s report.StepBegun) {
 		if begun != nil {
-			begun(step, id)
+			begun(s) // first, so that the line can name the trace of the step
 		}
+		e.log.Info("step begun", event.Key, event.StepBegun, "vmid", s.Step.Guest.VMID, "guest", s.Step.Guest.Label(), "op", string(s.Step.Op), "step", s.ID,
+			"revision", s.Revision, "why", s.Step.Reason)
 	}
 	h.OnStep = func(o report.StepOutcome) {
 		attrs := []any{
@@ -42,13 +42,14 @@ func (e *Engine) loggedHooks() lane.Hooks {
 			ended(o)
 		}
 	}
-	h.OnRecovered = func(vmid int, op cluster.Op, result journal.Result) {
-		e.log.Info("open step settled", event.Key, event.StepSettled, "vmid", vmid, "op", string(op), "result", string(result))
-		if op == cluster.OpDestroy && result == journal.Done {
-			e.log.Info("guest destroyed", event.Key, event.GuestDestroyed, "vmid", vmid)
+	h.OnSettled = func(o report.SettledOutcome) {
+		s := o.Step
+		e.log.Info("open step settled", event.Key, event.StepSettled, "vmid", s.VMID, "op", s.Op, "step", s.Step, "revision", s.Revision, "result", string(o.Result))
+		if s.Op == journal.OpDestroy && o.Result == journal.Done {
+			e.log.Info("guest destroyed", event.Key, event.GuestDestroyed, "vmid", s.VMID, "step", s.Step, "revision", s.Revision)
 		}
-		if recovered != nil {
-			recovered(vmid, op, result)
+		if settled != nil {
+			settled(o)
 		}
 	}
 	return h

@@ -19,6 +19,7 @@ import (
 	"gitops-agent/internal/service"
 	"gitops-agent/internal/status"
 	"gitops-agent/metrics"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
@@ -220,7 +221,7 @@ func (c Config) ProxmoxReader(log *slog.Logger) (*proxmox.Reader, error) {
 	return proxmox.NewReader(c.proxmoxOptions(log, nil))
 }
 
-func (c Config) proxmoxOptions(log *slog.Logger, onRequest func(method, route, code string, d time.Duration)) proxmox.Options {
+func (c Config) proxmoxOptions(log *slog.Logger, onRequest func(cluster.Exchange)) proxmox.Options {
 	p := c.Proxmox
 	return proxmox.Options{
 		Endpoints: p.Endpoints, TokenFile: p.TokenFile, CAFile: p.CAFile, Fingerprints: p.Fingerprints,

@@ -17,7 +17,7 @@ import (
 func hooks(m *metrics.Metrics) reconcile.Hooks {
 	return reconcile.Hooks{
 		Intake:   intake.Hooks{OnPoll: m.Poll, OnVerify: m.Verified, OnOrder: m.Order},
-		Lane:     lane.Hooks{OnStep: m.Step, OnRecovered: m.Recovered},
+		Lane:     lane.Hooks{OnStep: m.Step, OnSettled: m.Settled},
 		OnReport: m.Report, OnRefused: m.Refused, OnPlan: m.Planned, OnDrift: m.Drift, OnConverged: m.Converged, OnQueueWait: m.QueueWait,
 	}
 }

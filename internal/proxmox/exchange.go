@@ -13,6 +13,7 @@ type exchange struct {
 	method string
 	route  string  // label from a closed set: a path with its variables named
 	path   string  // below /api2/json, escaped
+	task   string  // UPID of the task that it reads; "" for every other request
 	node   string  // whose workers the exchange occupies; "" if any node may answer
 	about  address // the guest that the reply is about; zero if it is not about one guest
 

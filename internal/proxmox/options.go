@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/loopback"
+	"gitops-agent/reconcile/cluster"
 )
 
 // Options configures a client: the cluster, the token, and limits. Endpoints and TokenFile are required.
@@ -36,9 +37,8 @@ type Options struct {
 	// MayWrite, if set, is called immediately before each request that may change the cluster, after every wait and after the last check of
 	// the call. If it returns an error, the request is not sent, and the error of the call wraps cluster.ErrWritesStopped.
 	MayWrite func() error
-	// OnRequest, if set, is called after each exchange. Route is a path with its variables named. Code is the HTTP status,
-	// or "none" without a reply. Both come from closed sets.
-	OnRequest func(method, route, code string, elapsed time.Duration)
+	// OnRequest, if set, is called after each exchange, from the goroutine that waits for it.
+	OnRequest func(cluster.Exchange)
 	// Logger gets one debug line for each exchange, and a warning when an endpoint goes down or the current endpoint changes. nil discards.
 	Logger *slog.Logger
 	// Transport replaces the network, for a cluster in the same process. CAFile and Fingerprints then have no effect.
@@ -75,7 +75,7 @@ func (o Options) withDefaults() Options {
 		o.MayWrite = func() error { return nil }
 	}
 	if o.OnRequest == nil {
-		o.OnRequest = func(string, string, string, time.Duration) {}
+		o.OnRequest = func(cluster.Exchange) {}
 	}
 	return o
 }

@@ -40,7 +40,7 @@ type transport struct {
 	grace     time.Duration
 	secret    string
 	mayWrite  func() error
-	onRequest func(method, route, code string, elapsed time.Duration)
+	onRequest func(cluster.Exchange)
 	log       *slog.Logger
 }
 
@@ -166,7 +166,9 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, x *exchange,
 	a.res, a.body, a.err = t.exchange(ctx, req, at) //nolint:bodyclose // exchange closes it
 	elapsed := time.Since(start)
 	code := codeOf(a.res, a.err)
-	t.onRequest(x.method, x.route, code, elapsed)
+	t.onRequest(cluster.Exchange{
+		Method: x.method, Route: x.route, Code: code, Endpoint: t.endpoints.url(at).Host, Node: x.node, UPID: x.task, Step: cluster.StepOf(ctx), Duration: elapsed,
+	})
 	if t.log.Enabled(ctx, slog.LevelDebug) {
 		t.log.DebugContext(ctx, "proxmox request", "method", x.method, "path", x.path, "endpoint", t.endpoints.url(at).Host, "code", code, "duration", elapsed)
 	}

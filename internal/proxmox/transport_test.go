@@ -240,7 +240,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestOnRequest(t *testing.T) {
-	type observation struct{ Method, Route, Code string }
+	type observation struct{ Method, Route, Code, Endpoint, Step string }
 	var got []observation
 	client := newClient(t, Options{
 		Endpoints: []string{"https://pve1.test"},
@@ -253,20 +253,20 @@ func TestOnRequest(t *testing.T) {
 			}
 			return reply{}, io.ErrUnexpectedEOF
 		}),
-		OnRequest: func(method, route, code string, elapsed time.Duration) {
-			if elapsed < 0 {
-				t.Errorf("got elapsed %v, want it not negative", elapsed)
+		OnRequest: func(e cluster.Exchange) {
+			if e.Duration < 0 {
+				t.Errorf("got elapsed %v, want it not negative", e.Duration)
 			}
-			got = append(got, observation{method, route, code})
+			got = append(got, observation{e.Method, e.Route, e.Code, e.Endpoint, e.Step})
 		},
 	})
 	_, _ = client.Observe(t.Context(), vmRow)
-	_, _ = client.Do(t.Context(), startCall, nil)
+	_, _ = client.Do(cluster.WithStep(t.Context(), "s1"), startCall, nil)
 	_, _ = client.Inventory(t.Context())
 	want := []observation{
-		{"GET", "/nodes/{node}/{kind}/{vmid}/pending", "200"},
-		{"POST", "/nodes/{node}/{kind}/{vmid}/status/start", "596"},
-		{"GET", "/cluster/resources", "none"},
+		{"GET", "/nodes/{node}/{kind}/{vmid}/pending", "200", "pve1.test:8006", ""},
+		{"POST", "/nodes/{node}/{kind}/{vmid}/status/start", "596", "pve1.test:8006", "s1"},
+		{"GET", "/cluster/resources", "none", "pve1.test:8006", ""},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("observations (-want +got)\n%s", diff)

@@ -66,7 +66,7 @@ func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
 
 // taskStatus reads whether a task runs, and its exit status if the task has ended.
 func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit string, running bool, err error) {
-	x := &exchange{route: routeTaskStatus, path: taskPath(parsed, name) + "/status", node: parsed.node}
+	x := &exchange{route: routeTaskStatus, path: taskPath(parsed, name) + "/status", task: name, node: parsed.node}
 	status, err := get[struct {
 		Status     string `json:"status"`
 		ExitStatus scalar `json:"exitstatus"`
@@ -135,7 +135,7 @@ func (r *Reader) lastLines(ctx context.Context, parsed upid, name string, most i
 // logLines reads lines from start, counted from 0, and the number of all lines. The library's type is not used: it drops that number.
 func (r *Reader) logLines(ctx context.Context, parsed upid, name string, start, limit int) (lines []string, total int, err error) {
 	path := fmt.Sprintf("%s/log?start=%d&limit=%d", taskPath(parsed, name), start, limit)
-	body, err := r.readRaw(ctx, &exchange{route: routeTaskLog, path: path, node: parsed.node})
+	body, err := r.readRaw(ctx, &exchange{route: routeTaskLog, path: path, task: name, node: parsed.node})
 	if err != nil {
 		return nil, 0, fmt.Errorf("read log: %w", err)
 	}

@@ -19,10 +19,13 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	started := time.Now()
 	repo := in.source.Repository()
 	rev, err := policy.Check(ctx, repo, head, base)
-	outcome := report.VerifyOutcome{Duration: time.Since(started)}
+	outcome := report.VerifyOutcome{Commit: string(head), Duration: time.Since(started)}
 	var rejected *verify.RejectedError
 	if errors.As(err, &rejected) {
 		outcome.Reason = string(rejected.Reason)
+	}
+	if err == nil {
+		outcome.Signer = rev.Signer().Subject
 	}
 	if err == nil || rejected != nil {
 		in.hooks.verify(outcome)

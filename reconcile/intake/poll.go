@@ -52,6 +52,9 @@ func (in *Intake) Poll(ctx context.Context) Polled {
 		p.Root = policy.Root()
 	}
 	outcome := report.PollOutcome{Result: report.PollUnchanged, Duration: time.Since(started), Head: string(p.Head.Commit), Err: p.Err}
+	if !p.At.IsZero() {
+		outcome.Fetch = p.At.Sub(started)
+	}
 	switch {
 	case p.Err != nil:
 		outcome.Result = report.PollFailed

@@ -1,22 +1,17 @@
 package lane
 
-import (
-	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/plan"
-	"gitops-agent/reconcile/report"
-)
+import "gitops-agent/reconcile/report"
 
 // Hooks are called for each step that a lane executes. Each field may be nil. The functions must return quickly and be safe for concurrent use.
 type Hooks struct {
-	OnStepBegun func(step plan.Step, id string)
+	OnStepBegun func(report.StepBegun)
 	OnStep      func(report.StepOutcome)
-	OnRecovered func(vmid int, op cluster.Op, result journal.Result)
+	OnSettled   func(report.SettledOutcome)
 }
 
-func (h Hooks) stepBegun(step plan.Step, id string) {
+func (h Hooks) stepBegun(s report.StepBegun) {
 	if h.OnStepBegun != nil {
-		h.OnStepBegun(step, id)
+		h.OnStepBegun(s)
 	}
 }
 
@@ -26,8 +21,8 @@ func (h Hooks) stepEnded(o report.StepOutcome) {
 	}
 }
 
-func (h Hooks) recovered(vmid int, op cluster.Op, result journal.Result) {
-	if h.OnRecovered != nil {
-		h.OnRecovered(vmid, op, result)
+func (h Hooks) settled(o report.SettledOutcome) {
+	if h.OnSettled != nil {
+		h.OnSettled(o)
 	}
 }

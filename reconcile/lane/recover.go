@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
 )
 
 // settleOpen closes the steps of a guest that a crash or a lost reply left open. Nothing new is done for the guest before.
@@ -14,6 +15,7 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		if open.VMID != vmid {
 			continue
 		}
+		ctx := cluster.WithStep(ctx, open.Step)
 		about := w.askNode(ctx, open, w.doubtAbout(open))
 		result, err := settle(ctx, w.boundedFor(open), open, state.Owned[vmid], about)
 		if err != nil {
@@ -31,7 +33,7 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 			return err
 		}
 		w.volumes.Written(vmid)
-		w.hooks.recovered(vmid, cluster.Op(open.Op), c.result)
+		w.hooks.settled(report.SettledOutcome{Step: open, Result: c.result, Err: c.err})
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 type PollOutcome struct {
 	Result   PollResult
 	Duration time.Duration
+	Fetch    time.Duration // the part of Duration until the head was fetched
 	Head     string
 	Err      error
 }
@@ -35,14 +36,24 @@ func PollResults() []PollResult {
 
 // VerifyOutcome is the result of checking one revision. Reason is empty if the revision was accepted.
 type VerifyOutcome struct {
+	Commit   string
+	Signer   string // of the commit, if it was accepted
 	Reason   string
 	Duration time.Duration
 }
 
 // PlanOutcome is the result of planning every guest.
 type PlanOutcome struct {
+	Revision string // "" while none is in force
 	Duration time.Duration
 	Steps    map[guest.Class]int
+}
+
+// StepBegun is a step whose intent was journaled. Its first call follows.
+type StepBegun struct {
+	Step     plan.Step
+	ID       string
+	Revision string
 }
 
 // StepOutcome is the result of one step.
@@ -55,6 +66,30 @@ type StepOutcome struct {
 	Warnings []string // of tasks that succeeded with warnings
 	Duration time.Duration
 }
+
+// SettledOutcome is the outcome of a step that a crash or a lost reply left open.
+type SettledOutcome struct {
+	Step   journal.OpenStep
+	Result journal.Result
+	Err    error
+}
+
+// HoldOutcome reports that the gate holds a step, or that a hold has ended.
+type HoldOutcome struct {
+	Guest guest.Ref
+	Step  HeldStep
+	Event HoldEvent
+}
+
+// HoldEvent is what happened to a held step.
+type HoldEvent string
+
+// What happens to held steps.
+const (
+	Held      HoldEvent = "held"
+	Released  HoldEvent = "released"  // the step may run
+	Withdrawn HoldEvent = "withdrawn" // the step is no longer planned
+)
 
 // DriftOutcome reports that a guest went out of sync, or came back into sync.
 type DriftOutcome struct {
