@@ -171,14 +171,10 @@ func (s *signature) readSigned(raw asn1.RawValue) error {
 	if !isImplicitSet(raw) {
 		return refuse(ReasonMalformedSignature, "no signed attributes")
 	}
-	s.signed = bytes.Clone(raw.FullBytes)
-	s.signed[0] = asn1.TagSet | 0x20
-	var attributes []attribute
-	if _, err := asn1.UnmarshalWithParams(s.signed, &attributes, "set"); err != nil {
-		return refuse(ReasonMalformedSignature, "signed attributes: %w", err)
-	}
-	if again, err := asn1.MarshalWithParams(attributes, "set"); err != nil || !bytes.Equal(again, s.signed) {
-		return refuse(ReasonMalformedSignature, "signed attributes are not DER")
+	s.signed = asSet(raw.FullBytes)
+	attributes, err := readAttributes(raw.FullBytes)
+	if err != nil {
+		return err
 	}
 	values, err := uniqueValues(attributes, oidContentType, oidSigningTime, oidMessageDigest)
 	if err != nil {
@@ -198,6 +194,27 @@ func (s *signature) readSigned(raw asn1.RawValue) error {
 	}
 	copy(s.content[:], digest)
 	return nil
+}
+
+// asSet returns attributes under the tag [0] as the SET OF that a signature covers.
+func asSet(implicit []byte) []byte {
+	set := bytes.Clone(implicit)
+	set[0] = asn1.TagSet | 0x20
+	return set
+}
+
+// readAttributes reads signed attributes under the tag [0]. Programs sort them before they verify the signature, so an order that is not that of DER would
+// be the same attributes in another form.
+func readAttributes(implicit []byte) ([]attribute, error) {
+	var attributes []attribute
+	set := asSet(implicit)
+	if _, err := asn1.UnmarshalWithParams(set, &attributes, "set"); err != nil {
+		return nil, refuse(ReasonMalformedSignature, "signed attributes: %w", err)
+	}
+	if again, err := asn1.MarshalWithParams(attributes, "set"); err != nil || !bytes.Equal(again, set) {
+		return nil, refuse(ReasonMalformedSignature, "signed attributes are not DER")
+	}
+	return attributes, nil
 }
 
 // readUnsigned reads the log entry and the timestamp token; both may be absent.

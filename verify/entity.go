@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"strings"
 
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
@@ -14,8 +13,6 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/tlog"
 	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // An entity is a signature in the form that sigstore-go verifies. It equals a bundle of version 0.3: one certificate, one
@@ -25,6 +22,8 @@ type entity struct {
 	message *bundle.MessageSignature
 	entry   *tlog.Entry
 	tokens  [][]byte
+	// stampers are the certificates in the timestamp token, as DER.
+	stampers [][]byte
 }
 
 var _ sigstore.SignedEntity = entity{}
@@ -32,33 +31,23 @@ var _ sigstore.SignedEntity = entity{}
 // newEntity builds the entity of s. The body of the log entry is not in the signature. newEntity rebuilds the body from
 // the digest, the signature and the certificate, so a proof of the entry is a proof about exactly these three.
 func newEntity(s signature) (entity, error) {
-	logged := &protorekor.TransparencyLogEntry{}
-	if err := proto.Unmarshal(s.logEntry, logged); err != nil {
-		return entity{}, refuse(ReasonMalformedSignature, "log entry: %w", err)
-	}
-	if hasUnknownFields(logged.ProtoReflect()) || len(logged.GetCanonicalizedBody()) != 0 {
-		return entity{}, refuse(ReasonMalformedSignature, "log entry has fields outside the profile")
-	}
-	if logged.GetInclusionProof() == nil {
-		return entity{}, refuse(ReasonBadLogEntry, "no inclusion proof")
+	logged, err := parseLogEntry(s.logEntry)
+	if err != nil {
+		return entity{}, err
 	}
 	digest := sha256.Sum256(s.signed)
-	isV1 := isRekorV1(logged.GetInclusionProof().GetCheckpoint().GetEnvelope())
-	if isV1 && len(logged.GetInclusionPromise().GetSignedEntryTimestamp()) == 0 {
-		return entity{}, refuse(ReasonBadLogEntry, "entry of a Rekor v1 log has no signed entry timestamp")
-	}
-	if isV1 {
+	if logged.isV1 {
 		body, err := bodyV1(digest, s)
 		if err != nil {
 			return entity{}, err
 		}
 		logged.CanonicalizedBody = body
-		logged.KindVersion = &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.1"}
+		logged.KindVersion = &protorekor.KindVersion{Kind: entryKind, Version: versionV1}
 	} else {
 		logged.CanonicalizedBody = bodyV2(digest, s)
-		logged.KindVersion = &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.2"}
+		logged.KindVersion = &protorekor.KindVersion{Kind: entryKind, Version: versionV2}
 	}
-	entry, err := tlog.ParseTransparencyLogEntry(logged)
+	entry, err := tlog.ParseTransparencyLogEntry(logged.TransparencyLogEntry)
 	if err != nil && !s.matchesCertificateKey() { // parsing a v1 entry verifies the signature in it
 		return entity{}, refusal(ReasonBadSignature, err)
 	}
@@ -71,23 +60,16 @@ func newEntity(s signature) (entity, error) {
 		entry:   entry,
 	}
 	if len(s.token) > 0 {
+		if e.stampers, err = tokenCertificates(s.token); err != nil {
+			return entity{}, err
+		}
 		e.tokens = [][]byte{timestampResponse(s.token)}
 	}
 	return e, nil
 }
 
-// isRekorV1 reports whether a checkpoint comes from a Rekor v1 log. The origin of a Rekor v1 checkpoint ends in a numeric
-// tree id. The version label that a signature stores with the entry cannot decide: gitsign writes the same label for both
-// versions.
-func isRekorV1(checkpoint string) bool {
-	lines := strings.Split(checkpoint, "\n")
-	separator := strings.LastIndex(lines[0], " - ")
-	if separator < 0 || len(lines) < 4 {
-		return false
-	}
-	tree := lines[0][separator+len(" - "):]
-	return tree != "" && strings.Trim(tree, "0123456789") == ""
-}
+// The versions of a hashedrekord entry: that of Rekor v1, and that of Rekor v2.
+const versionV1, versionV2 = "0.0.1", "0.0.2"
 
 // bodyV1 is the canonical JSON of a hashedrekord 0.0.1 entry.
 func bodyV1(digest [sha256.Size]byte, s signature) ([]byte, error) {
@@ -117,19 +99,6 @@ func timestampResponse(token []byte) []byte {
 		return nil // not reached: this raw value always marshals
 	}
 	return wrapped
-}
-
-// hasUnknownFields reports whether m, or a message inside it, has fields that its type does not define. No signature
-// covers such fields, so the same log entry could be written in many ways.
-func hasUnknownFields(m protoreflect.Message) bool {
-	found := len(m.GetUnknown()) > 0
-	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		if field.Message() != nil && !field.IsList() && !field.IsMap() {
-			found = found || hasUnknownFields(value.Message())
-		}
-		return !found
-	})
-	return found
 }
 
 func (e entity) HasInclusionPromise() bool { return e.entry.HasInclusionPromise() }

@@ -32,9 +32,9 @@ type object struct {
 func (o object) digest() [sha256.Size]byte { return sha256.Sum256(o.payload) }
 
 // splitCommit splits a commit object. It accepts only the layout that git writes: tree, parents, author, committer, then
-// other headers with at most one gpgsig, then an empty line and the message. It refuses every layout that another reader
+// other headers, then at most one gpgsig, then an empty line and the message. It refuses every layout that another reader
 // could understand differently: a repeated or misplaced header, a NUL byte among the headers, a continuation of a one-line
-// header, and gpgsig-sha256, which the signature does not cover.
+// header, and gpgsig-sha256, which the signature does not cover. A gpgsig elsewhere would give the same payload another id.
 func splitCommit(raw []byte) (object, error) {
 	headers, message, err := splitHeaders(raw)
 	if err != nil {
@@ -86,21 +86,23 @@ func (o *object) readFixedHeaders(headers []header) ([]header, error) {
 // extractSignature finds the gpgsig header among headers, sets the signature, and sets the payload to raw without it.
 func (o *object) extractSignature(raw []byte, headers []header) error {
 	o.payload = raw
-	seen := map[string]bool{}
-	for _, h := range headers {
+	hasEncoding := false
+	for position, h := range headers {
 		switch {
 		case h.key == "gpgsig-sha256":
 			return refuse(ReasonMalformed, "header gpgsig-sha256 is not covered by the signature")
 		case isReserved(h.key):
 			return refuse(ReasonMalformed, "header %q after committer", h.key)
-		case seen[h.key] && (h.key == "gpgsig" || h.key == "encoding"):
-			return refuse(ReasonMalformed, "header %q occurs twice", h.key)
+		case hasEncoding && h.key == "encoding":
+			return refuse(ReasonMalformed, "header encoding occurs twice")
+		case h.key == "gpgsig" && position != len(headers)-1:
+			return refuse(ReasonMalformed, "header gpgsig is not the last one")
 		case h.key == "gpgsig":
 			o.offset = h.start
 			o.signature = append(bytes.Clone(h.value), '\n')
 			o.payload = append(bytes.Clone(raw[:h.start]), raw[h.end:]...)
 		}
-		seen[h.key] = true
+		hasEncoding = hasEncoding || h.key == "encoding"
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func reasonOf(err error) Reason {
 }
 
 func TestSplitCommit(t *testing.T) {
-	raw := treeLine + parentLine + authorLines + "encoding UTF-8\n" + sigLines + "mergetag object x\n type commit\n" + "\nsubject\n\nbody\n"
+	raw := treeLine + parentLine + authorLines + "encoding UTF-8\nmergetag object x\n type commit\n" + sigLines + "\nsubject\n\nbody\n"
 	o, err := splitCommit([]byte(raw))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestSplitCommit(t *testing.T) {
 	if string(o.tree)+"\n" != treeLine[len("tree "):] || len(o.parents) != 1 || string(o.message) != "subject\n\nbody\n" {
 		t.Errorf("got tree %s, parents %v, message %q", o.tree, o.parents, o.message)
 	}
-	if got, want := string(o.payload[:o.offset]), treeLine+parentLine+authorLines+"encoding UTF-8\n"; got != want {
+	if got, want := string(o.payload[:o.offset]), treeLine+parentLine+authorLines+"encoding UTF-8\nmergetag object x\n type commit\n"; got != want {
 		t.Errorf("before the signature: got %q, want %q", got, want)
 	}
 }
@@ -63,7 +63,8 @@ func TestSplitCommitRefuses(t *testing.T) {
 		"committer_first":          {treeLine + "committer A <a@x> 1 +0000\nauthor A <a@x> 1 +0000\n\nm\n", ReasonMalformed},
 		"signature_twice":          {good + sigLines + sigLines + "\nm\n", ReasonMalformed},
 		"signature_before_author":  {treeLine + sigLines + authorLines + "\nm\n", ReasonMalformed},
-		"sha256_signature":         {good + sigLines + "gpgsig-sha256 x\n\nm\n", ReasonMalformed},
+		"signature_before_header":  {good + sigLines + "change-id x\n\nm\n", ReasonMalformed},
+		"sha256_signature":         {good + "gpgsig-sha256 x\n" + sigLines + "\nm\n", ReasonMalformed},
 		"encoding_twice":           {good + "encoding a\nencoding b\n" + sigLines + "\nm\n", ReasonMalformed},
 		"tree_continued":           {treeLine + " x\n" + parentLine + authorLines + sigLines + "\nm\n", ReasonMalformed},
 		"parent_continued":         {treeLine + parentLine + " x\n" + authorLines + sigLines + "\nm\n", ReasonMalformed},
@@ -121,7 +122,7 @@ func TestSplitTag(t *testing.T) {
 // FuzzSplitCommit: the parts of an accepted commit join to the same bytes, so the signature covers the whole commit.
 func FuzzSplitCommit(f *testing.F) {
 	f.Add([]byte(treeLine + parentLine + authorLines + sigLines + "\nsubject\n"))
-	f.Add([]byte(treeLine + authorLines + "encoding x\n" + sigLines + "mergetag a\n b\n\n"))
+	f.Add([]byte(treeLine + authorLines + "encoding x\nmergetag a\n b\n" + sigLines + "\n"))
 	f.Add([]byte(treeLine + authorLines + "\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var o object

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
@@ -76,6 +77,9 @@ func (p *prover) verify(s signature, e entity) (proof, error) {
 	if err != nil {
 		return proof{}, p.explain(s, e, err)
 	}
+	if err := p.checkTimestamp(e, result.VerifiedTimestamps); err != nil {
+		return proof{}, err
+	}
 	entry := e.entry.TransparencyLogEntry()
 	proven := proof{
 		certificate: *result.Signature.Certificate,
@@ -89,6 +93,22 @@ func (p *prover) verify(s signature, e entity) (proof, error) {
 	}
 	proven.log = log
 	return proven, nil
+}
+
+// checkTimestamp refuses a timestamp token that was not verified, or that contains other certificates than those of the trusted authorities. sigstore-go
+// ignores both if the log proves the time, and then anyone could add such a token to a signature, or change it.
+func (p *prover) checkTimestamp(e entity, verified []sigstore.TimestampVerificationResult) error {
+	isStamp := func(t sigstore.TimestampVerificationResult) bool { return t.Type == "TimestampAuthority" }
+	if len(e.tokens) > 0 && !slices.ContainsFunc(verified, isStamp) {
+		return refuse(ReasonUntrustedTimestamp, "no authority of the trusted root made the timestamp of this signature")
+	}
+	for i, der := range e.stampers {
+		isSame := func(other []byte) bool { return bytes.Equal(other, der) }
+		if !slices.ContainsFunc(p.root.stampers, isSame) || slices.ContainsFunc(e.stampers[:i], isSame) {
+			return refuse(ReasonUntrustedTimestamp, "certificate %d in the timestamp is not one of its authority, or occurs twice", i+1)
+		}
+	}
+	return nil
 }
 
 // logAt returns the address of the log that e comes from, and whether the trusted root trusts that log at the given time.

@@ -29,6 +29,7 @@ const (
 	ReasonBadLogEntry          Reason = "bad-log-entry"
 	ReasonNoTrustedTime        Reason = "no-trusted-time"
 	ReasonNoTimestamp          Reason = "no-timestamp"
+	ReasonUntrustedTimestamp   Reason = "untrusted-timestamp"
 	ReasonExpiredCertificate   Reason = "expired-certificate"
 	ReasonUntrustedCertificate Reason = "untrusted-certificate"
 	ReasonNoCertificateLog     Reason = "no-certificate-log"
@@ -73,6 +74,7 @@ func explanations() []explanation {
 		{ReasonBadLogEntry, "log entry does not prove that this signature was logged", "the entry was altered or belongs to another signature; sign again"},
 		{ReasonNoTrustedTime, "no trusted log or authority proves when it was signed", "a Rekor v2 entry needs a timestamp: set gitsign.timestampServerURL and sign again"},
 		{ReasonNoTimestamp, "required timestamp of a trusted authority is missing", "set gitsign.timestampServerURL to an authority of the trusted root and sign again"},
+		{ReasonUntrustedTimestamp, "timestamp is not from an authority that the trusted root trusts at that time, or was altered", "unset gitsign.timestampServerURL or set it to an authority of the trusted root, and sign again"},
 		{ReasonExpiredCertificate, "signed outside the validity period of its certificate", "certificates are valid for ten minutes; sign again. If this repeats, suspect a stolen key"},
 		{ReasonUntrustedCertificate, "certificate is not from an authority that the trusted root trusts at that time", "check that the trusted root belongs to the Sigstore that signed, and refresh it"},
 		{ReasonNoCertificateLog, "certificate was not logged by a trusted certificate log", "check the certificate logs in the trusted root, and refresh it"},

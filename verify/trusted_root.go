@@ -15,6 +15,7 @@ import (
 type trustedRoot struct {
 	*root.TrustedRoot
 	authorities []root.CertificateAuthority // those of the root, each after pinChain
+	stampers    [][]byte                    // certificates of the timestamp authorities, as DER
 	info        RootInfo
 }
 
@@ -47,6 +48,9 @@ func parseTrustedRoot(json []byte) (*trustedRoot, error) {
 	for _, ca := range parsed.FulcioCertificateAuthorities() {
 		tr.authorities = append(tr.authorities, pinChain(ca))
 	}
+	for _, authority := range parsed.TimestampingAuthorities() {
+		tr.stampers = append(tr.stampers, stamperCertificates(authority)...)
+	}
 	tr.info = RootInfo{SHA256: sha256.Sum256(json), Expiry: expiry(parsed)}
 	return tr, errors.Join(problems...)
 }
@@ -54,6 +58,19 @@ func parseTrustedRoot(json []byte) (*trustedRoot, error) {
 // FulcioCertificateAuthorities returns the authorities with their pinned chains, instead of those of the embedded root.
 func (t *trustedRoot) FulcioCertificateAuthorities() []root.CertificateAuthority {
 	return t.authorities
+}
+
+// stamperCertificates returns the certificates of a timestamp authority as DER.
+func stamperCertificates(authority root.TimestampingAuthority) [][]byte {
+	var certificates [][]byte
+	if known, ok := authority.(*root.SigstoreTimestampingAuthority); ok {
+		for _, c := range append([]*x509.Certificate{known.Leaf, known.Root}, known.Intermediates...) {
+			if c != nil { // an authority may be given without its own certificate
+				certificates = append(certificates, c.Raw)
+			}
+		}
+	}
+	return certificates
 }
 
 // expiry returns the earliest time after which one kind of authority has no member left.

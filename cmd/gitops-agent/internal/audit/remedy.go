@@ -62,7 +62,7 @@ func settings() map[verify.Reason][]string {
 	stamped := []string{"git config gitsign.timestampServerURL URL  # of an authority in the trusted root"}
 	return map[verify.Reason][]string{
 		verify.ReasonUnsigned: gitsign, verify.ReasonNotSigstore: gitsign, verify.ReasonOnlineOnly: {offline},
-		verify.ReasonNoTrustedTime: stamped, verify.ReasonNoTimestamp: stamped,
+		verify.ReasonNoTrustedTime: stamped, verify.ReasonNoTimestamp: stamped, verify.ReasonUntrustedTimestamp: stamped,
 		verify.ReasonMalformed: nil, verify.ReasonMalformedSignature: nil, verify.ReasonContentMismatch: nil, verify.ReasonBadSignature: nil,
 		verify.ReasonBadLogEntry: nil, verify.ReasonExpiredCertificate: nil,
 	}

@@ -30,6 +30,7 @@ func rules() []rule {
 		{"entry", "it contains its entry in a transparency log", []verify.Reason{verify.ReasonOnlineOnly}},
 		{"proof", "key, log, time, authority and certificate log prove the signature", []verify.Reason{
 			verify.ReasonBadSignature, verify.ReasonUntrustedLog, verify.ReasonBadLogEntry, verify.ReasonNoTrustedTime, verify.ReasonNoTimestamp,
+			verify.ReasonUntrustedTimestamp,
 			verify.ReasonExpiredCertificate, verify.ReasonUntrustedCertificate, verify.ReasonNoCertificateLog,
 		}},
 		{"deny", "it is not on the deny list", []verify.Reason{verify.ReasonDenied}},
