@@ -57,7 +57,7 @@ func (m *Metrics) Planned(o report.PlanOutcome) {
 // Step counts a step that ended.
 func (m *Metrics) Step(o report.StepOutcome) {
 	m.steps.WithLabelValues(string(o.Step.Op), string(o.Result)).Inc()
-	m.stepTime.WithLabelValues(string(o.Step.Op)).Observe(o.Duration.Seconds())
+	observe(m.stepTime.WithLabelValues(string(o.Step.Op)), o.Duration, m.exemplar(o.Revision, o.ID))
 }
 
 // Drift counts a guest that went out of sync, or that is in sync again.
@@ -71,14 +71,34 @@ func (m *Metrics) Drift(o report.DriftOutcome) {
 
 // Converged records the durations of a revision's convergence, with its commit as exemplar.
 func (m *Metrics) Converged(o report.ConvergedOutcome) {
-	commit := prometheus.Labels{"revision": commitOf(o.Revision)}
-	observe := func(h prometheus.Observer, d time.Duration) {
-		h.(prometheus.ExemplarObserver).ObserveWithExemplar(d.Seconds(), commit)
+	commit := m.exemplar(o.Revision, "")
+	commit["revision"] = commitOf(o.Revision)
+	observe(m.convergence, o.Total, commit)
+	observe(m.pushed, o.SinceProof, commit)
+	observe(m.stages.WithLabelValues("verify"), o.Verify, commit)
+	observe(m.stages.WithLabelValues("apply"), o.Apply, commit)
+}
+
+// UseTraces makes the exemplars of durations name the trace and the span of a revision, or of a step. The function returns "" where there is none. UseTraces
+// must be called before the first event.
+func (m *Metrics) UseTraces(of func(revision, step string) (traceID, spanID string)) { m.traceOf = of }
+
+// exemplar returns the ids of the span of a revision or of a step, an empty map if there is none.
+func (m *Metrics) exemplar(revision, step string) prometheus.Labels {
+	labels := prometheus.Labels{}
+	if traceID, spanID := m.traceOf(revision, step); traceID != "" {
+		labels["trace_id"], labels["span_id"] = traceID, spanID
 	}
-	observe(m.convergence, o.Total)
-	observe(m.pushed, o.SinceProof)
-	observe(m.stages.WithLabelValues("verify"), o.Verify)
-	observe(m.stages.WithLabelValues("apply"), o.Apply)
+	return labels
+}
+
+// observe observes a duration, with an exemplar if it has labels.
+func observe(h prometheus.Observer, d time.Duration, exemplar prometheus.Labels) {
+	if len(exemplar) == 0 {
+		h.Observe(d.Seconds())
+		return
+	}
+	h.(prometheus.ExemplarObserver).ObserveWithExemplar(d.Seconds(), exemplar)
 }
 
 // commitOf returns the commit of a revision, "main@sha1:<40 hex>". An exemplar may have 128 characters, and the name of a branch may be longer.
@@ -101,6 +121,11 @@ func (m *Metrics) Webhook(result string) { m.webhooks.WithLabelValues(result).In
 
 // Notification counts a result of a notification.
 func (m *Metrics) Notification(result string) { m.notified.WithLabelValues(result).Inc() }
+
+// TraceSpans counts spans of traces.
+func (m *Metrics) TraceSpans(result string, spans int) {
+	m.spans.WithLabelValues(result).Add(float64(spans))
+}
 
 // CommitStatus counts an attempt to show the status of a commit.
 func (m *Metrics) CommitStatus(result string) { m.commits.WithLabelValues(result).Inc() }

@@ -51,6 +51,9 @@ type Metrics struct {
 	webhooks    *prometheus.CounterVec
 	notified    *prometheus.CounterVec
 	commits     *prometheus.CounterVec
+	spans       *prometheus.CounterVec
+
+	traceOf func(revision, step string) (traceID, spanID string)
 }
 
 // Build identifies the running program, for build_info.
@@ -73,6 +76,8 @@ type Reasons struct {
 	Notifications []string
 	// Commits are results of statuses of commits: commitstatus.Results.
 	Commits []string
+	// Spans are results of spans of traces: traces.Results.
+	Spans []string
 }
 
 // New registers every metric of the agent. New panics if a metric is already registered.
@@ -109,6 +114,8 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 		webhooks:    counters("webhooks_total", "Webhooks that were received, by result.", "result"),
 		notified:    counters("notifications_total", "Notifications, by result.", "result"),
 		commits:     counters("commit_statuses_total", "Attempts to show the status of a commit at the forge, by result.", "result"),
+		spans:       counters("trace_spans_total", "Spans of traces, by what became of them.", "result"),
+		traceOf:     func(string, string) (string, string) { return "", "" },
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
@@ -117,7 +124,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
-		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, m.commits, reportCollector{&m.report},
+		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, m.commits, m.spans, reportCollector{&m.report},
 	)
 	return m
 }
@@ -163,6 +170,9 @@ func (m *Metrics) zero(reasons Reasons) {
 	}
 	for _, result := range reasons.Commits {
 		m.commits.WithLabelValues(result)
+	}
+	for _, result := range reasons.Spans {
+		m.spans.WithLabelValues(result)
 	}
 	for _, result := range reasons.Notifications {
 		m.notified.WithLabelValues(result)

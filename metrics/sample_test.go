@@ -7,6 +7,7 @@ import (
 	"gitops-agent/internal/notify"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
+	"gitops-agent/internal/traces"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
@@ -146,7 +147,7 @@ func reasons() metrics.Reasons {
 	return metrics.Reasons{
 		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
 		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
-		Commits: texts(commitstatus.Results()),
+		Commits: texts(commitstatus.Results()), Spans: texts(traces.Results()),
 	}
 }
 

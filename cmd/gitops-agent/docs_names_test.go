@@ -22,7 +22,7 @@ import (
 var codePages = []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/concepts.md"}
 
 // notFromHere are words that look like identifiers and are names from outside the module.
-var notFromHere = []string{"GitHub", "GitLab", "NixOS", "OpenID", "PostgreSQL"}
+var notFromHere = []string{"GitHub", "GitLab", "NixOS", "OpenID", "OpenTelemetry", "PostgreSQL"}
 
 // codeTree is what the Go files of the module declare. Paths are slash-separated and relative to the root of the module.
 type codeTree struct {

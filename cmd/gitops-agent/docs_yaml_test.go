@@ -20,9 +20,9 @@ var otherYAML = map[string][]string{
 	".github/workflows/merge.yaml": {"name", "on", "permissions", "jobs"},
 	".gitlab-ci.yml":               nil, // jobs have any name
 	"otel-collector.yaml":          {"receivers", "processors", "exporters", "service", "extensions", "connectors"},
-	"tempo.yaml":                   nil,
 	"service-monitor.yaml":         {"apiVersion", "kind", "metadata", "spec"},
-	"/etc/grafana/provisioning/dashboards/gitops-agent.yaml": {"apiVersion", "providers"},
+	"/etc/grafana/provisioning/dashboards/gitops-agent.yaml":  {"apiVersion", "providers"},
+	"/etc/grafana/provisioning/datasources/gitops-agent.yaml": {"apiVersion", "datasources"},
 	"alertmanager.yml": {"route", "receivers", "global", "inhibit_rules"},
 }
 

@@ -18,6 +18,7 @@ import (
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/service"
 	"gitops-agent/internal/status"
+	"gitops-agent/internal/traces"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/pause"
@@ -46,6 +47,7 @@ type Agent struct {
 	metrics  *metrics.Metrics
 	reloads  chan reload
 	notifier *notify.Notifier
+	traces   *traces.Recorder
 	manager  *service.Manager
 
 	current atomic.Pointer[session]
@@ -61,8 +63,13 @@ func New(ctx context.Context, opts Options) (*Agent, error) {
 	a.notifier = notify.New(notify.Options{
 		Report: a.Report, OnResult: func(r notify.Result) { a.metrics.Notification(string(r)) }, Logger: opts.Logger,
 	})
-	a.opts.Logger = slog.New(a.notifier.Handler(opts.Logger.Handler()))
-	if err := a.configureNotifier(opts.Config); err != nil {
+	a.traces = traces.New(traces.Options{
+		Cluster: opts.Config.Cluster.Name, Version: opts.Build.Version, Logger: opts.Logger,
+		OnResult: func(r traces.Result, spans int) { a.metrics.TraceSpans(string(r), spans) },
+	})
+	a.metrics.UseTraces(a.traces.IDs)
+	a.opts.Logger = slog.New(a.notifier.Handler(a.traces.Handler(opts.Logger.Handler())))
+	if err := errors.Join(a.configureNotifier(opts.Config), a.configureTraces(opts.Config)); err != nil {
 		return nil, err
 	}
 	first, err := a.openSession(opts.Config, opts.TakeOver)
@@ -121,7 +128,7 @@ func (a *Agent) Run(ctx context.Context) error {
 			serving = a.serve(ctx)
 		})
 	}
-	stop := a.notify()
+	stop := a.tell()
 	started := time.Now()
 	wg.Go(func() {
 		a.manager.Run(ctx, func() bool { return a.isAlive(started) }, func() string { return status.Summary(a.Report()) })
@@ -149,7 +156,7 @@ func (a *Agent) serve(ctx context.Context) error {
 // Once polls the remote once, and works until all remaining work waits for a person or another system. It then refreshes the trusted root for
 // the next run; the result does not depend on that refresh.
 func (a *Agent) Once(ctx context.Context) (report.Report, error) {
-	defer a.notify()()
+	defer a.tell()()
 	s := a.current.Load()
 	report, err := s.engine.Once(ctx)
 	if s.trust.tuf.URL != "" {
@@ -158,11 +165,12 @@ func (a *Agent) Once(ctx context.Context) (report.Report, error) {
 	return report, err
 }
 
-// notify runs the notifier until the returned function is called, which waits until messages that wait are sent, at most for three seconds.
-func (a *Agent) notify() (stop func()) {
+// tell sends messages and traces until the returned function is called, which waits until those that wait are sent, at most for three seconds.
+func (a *Agent) tell() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { a.notifier.Run(ctx) })
+	running.Go(func() { a.traces.Run(ctx) })
 	return func() {
 		cancel()
 		running.Wait()

@@ -5,6 +5,7 @@ import (
 	"gitops-agent/internal/notify"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
+	"gitops-agent/internal/traces"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/intake"
@@ -13,25 +14,29 @@ import (
 	"gitops-agent/verify"
 )
 
-// hooks connects the events of the engine to the metrics.
-func hooks(m *metrics.Metrics) reconcile.Hooks {
+// hooks connects the events of the engine to the metrics, to the traces, and to the reporter of commit statuses.
+func (s *session) hooks(m *metrics.Metrics, t *traces.Recorder) reconcile.Hooks {
 	return reconcile.Hooks{
-		Intake:   intake.Hooks{OnPoll: m.Poll, OnVerify: m.Verified, OnOrder: m.Order},
-		Lane:     lane.Hooks{OnStep: m.Step, OnSettled: m.Settled},
-		OnReport: m.Report, OnRefused: m.Refused, OnPlan: m.Planned, OnDrift: m.Drift, OnConverged: m.Converged, OnQueueWait: m.QueueWait,
+		Intake: intake.Hooks{OnPoll: both(m.Poll, t.Poll), OnVerify: both(m.Verified, t.Verified), OnOrder: m.Order},
+		Lane:   lane.Hooks{OnStepBegun: t.StepBegun, OnStep: both(m.Step, t.StepEnded), OnSettled: both(m.Settled, t.StepSettled)},
+		OnReport: func(r report.Report) {
+			m.Report(r)
+			t.Report(r)
+			if s.reporter != nil {
+				s.reporter.Offer(r)
+			}
+		},
+		OnRefused: both(m.Refused, t.Refused), OnPlan: both(m.Planned, t.Planned), OnHold: t.Hold, OnDrift: both(m.Drift, t.Drift),
+		OnConverged: m.Converged, OnQueueWait: m.QueueWait,
 	}
 }
 
-// hooks connects the events of the engine to the metrics, and to the reporter of commit statuses.
-func (s *session) hooks(m *metrics.Metrics) reconcile.Hooks {
-	h := hooks(m)
-	if s.reporter != nil {
-		h.OnReport = func(r report.Report) {
-			m.Report(r)
-			s.reporter.Offer(r)
-		}
+// both returns a function that calls two others, in this order: metrics name a span as long as it has not ended.
+func both[T any](first, second func(T)) func(T) {
+	return func(v T) {
+		first(v)
+		second(v)
 	}
-	return h
 }
 
 // reasons returns the label values that other packages define.
@@ -39,7 +44,7 @@ func reasons() metrics.Reasons {
 	return metrics.Reasons{
 		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
 		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
-		Commits: texts(commitstatus.Results()),
+		Commits: texts(commitstatus.Results()), Spans: texts(traces.Results()),
 	}
 }
 

@@ -32,7 +32,7 @@ func (c Config) checkPrivateFiles() error {
 	for i, w := range c.Source.Webhooks {
 		problems = append(problems, checkPrivate(fmt.Sprintf("source.webhooks[%d].secret_file", i), w.SecretFile))
 	}
-	problems = append(problems, checkPrivate("commit_status.token_file", c.CommitStatus.TokenFile))
+	problems = append(problems, checkPrivate("commit_status.token_file", c.CommitStatus.TokenFile), checkPrivate("traces.headers_file", c.Traces.HeadersFile))
 	for i, r := range c.Notifications.Receivers {
 		receiver := fmt.Sprintf("notifications.receivers[%d].", i)
 		problems = append(problems, checkPrivate(receiver+"url_file", r.URLFile), checkPrivate(receiver+"token_file", r.TokenFile),

@@ -103,8 +103,8 @@ func (a *Agent) replaceSession(ctx context.Context, asked reload) error {
 		return nil
 	}
 	a.current.Store(next)
-	if err := a.configureNotifier(asked.config); err != nil {
-		a.opts.Logger.WarnContext(ctx, "notifications not changed", "error", err) // Check refused such a config
+	if err := errors.Join(a.configureNotifier(asked.config), a.configureTraces(asked.config)); err != nil {
+		a.opts.Logger.WarnContext(ctx, "notifications or traces not changed", "error", err) // Check refused such a config
 	}
 	a.opts.Logger.InfoContext(ctx, "config reloaded", event.Key, event.ConfigReloaded, "changed", strings.Join(asked.changed, " "))
 	asked.done <- nil

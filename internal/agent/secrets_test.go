@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/traces/collectortest"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -48,7 +49,7 @@ func (b *book) String() string {
 }
 
 // TestSecretsStayOnTheHost runs the whole agent with passwords for a virtual machine and a container, with a manifest that names a link
-// to the agent's token, and with a rotation. The agent must not write, log or serve a password or its hash.
+// to the agent's token, and with a rotation. The agent must not write, log, serve or trace a password or its hash.
 func TestSecretsStayOnTheHost(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -62,6 +63,7 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 		"thief.yaml": strings.NewReplacer("web-1", "thief", "201", "202", "file: web", "file: token").Replace(webYAML),
 	}
 	h.repo.Push(h.sig, alice, "guests with passwords")
+	collector := h.trace()
 	log := &book{}
 	a, err := agent.New(context.Background(), agent.Options{
 		Config: h.config, Build: metrics.Build{Version: "v1.2.3"},
@@ -89,12 +91,15 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 	if names := h.checkState(); !slices.Equal(names, []string{"journal", "repository", "secrets.key"}) {
 		t.Errorf("got %v in the state directory, want the journal, the repository and the key", names)
 	}
-	shown["log"] = log.String()
+	shown["log"], shown["traces"] = log.String(), string(collector.Bytes())
+	if got := len(collectortest.Find(collector.Spans(), "step create")); got == 0 {
+		t.Error("got no span of a step that creates a guest, want some")
+	}
 	maps.Copy(shown, filesBelow(t, h.config.StateDir))
 	token, err := os.ReadFile(h.config.Proxmox.TokenFile)
 	h.ok(err)
 	_, tokenSecret, _ := strings.Cut(strings.TrimSpace(string(token)), "=")
-	needles := []string{"hunter2", tokenSecret, first, first[strings.LastIndex(first, "$")+1:], h.sim.Value(201, "cipassword")}
+	needles := []string{"hunter2", tokenSecret, collectorToken, first, first[strings.LastIndex(first, "$")+1:], h.sim.Value(201, "cipassword")}
 	for where, text := range shown {
 		for _, needle := range needles {
 			if strings.Contains(text, needle) {

@@ -17,6 +17,7 @@ import (
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -61,7 +62,10 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	if _, err := s.trust.Policy(); err != nil {
 		return err
 	}
-	options := c.proxmoxOptions(log, m.Request)
+	options := c.proxmoxOptions(log, func(e cluster.Exchange) {
+		m.Request(e)
+		a.traces.Request(e)
+	})
 	options.MayWrite = c.PauseFile().Check
 	client, err := proxmox.New(options)
 	if err != nil {
@@ -99,7 +103,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
 		TakeOver: takeOver,
 		Separate: c.Trust.Guards.SeparateApprover,
-		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m),
+		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m, a.traces),
 		Self:    c.self("/"),
 		Health:  checks,
 		Secrets: secrets, Minimum: c.Minimum(),
@@ -117,6 +121,7 @@ func (s *session) openJournal(a *Agent) (*journal.Journal, error) {
 	}
 	s.closers = append(s.closers, j)
 	s.trust.stateLost = j.Present
+	a.traces.Resume(pastOf(s.history, j.State()))
 	if err := j.Healthy(); err != nil {
 		a.opts.Logger.Warn("journal cannot be written, the agent only observes", "error", err)
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// pager receives the alerts that Prometheus sends, as an Alertmanager does. It also takes the notifications of the agents.
+// pager receives the alerts that Prometheus sends, as an Alertmanager does. It also takes the notifications and the traces of the agents.
 type pager struct {
 	server *httptest.Server
 
@@ -46,7 +46,7 @@ func newPager(t testing.TB) *pager {
 func (p *pager) address() string { return strings.TrimPrefix(p.server.URL, "http://") }
 
 func (p *pager) receive(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/events" {
+	if r.URL.Path == "/events" || r.URL.Path == "/spans" {
 		return // 200
 	}
 	var list []alert

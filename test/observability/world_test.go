@@ -209,10 +209,11 @@ limits: {task_time: {copies: 3s, allocates: 3s, others: 3s}}
 notifications:
   receivers: [{name: program, type: webhook, url: "http://%s/events"}]
   routes: [{receiver: program}]
+traces: {endpoint: "http://%s/spans"}
 commit_status: {forge: gitea, api: "%s/api/v1", repository: lab/forge, ca_file: %s, token_file: %s}
 listen: %s
 `, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), w.path("webhook"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject,
-		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), w.pager.address(), w.forge.URL, w.path("forge.pem"), w.path("webhook"), address), 0o600))
+		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), w.pager.address(), w.pager.address(), w.forge.URL, w.path("forge.pem"), w.path("webhook"), address), 0o600))
 	return w.path(name)
 }
 
