@@ -18,6 +18,9 @@ type Verdict struct {
 	Hint     string // the remedy for Reason; empty with it
 	Err      error  // a *RejectedError, or why the object could not be read; nil when it was accepted
 
+	Payload string // SHA-256 of what a signature covers, in hex; empty if the object could not be read
+	Denied  bool   // the deny list contains the object by its id or by its payload; no seal covers it
+
 	// The fields below come from the proof and are empty if the signature proves nothing. The identity may match no signer.
 	Subject, Issuer string
 	ProvenTime      time.Time
@@ -45,6 +48,7 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 	if err != nil {
 		return err
 	}
+	p.notePayload(o, v)
 	if targets := values(parseTrailers(o.message), trailerTarget); len(targets) == 1 {
 		v.Target = targets[0]
 	}
@@ -82,8 +86,15 @@ func (p *Policy) auditTag(ctx context.Context, repo *gitsource.Repository, v *Ve
 	if err != nil {
 		return err
 	}
+	p.notePayload(o, v)
 	_, err = p.auditObject(o, v)
 	return err
+}
+
+// notePayload copies into v what identifies the content of o, signed or not.
+func (p *Policy) notePayload(o object, v *Verdict) {
+	payload := o.digest()
+	v.Payload, v.Denied = hex.EncodeToString(payload[:]), p.deniedObject(v.Object, payload) != nil
 }
 
 // auditObject proves o and copies the proof into v, even if no signer matches.
@@ -96,7 +107,7 @@ func (p *Policy) auditObject(o object, v *Verdict) (*matcher, error) {
 	v.Subject, v.Issuer, v.ProvenTime = c.SubjectAlternativeName, c.Issuer, proven.provenTime
 	v.Log, v.LogIndex, v.Certificate = proven.log, proven.logIndex, hex.EncodeToString(proven.fingerprint[:])
 	v.Workflow, v.Repository, v.Ref, v.Trigger = c.BuildSignerURI, c.SourceRepositoryURI, c.SourceRepositoryRef, c.BuildTrigger
-	signer, err := p.matchSigner(v.Object, proven)
+	signer, err := p.matchSigner(v.Object, o.digest(), proven)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,7 +16,8 @@ import (
 // maxClockSkew is how far the proven time may go back. Logs and timestamp authorities do not share a clock.
 const maxClockSkew = 5 * time.Minute
 
-// A Base is what was accepted last. The zero value means that nothing was accepted: the first revision then starts from
+// A Base is what was accepted last. The tip must descend from it; a commit with the same payload under another id counts as the base, if the repository
+// still has the base. The zero value means that nothing was accepted: the first revision then starts from
 // the policy's anchor, or from trust on first use.
 type Base struct {
 	Commit     gitsource.ID
@@ -110,8 +112,8 @@ func (p *Policy) checkPath(ctx context.Context, repo *gitsource.Repository, l li
 		return nil, admitted{}, err
 	}
 	for _, id := range l.path {
-		if slices.Contains(p.options.Deny.Commits, id) {
-			return nil, admitted{}, forCommit(id, refuse(ReasonDenied, "commit is in trust.deny.commits"))
+		if err := p.deniedUnverified(ctx, repo, id); err != nil {
+			return nil, admitted{}, err
 		}
 	}
 	verified, err := p.admitPath(ctx, repo, l)
@@ -152,9 +154,9 @@ func (p *Policy) checkSideBranches(ctx context.Context, repo *gitsource.Reposito
 	if err != nil {
 		return err
 	}
-	for _, id := range p.options.Deny.Commits {
-		if sealed[id] {
-			return forCommit(id, refuse(ReasonDenied, "commit is in trust.deny.commits"))
+	for _, id := range slices.Sorted(maps.Keys(sealed)) {
+		if err := p.deniedUnverified(ctx, repo, id); err != nil {
+			return err
 		}
 	}
 	sides, err := sideBranchCommits(ctx, repo, l, sealed)

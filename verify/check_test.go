@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/sigtest"
 	"gitops-agent/verify"
 
 	"github.com/google/go-cmp/cmp"
@@ -360,6 +361,46 @@ func TestCheckTreesThatCannotBeCompared(t *testing.T) {
 			s.refused(s.policy(onlySigner(signer(func(s *verify.Signer) { s.Paths = []string{"web.yaml"} }))), tip, s.base, tt.want, tip)
 		})
 	}
+}
+
+// TestCheckBaseUnderAnotherID: a remote serves the base with another valid signature, so with another id, before or after it serves the commit itself. Both
+// are the same base.
+func TestCheckBaseUnderAnotherID(t *testing.T) {
+	t.Parallel()
+	s := newTestHistory(t)
+	again := s.rewrapped(s.accepted)
+	base := verify.Base{Commit: again, ProvenTime: s.acceptedAt}
+	if got := s.testRepo.accepted(s.policy(), s.accepted, base); got.Commit() != s.accepted || len(got.Commits()) != 0 {
+		t.Errorf("the base itself: got %s with %d commits, want %s with none", got.Commit(), len(got.Commits()), s.accepted)
+	}
+	got := s.testRepo.accepted(s.policy(), s.next, base)
+	if commits := got.Commits(); len(commits) != 1 || commits[0].ID != s.next {
+		t.Errorf("a commit above: got %v, want the commit %s", commits, s.next)
+	}
+	merge := s.on(s.next)
+	merge.parents = append(merge.parents, s.accepted)
+	s.testRepo.accepted(s.policy(history(verify.HistoryAll)), s.commit(merge), base)
+
+	s.forget(again) // then only its id is known
+	s.refused(s.policy(), s.next, base, verify.ReasonNotDescendant, s.next)
+}
+
+// rewrapped stores a commit by alice with the same payload and another signature, and returns its id.
+func (s testHistory) rewrapped(id gitsource.ID) gitsource.ID {
+	s.Helper()
+	commit, err := s.repo.Commit(s.Context(), id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	signature, err := s.sig.Sign(payloadOf(commit.Raw), alice, sigtest.SignOptions{At: s.policy().Audit(s.Context(), s.repo, id).ProvenTime})
+	if err != nil {
+		s.Fatal(err)
+	}
+	again := s.object("commit", withSignature(s.testRepo, commit.Raw, signature))
+	if again == id {
+		s.Fatalf("got the id %s again, want another one", id)
+	}
+	return again
 }
 
 func TestCheckTarget(t *testing.T) {

@@ -2,6 +2,8 @@ package verify
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"maps"
 	"slices"
 
@@ -27,20 +29,29 @@ func FirstParents(ctx context.Context, repo *gitsource.Repository, from, to gits
 
 // A lineage is a path through a history along first parents.
 type lineage struct {
-	floor          gitsource.ID   // the commit below the path; not on path
+	// floor is the commit below the path; not on path. Its id is that in the history, which may differ from the one that was asked for.
+	floor          gitsource.ID
 	path           []gitsource.ID // oldest first
 	sealCandidates []int          // positions on path of the commits whose messages mention a seal, in ascending order
 }
 
 func walkFirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (lineage, error) {
+	payload, err := payloadOf(ctx, repo, from)
+	if err != nil {
+		return lineage{}, err
+	}
 	l := lineage{floor: from}
 	for id := to; id != from; {
-		if len(l.path) == limit {
-			return lineage{}, forCommit(to, refuse(ReasonTooManyCommits, "more than %d since %.12s", limit, string(from)))
-		}
 		o, err := readCommit(ctx, repo, id)
 		if err != nil {
 			return lineage{}, err
+		}
+		if payload != nil && o.digest() == *payload {
+			l.floor = id
+			break
+		}
+		if len(l.path) == limit {
+			return lineage{}, forCommit(to, refuse(ReasonTooManyCommits, "more than %d since %.12s", limit, string(from)))
 		}
 		if mentionsSeal(o.message) {
 			l.sealCandidates = append(l.sealCandidates, len(l.path))
@@ -55,6 +66,24 @@ func walkFirstParents(ctx context.Context, repo *gitsource.Repository, from, to 
 		id = o.parents[0]
 	}
 	return l.reversed(), nil
+}
+
+// payloadOf returns the digest of the payload of a commit, by which a history that has the commit under another id is recognised. It returns nil if the
+// commit is not in the repository or has no payload: then only its id counts.
+func payloadOf(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) (*[sha256.Size]byte, error) {
+	if id == "" {
+		return nil, nil //nolint:nilnil // the empty history has no commit
+	}
+	o, err := readCommit(ctx, repo, id)
+	var rejected *RejectedError
+	switch {
+	case errors.As(err, &rejected):
+		return nil, nil //nolint:nilnil // see above
+	case err != nil:
+		return nil, err
+	}
+	digest := o.digest()
+	return &digest, nil
 }
 
 // reversed turns a lineage from newest first into oldest first.

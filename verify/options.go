@@ -42,6 +42,7 @@ const (
 // Deny lists objects that are refused although every other check accepts them.
 type Deny struct {
 	Commits      []gitsource.ID
+	Payloads     []string // SHA-256 of what a signature covers, 64 lower-case hex digits: a commit under every id
 	Certificates []string // SHA-256 of the certificate's DER, 64 lower-case hex digits
 	LogIndexes   []int64  // index of the transparency log entry
 }
@@ -163,10 +164,11 @@ func (o Options) denyProblem() error {
 			problems = append(problems, fmt.Errorf("deny: commit: %w", err))
 		}
 	}
+	for _, payload := range o.Deny.Payloads {
+		problems = append(problems, digestProblem("payload", payload))
+	}
 	for _, fingerprint := range o.Deny.Certificates {
-		if raw, err := hex.DecodeString(fingerprint); err != nil || len(raw) != 32 || strings.ToLower(fingerprint) != fingerprint {
-			problems = append(problems, fmt.Errorf("deny: certificate %q is not a SHA-256 in 64 lower-case hex digits", fingerprint))
-		}
+		problems = append(problems, digestProblem("certificate", fingerprint))
 	}
 	for _, index := range o.Deny.LogIndexes {
 		if index < 0 {
@@ -174,4 +176,12 @@ func (o Options) denyProblem() error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// digestProblem returns an error if the text is not a SHA-256 as the audit prints it.
+func digestProblem(what, text string) error {
+	if raw, err := hex.DecodeString(text); err != nil || len(raw) != 32 || strings.ToLower(text) != text {
+		return fmt.Errorf("deny: %s %q is not a SHA-256 in 64 lower-case hex digits", what, text)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (p *Policy) admit(ctx context.Context, repo *gitsource.Repository, id gitso
 	if err != nil {
 		return admitted{}, forCommit(id, err)
 	}
-	signer, err := p.matchSigner(id, proven)
+	signer, err := p.matchSigner(id, o.digest(), proven)
 	if err != nil {
 		return admitted{}, forCommit(id, err)
 	}
@@ -93,8 +94,8 @@ func readCommit(ctx context.Context, repo *gitsource.Repository, id gitsource.ID
 }
 
 // matchSigner returns the signer of a proof: the first one whose identity matches and who was trusted at the proven time.
-func (p *Policy) matchSigner(id gitsource.ID, proven proof) (*matcher, error) {
-	if err := p.denied(id, proven); err != nil {
+func (p *Policy) matchSigner(id gitsource.ID, payload [sha256.Size]byte, proven proof) (*matcher, error) {
+	if err := p.denied(id, payload, proven); err != nil {
 		return nil, err
 	}
 	untrusted := "" // name of a signer that matches and was not trusted at the proven time
@@ -131,12 +132,38 @@ func (p *Policy) SignerName(issuer, subject string, proven time.Time) string {
 	return name
 }
 
-// denied refuses a commit if the deny list contains its id, its certificate or its log entry.
-func (p *Policy) denied(id gitsource.ID, proven proof) error {
-	fingerprint := hex.EncodeToString(proven.fingerprint[:])
+// deniedObject refuses an object if the deny list contains its id or its payload, no matter who signed it.
+func (p *Policy) deniedObject(id gitsource.ID, payload [sha256.Size]byte) error {
+	text := hex.EncodeToString(payload[:])
 	switch {
 	case slices.Contains(p.options.Deny.Commits, id):
 		return refuse(ReasonDenied, "commit is in trust.deny.commits")
+	case slices.Contains(p.options.Deny.Payloads, text):
+		return refuse(ReasonDenied, "payload %s is in trust.deny.payloads", text)
+	}
+	return nil
+}
+
+// deniedUnverified is deniedObject for a commit whose signature is not verified. It reads the commit only if the deny list contains payloads.
+func (p *Policy) deniedUnverified(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) error {
+	var payload [sha256.Size]byte
+	if len(p.options.Deny.Payloads) > 0 {
+		o, err := readCommit(ctx, repo, id)
+		if err != nil {
+			return err
+		}
+		payload = o.digest()
+	}
+	return forCommit(id, p.deniedObject(id, payload))
+}
+
+// denied refuses a commit if the deny list contains its id, its payload, its certificate or its log entry.
+func (p *Policy) denied(id gitsource.ID, payload [sha256.Size]byte, proven proof) error {
+	if err := p.deniedObject(id, payload); err != nil {
+		return err
+	}
+	fingerprint := hex.EncodeToString(proven.fingerprint[:])
+	switch {
 	case slices.Contains(p.options.Deny.Certificates, fingerprint):
 		return refuse(ReasonDenied, "certificate %s is in trust.deny.certificates", fingerprint)
 	case slices.Contains(p.options.Deny.LogIndexes, proven.logIndex):

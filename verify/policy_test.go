@@ -165,6 +165,7 @@ func TestCheckDeny(t *testing.T) {
 	}
 	for name, deny := range map[string]verify.Deny{
 		"commit":      {Commits: []gitsource.ID{s.next}},
+		"payload":     {Payloads: []string{v.Payload}},
 		"certificate": {Certificates: []string{v.Certificate}},
 		"log_index":   {LogIndexes: []int64{v.LogIndex}},
 	} {
@@ -175,6 +176,18 @@ func TestCheckDeny(t *testing.T) {
 	t.Run("commit_not_verified_in_tip_mode", func(t *testing.T) {
 		s.refused(s.policy(denyCommit(s.next), func(o *verify.Options) { o.History = verify.HistoryTip }), tip, s.base, verify.ReasonDenied, s.next)
 	})
+	t.Run("payload_not_verified_in_tip_mode", func(t *testing.T) {
+		s.refused(s.policy(denyPayload(v.Payload), func(o *verify.Options) { o.History = verify.HistoryTip }), tip, s.base, verify.ReasonDenied, s.next)
+	})
+	t.Run("payload_under_another_id", func(t *testing.T) {
+		again := s.rewrapped(s.next)
+		s.refused(s.policy(denyPayload(v.Payload)), again, s.base, verify.ReasonDenied, again)
+	})
+}
+
+// denyPayload denies the commits with a payload.
+func denyPayload(payload string) func(*verify.Options) {
+	return func(o *verify.Options) { o.Deny.Payloads = []string{payload} }
 }
 
 func TestNewPolicyReportsEveryProblem(t *testing.T) {
@@ -196,6 +209,7 @@ func TestNewPolicyRefuses(t *testing.T) {
 		change func(o *verify.Options)
 		want   string
 	}{
+		"deny_short_payload":         {denyPayload("12"), "payload"},
 		"root_not_json":              {func(o *verify.Options) { o.TrustedRoot = []byte("{") }, "trusted root"},
 		"root_empty":                 {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no transparency log"},
 		"root_without_ca":            {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate authority"},

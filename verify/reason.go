@@ -80,7 +80,7 @@ func explanations() []explanation {
 		{ReasonNoCertificateLog, "certificate was not logged by a trusted certificate log", "check the certificate logs in the trusted root, and refresh it"},
 		{ReasonWrongIdentity, "signed by an identity that is not among the signers", "if this identity may sign, add it to trust.signers; compare issuer and subject letter by letter"},
 		{ReasonOutsideWindow, "signed outside the time in which the signer was trusted", "check from and until of the signer in trust.signers"},
-		{ReasonDenied, "commit, certificate or log entry is on the deny list", "check trust.deny; a commit that replaces the denied one needs a new history or an anchor above it"},
+		{ReasonDenied, "commit, payload, certificate or log entry is on the deny list", "check trust.deny; a commit that replaces the denied one needs a new history or an anchor above it"},
 		{ReasonMissingRole, "signer may not change files", "a signer without the role change may sign only commits that change no files: git commit --allow-empty"},
 		{ReasonOutOfScope, "signer may not change these files", "check paths of the signer in trust.signers, or let another signer make the change"},
 		{ReasonWrongTarget, "commit is not made for this target", "end the message of the tip with the trailer Gitops-Target: <cluster>/<branch>, or check trust.binding"},

@@ -294,6 +294,9 @@ type ExtensionsConfig struct {
 type DenyConfig struct {
 	// Commits are full commit ids.
 	Commits []string `yaml:"commits"`
+	// Payloads are SHA-256 digests of what a signature covers, in hex, as verify shows them. Unlike an id, a payload denies a commit in every form in which its
+	// signature can be written.
+	Payloads []string `yaml:"payloads"`
 	// Certificates are SHA-256 fingerprints of signing certificates, in hex.
 	Certificates []string `yaml:"certificates"`
 	// LogIndexes are indexes of entries in the transparency log.

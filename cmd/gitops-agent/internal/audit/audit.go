@@ -51,7 +51,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 	}
 	return &Audit{
 		auditor: auditor{
-			repo: repo.Repository, policy: settings.policy, denied: settings.config.Trust.Deny.Commits,
+			repo: repo.Repository, policy: settings.policy,
 			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
 		},
 		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, revision: revision, progress: opts.Progress,

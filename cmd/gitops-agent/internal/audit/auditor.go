@@ -24,7 +24,6 @@ const maxAudited = 100_000 // commits
 type auditor struct {
 	repo   *gitsource.Repository
 	policy *verify.Policy
-	denied []string        // ids of commits that a seal does not cover
 	done   func(n, of int) // called after each commit, by several goroutines
 }
 
@@ -136,7 +135,7 @@ func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsou
 		return err
 	}
 	for i, v := range verdicts {
-		if !v.Accepted && !slices.Contains(a.denied, string(v.Object)) {
+		if !v.Accepted && !v.Denied {
 			verdicts[i].sealedBy = sealedBy[v.Object]
 		}
 	}

@@ -41,6 +41,7 @@ type verdictView struct {
 	Log         string        `json:"log,omitempty"`
 	LogIndex    int64         `json:"logIndex,omitempty"`
 	Certificate string        `json:"certificate,omitempty"` // SHA-256
+	Payload     string        `json:"payload,omitempty"`     // SHA-256
 	Target      string        `json:"target,omitempty"`
 }
 
@@ -67,7 +68,7 @@ func newVerdictView(v verdict) verdictView {
 		Kind: v.kind, ID: string(v.Object), Verdict: v.word(), Accepted: v.Accepted, Reason: v.Reason, Hint: v.Hint, Rules: ruleViews(v),
 		Signer: v.Signer, Subject: v.Subject, Issuer: v.Issuer, ProvenTime: v.ProvenTime,
 		Workflow: v.Workflow, Repository: v.Repository, Ref: v.Ref, Trigger: v.Trigger, Log: v.Log, LogIndex: v.LogIndex,
-		Certificate: v.Certificate, Target: v.Target,
+		Certificate: v.Certificate, Payload: v.Payload, Target: v.Target,
 	}
 	if v.Err != nil {
 		view.Message = v.Err.Error()
