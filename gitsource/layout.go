@@ -78,7 +78,7 @@ func checkGitDir(dir string) error {
 
 // repositoryFS returns the git directory, combined with the common directory that linked work trees share.
 func repositoryFS(gitDir string) (billy.Filesystem, error) {
-	own := osfs.New(gitDir, osfs.WithBoundOS())
+	own := regularFiles{osfs.New(gitDir, osfs.WithBoundOS())}
 	common, err := readPointer(filepath.Join(gitDir, "commondir"), "")
 	if errors.Is(err, fs.ErrNotExist) {
 		return own, nil
@@ -86,11 +86,18 @@ func repositoryFS(gitDir string) (billy.Filesystem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dotgit.NewRepositoryFilesystem(own, osfs.New(relativeTo(gitDir, common), osfs.WithBoundOS())), nil
+	return dotgit.NewRepositoryFilesystem(own, regularFiles{osfs.New(relativeTo(gitDir, common), osfs.WithBoundOS())}), nil
 }
 
 // readPointer reads a file of one line and returns the text after prefix.
 func readPointer(file, prefix string) (string, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() { // opening a named pipe would wait for a writer
+		return "", fmt.Errorf("%s is not a regular file", file)
+	}
 	line, err := readSmallFile(file)
 	if err != nil {
 		return "", err

@@ -169,8 +169,14 @@ func (r *Repository) replace(swap func() error) error {
 // panic in go-git, which a malformed pack may cause, as an error.
 func readObject(st *filesystem.Storage, typ plumbing.ObjectType, h plumbing.Hash, limit int64) (raw []byte, err error) {
 	defer recoverTo(&err)
+	if raw, loose, err := readLoose(st.Filesystem(), typ, h, limit); loose || err != nil {
+		return raw, err
+	}
 	size, err := st.EncodedObjectSize(h)
-	if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) { // an alternate may still have the object
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
 		return nil, err
 	}
 	if size > limit {
@@ -200,10 +206,15 @@ func readBody(obj plumbing.EncodedObject, want plumbing.Hash) ([]byte, error) {
 	if _, err := io.ReadFull(body, raw); err != nil {
 		return nil, err
 	}
-	if got := plumbing.ComputeHash(obj.Type(), raw); got != want {
-		return nil, fmt.Errorf("content has SHA-1 %s", got)
+	return raw, checkHash(obj.Type(), raw, want)
+}
+
+// checkHash returns an error if an object has another id than the one that it was read by.
+func checkHash(typ plumbing.ObjectType, raw []byte, want plumbing.Hash) error {
+	if got := plumbing.ComputeHash(typ, raw); got != want {
+		return fmt.Errorf("content has SHA-1 %s", got)
 	}
-	return raw, nil
+	return nil
 }
 
 // recoverTo turns a panic into *err.

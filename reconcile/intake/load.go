@@ -35,15 +35,27 @@ func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 	return load(ctx, repo, commit, tree, scope, manifest.Parse)
 }
 
+// treeHint returns the remedy for a tree that cannot be read because of what it contains, so that another attempt fails too; otherwise "".
+func treeHint(err error) string {
+	switch {
+	case errors.As(err, new(*gitsource.TreeError)):
+		return "remove the entry from the repository, or leave its folder out of source.paths"
+	case errors.Is(err, gitsource.ErrTooLarge):
+		return "remove or split what is too large, or select the folders with manifests by source.paths"
+	case errors.Is(err, gitsource.ErrNoPath):
+		return "add the folder to the repository, or remove it from source.paths"
+	}
+	return ""
+}
+
 // parser reads the manifests of a tree: manifest.Parse, or manifest.ParseAccepted for a revision that was accepted before.
 type parser func([]manifest.File) (manifest.Set, error)
 
 // load is Load with a function that parses the files.
 func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope, parse parser) (manifest.Set, error) {
 	found, err := repo.Files(ctx, tree, gitsource.TreeOptions{Paths: scope.Paths, Suffixes: []string{".yaml", ".yml"}})
-	var bad *gitsource.TreeError
-	if errors.As(err, &bad) {
-		return manifest.Set{}, &RefusedError{Commit: commit, Reason: report.RefusedTree, Err: err, Hint: "remove the entry from the repository, or leave its folder out of source.paths"}
+	if hint := treeHint(err); hint != "" {
+		return manifest.Set{}, &RefusedError{Commit: commit, Reason: report.RefusedTree, Err: err, Hint: hint}
 	}
 	if err != nil {
 		return manifest.Set{}, fmt.Errorf("read tree of %.7s: %w", commit, err)

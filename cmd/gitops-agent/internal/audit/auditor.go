@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (a auditor) auditRange(ctx context.Context, from, to string) ([]verdict, er
 	}
 	ids, err := verify.FirstParents(ctx, a.repo, floor, tip, maxAudited)
 	if err != nil {
-		return nil, rangeError(err)
+		return nil, a.rangeError(err)
 	}
 	verdicts, err := a.auditAll(ctx, ids)
 	if err != nil {
@@ -114,13 +115,16 @@ func (a auditor) auditRange(ctx context.Context, from, to string) ([]verdict, er
 }
 
 // rangeError adds the exit status of a refusal to the error for a history that cannot be walked.
-func rangeError(err error) error {
+func (a auditor) rangeError(err error) error {
 	var rejected *verify.RejectedError
 	if !errors.As(err, &rejected) {
 		return err
 	}
 	if rejected.Reason == verify.ReasonNotDescendant {
 		err = term.WithHint(err, "a range A..B, or the range since the anchor, follows first parents: choose a beginning that is on the first-parent path of the end")
+	}
+	if lacks := a.repo.Lacks(); lacks != "" && rejected.Reason == verify.ReasonIncompleteHistory {
+		err = term.WithHint(err, lacks)
 	}
 	return term.WithStatus(term.ExitRefused, err)
 }
@@ -167,6 +171,9 @@ func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) verdict {
 	if !v.Accepted {
 		_, err := a.repo.Resolve(ctx, string(id)+"~1")
 		v.first = errors.Is(err, gitsource.ErrNotFound)
+		if v.Reason == verify.ReasonIncompleteHistory {
+			v.Hint = cmp.Or(a.repo.Lacks(), v.Hint)
+		}
 	}
 	return v
 }
