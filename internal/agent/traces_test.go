@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -266,6 +267,19 @@ func TestReloadOfTraces(t *testing.T) {
 	if !strings.Contains(log.String(), "changed=\"traces.endpoint traces.headers_file\"") {
 		t.Errorf("got no line with the changed fields in\n%s", log)
 	}
+}
+
+// The only cycle of a run --once has a trace too, which is sent before the command ends.
+func TestTraceOfOnce(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	commit := h.push("a container")
+	collector := h.trace()
+	a, err := h.open()
+	h.ok(err)
+	_, err = a.Once(t.Context())
+	h.ok(errors.Join(err, a.Close()))
+	h.traceOf(collector.Spans(), commit)
 }
 
 // A collector that does not answer changes nothing for the guests.

@@ -162,8 +162,8 @@ func answer(reply outbound.Reply) error {
 		return &permanentError{err}
 	}
 	partial, _ := field(reply.Body, 1)
-	if _, rejected := field(partial, 1); rejected > 0 {
-		return &partialError{int(min(rejected, math.MaxInt32))} //nolint:gosec // in range
+	if _, rejected := field(partial, 1); rejected > 0 && rejected <= math.MaxInt32 {
+		return &partialError{int(rejected)}
 	}
 	return nil
 }

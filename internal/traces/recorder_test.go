@@ -298,6 +298,23 @@ func TestRootOfAResumedRevisionWithoutSteps(t *testing.T) {
 	})
 }
 
+// A journal of an older version does not name the revision of a step.
+func TestOpenStepWithoutARevision(t *testing.T) {
+	bubble(t, func(l *lab) {
+		began := time.Now()
+		l.Resume(Past{Commit: first, Converged: true})
+		l.converge(first)
+		open := journal.OpenStep{Begun: journal.Begun{Step: "s1", VMID: 201, Kind: "VirtualMachine", Name: "web-1", Op: "config"}, Time: began}
+		l.Resume(Past{Commit: first, Converged: true, Open: []journal.OpenStep{open}})
+		l.StepSettled(report.SettledOutcome{Step: open, Result: journal.Done})
+		l.converge(first)
+		spans := l.want(began, []string{keyResult}, "repair/step config 0-0 result=done", "repair 0-0 result=repaired")
+		if l.wantTrace(spans) == (traceID{}) || len(spans[1].GetLinks()) != 0 {
+			t.Errorf("got %v, want a trace without a link", spans)
+		}
+	})
+}
+
 // A refusal that the process before has traced is not traced again.
 func TestRefusalsOfTheProcessBefore(t *testing.T) {
 	bubble(t, func(l *lab) {

@@ -44,7 +44,10 @@ func (r *Recorder) repair(vmid int, guest string, begun time.Time) *repair {
 func (r *Recorder) repairBy(facts stepFacts) position {
 	p := r.repair(facts.vmid, facts.guest, facts.begun)
 	if p.isZero() {
-		p.position, p.cause = repairAt(r.opts.Cluster, facts.id), revisionAt(r.opts.Cluster, commitOf(facts.revision))
+		p.position = repairAt(r.opts.Cluster, facts.id)
+		if facts.revision != "" {
+			p.cause = revisionAt(r.opts.Cluster, commitOf(facts.revision))
+		}
 		for _, s := range p.earlier {
 			r.emit(p.position, s)
 		}

@@ -171,6 +171,8 @@ func (r *Recorder) resume(commit string) {
 func (r *Recorder) revisionOf(commit string) (position, bool) {
 	r.resume(commit)
 	switch {
+	case commit == "": // the step of an older journal
+		return position{}, false
 	case r.current != nil && r.current.commit == commit:
 		return r.current.position, true
 	case r.replaced.commit == commit && r.converged != commit: // a step of it still runs

@@ -179,10 +179,16 @@ func table(title, description string, width int, queries ...query) Panel {
 // heatmap returns a panel of the increase of a histogram's buckets.
 func heatmap(title, description, unit string, width int, q query) Panel {
 	p := panel("heatmap", title, description, unit, width, q)
-	p.Targets[0].Format, p.Targets[0].Exemplar = "heatmap", true
+	p.Targets[0].Format = "heatmap"
 	p.Options = object{
 		"calculate": false, "yAxis": object{"unit": unit}, "color": object{"mode": "scheme", "scheme": "Blues", "steps": 32}, "exemplars": object{"color": "orange"},
 	}
+	return withExemplars(p)
+}
+
+// withExemplars returns a panel that also shows the exemplars of its first query.
+func withExemplars(p Panel) Panel {
+	p.Targets[0].Exemplar = true
 	return p
 }
 
