@@ -200,6 +200,45 @@ func TestTraceOfARefusedRevision(t *testing.T) {
 	}
 }
 
+// A guest that a person edits later has a trace that names the revision. A step that waits has a span in the trace of the commit that made it wait.
+func TestTracesOfARepairAndOfAHold(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	first := h.push("a container")
+	collector := h.trace()
+	a, stop := h.run(io.Discard)
+	defer stop()
+	h.until(a, "convergence", convergedOn(first))
+	h.ok(h.sim.Edit(210, "memory", "1024"))
+	spans := collector.Until("repair", func(spans []collectortest.Span) bool { return len(collectortest.Find(spans, "repair")) > 0 })
+	revision, repair := collectortest.Find(spans, "revision")[0], collectortest.Find(spans, "repair")[0]
+	if !slices.Equal(repair.Links, []string{revision.Trace}) || repair.Trace == revision.Trace || repair.Attributes["gitops_agent.result"] != "repaired" ||
+		!slices.Equal(repair.Attributes["gitops_agent.keys"].([]string), []string{"memory"}) {
+		t.Errorf("got %+v, want a repair of the memory that links to the trace of the revision", repair)
+	}
+	if !slices.ContainsFunc(collectortest.Find(spans, "step config"), func(s collectortest.Span) bool { return s.Parent == repair.ID }) {
+		t.Errorf("got no step below the repair in %+v", spans)
+	}
+
+	h.repo.Files = map[string]string{"cluster.yaml": clusterYAML}
+	removed := h.repo.Push(h.sig, alice, "no container")
+	a.Hint()
+	h.until(a, "the held destroy", func(d report.Document) bool { return len(d.Guests) == 1 && len(d.Guests[0].Held) > 0 })
+	restored := h.push("the container again")
+	a.Hint()
+	h.until(a, "the restored manifest", convergedOn(restored))
+	root, byID := h.traceOf(collector.Until("superseded revision", ended(removed, "superseded")), removed)
+	found := false
+	for _, s := range byID {
+		if s.Name == "hold" {
+			found = s.Parent == root.ID && s.Attributes["gitops_agent.op"] == "destroy" && s.Attributes["gitops_agent.result"] == "superseded"
+		}
+	}
+	if !found {
+		t.Errorf("got %+v, want the destroy that was held until the next commit", byID)
+	}
+}
+
 // An agent that ends while a guest is not in sync leaves a trace that the next one continues and ends.
 func TestTraceGoesOnAfterARestart(t *testing.T) {
 	t.Parallel()
