@@ -197,7 +197,7 @@ func (p *Policy) judge(ctx context.Context, repo *gitsource.Repository, path []a
 		if err != nil {
 			return nil, err
 		}
-		commits = append(commits, a.signedCommit(before, parent))
+		commits = append(commits, a.signedCommit(before, parent, p.options.Target))
 		before = a.tree
 	}
 	return commits, nil

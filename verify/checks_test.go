@@ -204,6 +204,8 @@ func checks() []check {
 		{"seal is in the last paragraph", "order.go", `len(a.trailers) == 0`, "", "TestSealsThatDoNotCount/quoted"},
 		{"order paragraph has only Gitops trailers", "order.go", `!slices.Contains([]string{trailerTarget, trailerApprove, trailerRun, trailerSeal}, t.key)`, "", "TestOrdersThatDoNotCount/among_others"},
 		{"order occurs once", "order.go", `slices.Contains(a.trailers[:i], t)`, "", "TestOrdersThatDoNotCount/twice"},
+		{"operation names one target", "order.go", `len(targets) != 1`, `false`, "TestRunNamesOneTarget"},
+		{"operation is for this target", "order.go", `target != "" && targets[0] != target`, `false`, "TestRunNamesOneTarget"},
 		{"order needs the role", "order.go", `Allowed: a.signer.may(role)`, `Allowed: a.signer.may(role) || true`, "TestOrdersNeedTheRole"},
 		{"trailers are not the subject", "trailer.go", `gap < 0 || len(bytes.TrimSpace(text[:gap])) == 0 || bytes.IndexByte(message, 0) >= 0`, `gap < 0`, "TestParseTrailers/hidden_by_nul"},
 		{"trailer lines only", "trailer.go", `!found || len(line) > maxTrailerLine || !isTrailerKey(key) || !isTrailerValue(value) ||`, `!found ||`, "TestParseTrailers/control_character"},

@@ -25,12 +25,15 @@ type Order struct {
 	Value    string // as written; the package that executes the order parses it
 	Position int    // line in the trailer paragraph, from 0
 	Allowed  bool   // the signer has the role that the kind needs
+	Problem  string // why the commit cannot give an order of this kind; "" if it can
 }
 
 // orders returns the orders of a commit, or the reason why a commit whose message mentions an order gives none. Only a
 // commit that does nothing else gives orders: it has one parent, leaves the tree unchanged, and its last paragraph has
 // only Gitops trailers. So an order cannot hide in a merge message, in a quoted request or in a change of files.
-func orders(a admitted, sameTree bool) ([]Order, string) {
+//
+// Target is what a one-shot operation must name. Without one, any target is accepted.
+func orders(a admitted, sameTree bool, target string) ([]Order, string) {
 	if !a.mentionsOrder {
 		return nil, ""
 	}
@@ -39,22 +42,34 @@ func orders(a admitted, sameTree bool) ([]Order, string) {
 	}
 	var found []Order
 	for position, t := range a.trailers {
-		kind, role := OrderApprove, RoleApprove
+		kind, role, problem := OrderApprove, RoleApprove, ""
 		switch t.key {
 		case trailerApprove:
 		case trailerRun:
-			kind, role = OrderRun, RoleOperate
+			kind, role, problem = OrderRun, RoleOperate, runTargetProblem(a.trailers, target)
 		default:
 			continue
 		}
 		found = append(found, Order{
-			Key: orderKey(a.digest, position), Kind: kind, Value: t.value, Position: position, Allowed: a.signer.may(role),
+			Key: orderKey(a.digest, position), Kind: kind, Value: t.value, Position: position, Allowed: a.signer.may(role), Problem: problem,
 		})
 	}
 	if len(found) == 0 {
 		return nil, notInLastParagraph
 	}
 	return found, ""
+}
+
+// runTargetProblem returns why a commit may not request one-shot operations, or "". A signature alone does not say for which cluster an operation is
+// meant, and two clusters may read one branch. So the commit names exactly one target, also where the binding asks for none.
+func runTargetProblem(trailers []trailer, target string) string {
+	switch targets := values(trailers, trailerTarget); {
+	case len(targets) != 1:
+		return fmt.Sprintf("a commit with %s names exactly one %s, and this one names %d", trailerRun, trailerTarget, len(targets))
+	case target != "" && targets[0] != target:
+		return fmt.Sprintf("it is meant for the target %s, and this agent's is %s", targets[0], target)
+	}
+	return ""
 }
 
 const notInLastParagraph = "orders and seals must be in the last paragraph of the message, which may have only trailers"

@@ -48,6 +48,31 @@ func TestOrdersNeedTheRole(t *testing.T) {
 	}
 }
 
+// TestRunNamesOneTarget checks that a one-shot operation without exactly this agent's target has a problem, whatever the binding is. An approval has none: the
+// digest that it names covers the cluster.
+func TestRunNamesOneTarget(t *testing.T) {
+	t.Parallel()
+	const run = "Gitops-Run: start VirtualMachine/web"
+	for name, test := range map[string]struct{ trailers, want string }{
+		"this_one":    {run + "\nGitops-Target: lab/main", ""},
+		"none":        {run, "names 0"},
+		"two":         {run + "\nGitops-Target: lab/main\nGitops-Target: other/main", "names 2"},
+		"another_one": {run + "\nGitops-Target: other/main", "other/main"},
+		"approval":    {"Gitops-Approve: 12ab", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestHistory(t)
+			d := s.on(s.next)
+			d.message = "why\n\n" + test.trailers
+			got := ordersOf(s, d, func(o *verify.Options) { o.Binding, o.Target = verify.BindingNone, "lab/main" })
+			if len(got.Orders) != 1 || (got.Orders[0].Problem == "") != (test.want == "") || !strings.Contains(got.Orders[0].Problem, test.want) {
+				t.Errorf("got %+v, want one order with a problem that contains %q", got.Orders, test.want)
+			}
+		})
+	}
+}
+
 // TestOrdersThatDoNotCount has the ways to make a signer give an order without intent.
 func TestOrdersThatDoNotCount(t *testing.T) {
 	t.Parallel()

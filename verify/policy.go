@@ -210,12 +210,12 @@ func treeProblem(id gitsource.ID, err error) error {
 }
 
 // signedCommit returns a judged commit in the form that a Revision contains. See SignedCommit.Before for before.
-func (a admitted) signedCommit(before, parentTree gitsource.ID) SignedCommit {
-	found, ignored := orders(a, a.tree == parentTree)
+func (a admitted) signedCommit(before, parentTree gitsource.ID, target string) SignedCommit {
+	found, ignored := orders(a, a.tree == parentTree, target)
 	return SignedCommit{
 		ID: a.id, Tree: a.tree, Before: before, Parents: a.parents,
 		Subject: a.proof.certificate.SubjectAlternativeName, Issuer: a.proof.certificate.Issuer, Signer: a.signer.Name,
-		Entry: a.signer.Entry(), Roles: a.signer.May, Guests: a.signer.Guests,
+		Entry: a.signer.Entry(), Roles: a.signer.May, Guests: a.signer.Guests, Paths: a.signer.Paths,
 		ProvenTime: a.proof.provenTime, PayloadDigest: a.digest,
 		Orders: found, Ignored: cmp.Or(ignored, a.voidSeal), Sealed: a.sealed,
 	}

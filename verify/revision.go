@@ -37,6 +37,7 @@ type SignedCommit struct {
 	Entry           string   // of the signer, Signer.Entry
 	Roles           []Role   // of the signer
 	Guests          []string // guests that the signer may change; empty means the whole source
+	Paths           []string // folders and files that the signer may change; empty means the whole source
 
 	ProvenTime    time.Time
 	PayloadDigest [32]byte // SHA-256 of the bytes that the signature covers
@@ -46,6 +47,12 @@ type SignedCommit struct {
 	// Sealed are the commits since the base that this commit seals, along first parents, oldest first. Their own
 	// signatures were not verified, and their orders do not count.
 	Sealed []gitsource.ID
+}
+
+// MayChangePath reports whether the signer may change a file.
+func (c SignedCommit) MayChangePath(path string) bool {
+	m := matcher{Signer: Signer{Paths: c.Paths}}
+	return m.mayChangePath(path)
 }
 
 // Commit returns the tip that was accepted.
