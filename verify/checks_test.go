@@ -141,6 +141,7 @@ func checks() []check {
 			return refusal(ReasonNoCertificateLog`, "", "TestProveCertificate/no_certificate_log"},
 		// The signer.
 		{"identity matches", "policy.go", `s.identity.Verify(proven.certificate) != nil`, "", "TestProveIdentity/wrong_subject"},
+		{"claims that differ are named", "claim.go", `len(differ) > 0 && s.identity.SubjectAlternativeName.Verify(got) == nil && s.identity.Issuer.Verify(got) == nil`, "", "TestWrongClaimsAreNamed"},
 		{"certificate extensions", "signer.go", `sigstore.NewCertificateIdentity(subject, issuer, s.Extensions.expected())`, `sigstore.NewCertificateIdentity(subject, issuer, certificate.Extensions{})`, "TestProveIdentity/other_ref"},
 		{"pattern is anchored", "signer.go", `"^(?:"+s.SubjectRegexp+")$"`, `s.SubjectRegexp`, "TestProveIdentity/subject_as_prefix"},
 		{"pattern stays inside its anchors", "signer.go", `regexp.Compile(s.SubjectRegexp)`, `regexp.Compile("^(?:" + s.SubjectRegexp + ")$")`, "TestNewPolicyRefuses/pattern_escapes"},

@@ -111,7 +111,7 @@ func (p *Policy) matchSigner(id gitsource.ID, payload [sha256.Size]byte, proven 
 	if untrusted != "" {
 		return nil, refuse(ReasonOutsideWindow, "signer %q was not trusted at %s", untrusted, proven.provenTime.Format(time.RFC3339))
 	}
-	return nil, refuse(ReasonWrongIdentity, "got subject %q of issuer %q", proven.certificate.SubjectAlternativeName, proven.certificate.Issuer)
+	return nil, p.wrongIdentity(proven.certificate)
 }
 
 // SignerName returns the name of the signer that an issuer and a subject belonged to at a proven time: the one name of all matching signers. It

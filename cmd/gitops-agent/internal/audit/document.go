@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -72,6 +73,9 @@ func newVerdictView(v verdict) verdictView {
 	}
 	if v.Err != nil {
 		view.Message = v.Err.Error()
+	}
+	if errors.As(v.Err, new(*verify.ClaimError)) {
+		view.Hint = "the extensions of the signer keep other workflows out: compare them with the run that signed, and sign with the one that is meant"
 	}
 	if view.Verdict == wordSealed {
 		view.SealedBy = string(v.sealedBy)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -72,16 +73,30 @@ func settings() map[verify.Reason][]string {
 func (r remedies) commands(i int) []string {
 	v := r.verdicts[i]
 	if v.Reason == verify.ReasonWrongIdentity {
-		return []string{
-			"# in the agent's config, if this identity may sign:", "trust:", "  signers:",
-			fmt.Sprintf("    - {name: PERSON, issuer: %q, subject: %q, may: [change]}", v.Issuer, v.Subject),
-		}
+		return signerFor(v)
 	}
 	before, found := settings()[v.Reason]
 	if !found {
 		return nil
 	}
 	return slices.Concat(before, r.signAgain(i))
+}
+
+// signerFor returns the signer that the config lacks. If a signer differs only in its extensions, it returns none: the extensions are what keeps other
+// workflows out, so a person has to compare them.
+func signerFor(v verdict) []string {
+	if errors.As(v.Err, new(*verify.ClaimError)) {
+		return nil
+	}
+	lines := []string{
+		"# in the agent's config, if this identity may sign:", "trust:", "  signers:",
+		fmt.Sprintf("    - {name: PERSON, issuer: %q, subject: %q, may: [change]}", v.Issuer, v.Subject),
+	}
+	if v.Repository != "" { // a workflow: without extensions, every run with this subject would match
+		lines[len(lines)-1] = fmt.Sprintf("    - {name: WORKFLOW, issuer: %q, subject: %q, may: [change],", v.Issuer, v.Subject)
+		lines = append(lines, fmt.Sprintf("       extensions: {source_repository_uri: %q, source_repository_ref: %q, build_signer_uri: %q}}", v.Repository, v.Ref, v.Workflow))
+	}
+	return lines
 }
 
 // signAgain returns the commands that sign an object again. A commit that is not the tip can be rewritten together with all later commits, or
