@@ -111,8 +111,11 @@ func (r *Repository) parent(ctx context.Context, id ID, n int) (ID, error) {
 func (r *Repository) peel(ctx context.Context, id ID) (ID, error) {
 	for range 10 {
 		_, err := r.Commit(ctx, id)
-		if err == nil || !errors.Is(err, ErrNotFound) {
-			return id, err
+		if err == nil || errors.Is(err, ErrTooLarge) { // who reads the commit finds that it is too large
+			return id, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return "", err
 		}
 		tag, tagErr := r.Tag(ctx, id)
 		if tagErr != nil {

@@ -20,11 +20,20 @@ const (
 
 // FirstParents returns the commits after from, up to and including to, along first parents, oldest first. If from is "",
 // the list begins with the first commit of the history. FirstParents verifies nothing. It returns a *RejectedError if the
-// history does not contain from (not-descendant), lacks objects (incomplete-history), or has more than limit commits after
-// from (too-many-commits).
+// history does not contain from (not-descendant), or has more than limit commits after from (too-many-commits). It also
+// returns one if a commit does not show its parents (incomplete-history, malformed, too-large): that commit is then the first
+// one of the list.
 func FirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) ([]gitsource.ID, error) {
 	l, err := walkFirstParents(ctx, repo, from, to, limit)
-	return l.path, err
+	var rejected *RejectedError
+	if errors.As(err, &rejected) && slices.Contains([]Reason{ReasonIncompleteHistory, ReasonMalformed, ReasonTooLarge}, rejected.Reason) {
+		l.path = append(l.path, rejected.Commit)
+		return l.reversed().path, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.path, nil
 }
 
 // A lineage is a path through a history along first parents.
@@ -35,6 +44,7 @@ type lineage struct {
 	sealCandidates []int          // positions on path of the commits whose messages mention a seal, in ascending order
 }
 
+// walkFirstParents returns the path from one commit to another. If a commit cannot be read, it returns the commits above it, newest first, with the error.
 func walkFirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (lineage, error) {
 	payload, err := payloadOf(ctx, repo, from)
 	if err != nil {
@@ -44,7 +54,7 @@ func walkFirstParents(ctx context.Context, repo *gitsource.Repository, from, to 
 	for id := to; id != from; {
 		o, err := readCommit(ctx, repo, id)
 		if err != nil {
-			return lineage{}, err
+			return l, err
 		}
 		if payload != nil && o.digest() == *payload {
 			l.floor = id

@@ -65,7 +65,7 @@ type verifyOptions struct {
 }
 
 func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (err error) {
-	opts.audit.Progress, opts.audit.Paths = term.NewProgress(notes), opts.output == outputSARIF
+	opts.audit.Progress, opts.audit.Paths, opts.audit.Explain = term.NewProgress(notes), opts.output == outputSARIF, opts.explain
 	a, err := audit.Open(ctx, opts.audit)
 	if err != nil {
 		return err

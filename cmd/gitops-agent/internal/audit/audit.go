@@ -19,6 +19,7 @@ type Options struct {
 	Trust       Trust
 	Revision    string                       // a commit, a tag or a range A..B; "" is HEAD
 	Paths       bool                         // find a file that each refused commit changes, for WriteSARIF
+	Explain     bool                         // find what the remedies of Result.WriteText need
 	SinceAnchor bool                         // verify everything after the config's trust.anchor, up to Revision
 	ReadConfig  func() (agent.Config, error) // called unless Trust names a root and signers
 	Progress    *term.Progress               // Run ends it
@@ -30,6 +31,7 @@ type Audit struct {
 	repository openRepository
 	remote     bool
 	paths      bool
+	explain    bool
 	revision   string
 	progress   *term.Progress
 }
@@ -54,7 +56,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 			repo: repo.Repository, policy: settings.policy,
 			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
 		},
-		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, revision: revision, progress: opts.Progress,
+		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, revision: revision, progress: opts.Progress,
 	}, nil
 }
 
@@ -76,6 +78,9 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 	}
 	if a.paths {
 		a.locate(ctx, verdicts)
+	}
+	if a.explain {
+		a.measure(ctx, verdicts)
 	}
 	return Result{newDocument(a.revision, verdicts), verdicts}, nil
 }

@@ -34,7 +34,7 @@ type verdict struct {
 	kind     string       // "commit" or "tag"
 	name     string       // of a tag, as in the revision
 	sealedBy gitsource.ID // the commit that seals a refused one, or ""
-	tip      bool         // no verified object descends from it
+	depth    int          // of a refused commit: first parents between HEAD and it, or notBelowHead; only if Options.Explain is set
 	first    bool         // it has no parent
 	path     string       // a file that it changes, if Options.Paths is set
 }
@@ -66,7 +66,7 @@ func (a auditor) audit(ctx context.Context, revision string) ([]verdict, error) 
 	var verdicts []verdict
 	name := strings.TrimSuffix(revision, "^{tag}")
 	if tag, err := a.repo.Resolve(ctx, name+"^{tag}"); err == nil {
-		verdicts = append(verdicts, verdict{kind: "tag", name: path.Base(name), Verdict: a.policy.AuditTag(ctx, a.repo, tag), tip: true})
+		verdicts = append(verdicts, verdict{kind: "tag", name: path.Base(name), Verdict: a.policy.AuditTag(ctx, a.repo, tag)})
 	}
 	if len(verdicts) > 0 && name != revision {
 		return verdicts, nil
@@ -103,9 +103,9 @@ func (a auditor) auditRange(ctx context.Context, from, to string) ([]verdict, er
 	if err != nil {
 		return nil, err
 	}
-	ids, err := verify.FirstParents(ctx, a.repo, floor, tip, maxAudited)
+	ids, err := a.reach(ctx, floor, tip)
 	if err != nil {
-		return nil, a.rangeError(err)
+		return nil, rangeError(err)
 	}
 	verdicts, err := a.auditAll(ctx, ids)
 	if err != nil {
@@ -114,17 +114,35 @@ func (a auditor) auditRange(ctx context.Context, from, to string) ([]verdict, er
 	return verdicts, a.seal(ctx, verdicts, floor, tip)
 }
 
+// reach returns the commits of a range, oldest first. A commit that does not have the layout that git writes is refused and does not end the range: below it,
+// the range goes on with what git takes for its first parent. One that is missing or too large is the first of the range, since nobody knows what is below it.
+func (a auditor) reach(ctx context.Context, floor, tip gitsource.ID) ([]gitsource.ID, error) {
+	var ids []gitsource.ID
+	for to := tip; ; {
+		path, err := verify.FirstParents(ctx, a.repo, floor, to, maxAudited-len(ids))
+		ids = append(path, ids...)
+		if len(path) == 0 || err == nil {
+			return ids, err
+		}
+		below, err := a.repo.Resolve(ctx, string(path[0])+"~1")
+		if errors.Is(err, gitsource.ErrNotFound) || errors.Is(err, gitsource.ErrTooLarge) || below == floor {
+			return ids, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		to = below
+	}
+}
+
 // rangeError adds the exit status of a refusal to the error for a history that cannot be walked.
-func (a auditor) rangeError(err error) error {
+func rangeError(err error) error {
 	var rejected *verify.RejectedError
 	if !errors.As(err, &rejected) {
 		return err
 	}
 	if rejected.Reason == verify.ReasonNotDescendant {
 		err = term.WithHint(err, "a range A..B, or the range since the anchor, follows first parents: choose a beginning that is on the first-parent path of the end")
-	}
-	if lacks := a.repo.Lacks(); lacks != "" && rejected.Reason == verify.ReasonIncompleteHistory {
-		err = term.WithHint(err, lacks)
 	}
 	return term.WithStatus(term.ExitRefused, err)
 }
@@ -135,6 +153,9 @@ func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsou
 		return nil
 	}
 	sealedBy, err := a.policy.SealedBy(ctx, a.repo, floor, tip, maxAudited)
+	if errors.As(err, new(*verify.RejectedError)) {
+		return nil // a seal covers only a history in which every commit shows its parents
+	}
 	if err != nil {
 		return err
 	}
@@ -160,9 +181,6 @@ func (a auditor) auditAll(ctx context.Context, ids []gitsource.ID) ([]verdict, e
 		})
 	}
 	workers.Wait()
-	if len(verdicts) > 0 {
-		verdicts[len(verdicts)-1].tip = true
-	}
 	return verdicts, ctx.Err()
 }
 
@@ -176,6 +194,26 @@ func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) verdict {
 		}
 	}
 	return v
+}
+
+// maxSealDepth is how far below a seal a commit may be, along first parents.
+const maxSealDepth = 1000
+
+// notBelowHead is the depth of a commit that is not among the first parents of HEAD, or so far below that no seal can cover it.
+const notBelowHead = -1
+
+// measure finds how far each commit is below HEAD, along first parents.
+func (a auditor) measure(ctx context.Context, verdicts []verdict) {
+	depths := make(map[gitsource.ID]int)
+	for id, err := a.repo.Resolve(ctx, "HEAD"); err == nil && len(depths) < maxSealDepth; id, err = a.repo.Resolve(ctx, string(id)+"~1") {
+		depths[id] = len(depths)
+	}
+	for i, v := range verdicts {
+		verdicts[i].depth = notBelowHead
+		if depth, found := depths[v.Object]; found {
+			verdicts[i].depth = depth
+		}
+	}
 }
 
 // locate finds for each refused commit a file that it changes, for output formats that need a path. A commit whose trees cannot be compared

@@ -4,12 +4,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
+	"gitops-agent/verify"
 )
 
 // With two processors, two commits are verified at the same time: each waits for the other.
@@ -56,8 +57,60 @@ func TestAuditOfAShallowClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := auditor{repo: repo, policy: policy, done: func(int, int) {}}
-	_, err = a.audit(t.Context(), "..HEAD")
-	if hint, _ := term.Hint(err); !strings.Contains(hint, "--unshallow") || term.ExitStatus(err) != term.ExitRefused {
-		t.Errorf("got %v with the hint %q, want a refusal with git fetch --unshallow", err, hint)
+	verdicts, err := a.audit(t.Context(), "..HEAD")
+	if err != nil || len(verdicts) != 2 || !verdicts[1].Accepted || verdicts[0].Reason != verify.ReasonIncompleteHistory || !strings.Contains(verdicts[0].Hint, "--unshallow") {
+		t.Errorf("got %+v and %v, want the accepted tip, and a missing commit with git fetch --unshallow", verdicts, err)
+	}
+}
+
+// A malformed commit in a range, and one that is too large, have verdicts, and so has every other commit that can be reached.
+func TestAuditOfABrokenRange(t *testing.T) {
+	t.Parallel()
+	dir, root := longHistory(t, 2)
+	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject})
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := func(stdin string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("git %v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	const people = "author A <a@lab.test> 1700000000 +0000\ncommitter A <a@lab.test> 1700000000 +0000\n"
+	tree := git("", "rev-parse", "main^{tree}")
+	commit := func(headers, message string) string {
+		t.Helper()
+		return git("tree "+tree+"\n"+headers+"\n"+message+"\n", "hash-object", "-t", "commit", "--literally", "-w", "--stdin")
+	}
+	malformed := commit("parent "+git("", "rev-parse", "main")+"\n"+people+"gpgsig-sha256 x\n", "not covered")
+	above := commit("parent "+malformed+"\n"+people, "unsigned")
+	large := commit("parent "+above+"\n"+people, strings.Repeat("x", 2<<20))
+	top := commit("parent "+large+"\n"+people, "unsigned too")
+	repo, err := gitsource.OpenRepository(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := auditor{repo: repo, policy: policy, done: func(int, int) {}}
+	for revision, want := range map[string][]verify.Reason{
+		".." + above:        {"", "", verify.ReasonMalformed, verify.ReasonUnsigned},
+		"main.." + above:    {verify.ReasonMalformed, verify.ReasonUnsigned},
+		".." + top:          {verify.ReasonTooLarge, verify.ReasonUnsigned},
+		malformed:           {verify.ReasonMalformed},
+		large:               {verify.ReasonTooLarge},
+		large + "^{commit}": {verify.ReasonTooLarge},
+	} {
+		verdicts, err := a.audit(t.Context(), revision)
+		var got []verify.Reason
+		for _, v := range verdicts {
+			got = append(got, v.Reason)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %q and %v, want %q", revision, got, err, want)
+		}
 	}
 }

@@ -79,7 +79,11 @@ func (r remedies) commands(i int) []string {
 	if !found {
 		return nil
 	}
-	return slices.Concat(before, r.signAgain(i))
+	again := r.signAgain(i)
+	if len(again) == 0 {
+		return []string{"# review the history, and have it verified from there on, in the agent's config:", "trust:", "  anchor: ID  # of a newer commit: git rev-parse HEAD"}
+	}
+	return slices.Concat(before, again)
 }
 
 // signerFor returns the signer that the config lacks. If a signer differs only in its extensions, it returns none: the extensions are what keeps other
@@ -99,8 +103,8 @@ func signerFor(v verdict) []string {
 	return lines
 }
 
-// signAgain returns the commands that sign an object again. A commit that is not the tip can be rewritten together with all later commits, or
-// sealed.
+// signAgain returns the commands that sign an object again. A commit below HEAD can be rewritten together with all later commits, if these are not those of
+// several people, or sealed. It returns none for what is too old for both.
 func (r remedies) signAgain(i int) []string {
 	v := r.verdicts[i]
 	switch {
@@ -108,17 +112,31 @@ func (r remedies) signAgain(i int) []string {
 		return []string{"git tag --force --sign -m MESSAGE NAME 'NAME^{}'"}
 	case v.kind == "tag":
 		return []string{fmt.Sprintf("git tag --force --sign -m MESSAGE %s '%s^{}'", v.name, v.name)}
-	case v.tip:
+	case v.depth == 0:
 		return []string{"git commit --amend --no-edit --allow-empty --gpg-sign"}
 	}
 	below := string(v.Object) + "~1"
 	if v.first {
 		below = "--root"
 	}
-	lines := []string{fmt.Sprintf("git rebase --rebase-merges --exec 'git commit --amend --no-edit --allow-empty --gpg-sign' %s  # signs all of them again", below)}
-	if v.first {
-		return lines
+	var lines []string
+	if v.depth > 0 && r.signersAbove(i) < 2 {
+		lines = append(lines, fmt.Sprintf("git rebase --rebase-merges --exec 'git commit --amend --no-edit --allow-empty --gpg-sign' %s  # signs all of them again", below))
 	}
-	return append(lines, "# or, if the history must not change, by a signer with the role seal:",
-		fmt.Sprintf("git commit --allow-empty --gpg-sign -m Reviewed -m \"Gitops-Seal: $(git rev-parse %s)..$(git rev-parse HEAD)\"", below))
+	if v.depth > 0 && !v.first {
+		lines = append(lines, "# if the history must not change, by a signer with the role seal:",
+			fmt.Sprintf("git commit --allow-empty --gpg-sign -m Reviewed -m \"Gitops-Seal: $(git rev-parse %s)..$(git rev-parse HEAD)\"", below))
+	}
+	return lines
+}
+
+// signersAbove returns how many people, as far as signatures prove it, signed commits above one. A rebase would replace their signatures.
+func (r remedies) signersAbove(i int) int {
+	people := make(map[string]bool)
+	for _, v := range r.verdicts[i+1:] {
+		if v.Subject != "" {
+			people[v.Issuer+" "+v.Subject] = true
+		}
+	}
+	return len(people)
 }
