@@ -19,7 +19,8 @@ func newVerifyCommand(p *program) *cobra.Command {
 		Short: "Report who signed commits, and whether the signers are accepted",
 		Long: help(`Verifies commits and tags of a repository, each by itself, with the signers and the trusted root of the config, or with those of
 --trusted-root and --signer, which need no config. The default is HEAD. A range A..B follows first parents, as the agent's policy does; an
-annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor.
+annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor. A range of more than 50
+commits is summed up by reason and by signer.
 
 The repository is the one that the agent fetched, or that of --repo: a directory or a remote. From a remote, one branch with its history, and
 the tag if REV is one, is fetched into a temporary directory. For a remote that the config names, the credentials of the config are used.
@@ -31,6 +32,7 @@ compare the changes of a commit with the guests of its signer. The agent checks 
 			ending{term.ExitRefused, "something is refused, or the history is not whole"}),
 		Example: `  gitops-agent verify main~20..main
   gitops-agent verify --since-anchor --explain
+  gitops-agent verify v1.0..main --only unsigned,wrong-identity
   gitops-agent verify --repo . --trusted-root trusted_root.json --signer https://accounts.google.com=alice@example.org v1.2
   gitops-agent verify --repo https://github.com/example/homelab.git --since-anchor -o sarif > verify.sarif`,
 		Args: cobra.MaximumNArgs(1),
@@ -54,6 +56,9 @@ compare the changes of a commit with the guests of its signer. The agent checks 
 	flags.StringArrayVar(&opts.audit.Trust.Signers, "signer", nil, "accept this signer, as `ISSUER=SUBJECT`, with --trusted-root")
 	flags.BoolVar(&opts.audit.SinceAnchor, "since-anchor", false, "verify everything after the config's anchor, up to REV")
 	flags.BoolVar(&opts.explain, "explain", false, "print for each refusal the reason and the remedy")
+	flags.StringSliceVar(&opts.audit.Listing.Only, "only", nil, "list only these verdicts: accepted, refused, sealed, or a `REASON` such as unsigned")
+	flags.BoolVar(&opts.audit.Listing.All, "all", false, "list every verdict of a long range, and explain every refusal")
+	completeWords(cmd, "only", audit.OnlyWords())
 	outputFlag(cmd, &opts.output, outputText, outputJSON, outputSARIF)
 	return cmd
 }
@@ -77,7 +82,7 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 	}
 	switch opts.output {
 	case outputJSON:
-		err = term.WriteJSON(out, result.Document)
+		err = term.WriteJSON(out, result.Document())
 	case outputSARIF:
 		err = result.WriteSARIF(out, thisBuild().Version)
 	default:

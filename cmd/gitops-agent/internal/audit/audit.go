@@ -22,6 +22,7 @@ type Options struct {
 	Explain     bool                         // find what the remedies of Result.WriteText need
 	SinceAnchor bool                         // verify everything after the config's trust.anchor, up to Revision
 	ReadConfig  func() (agent.Config, error) // called unless Trust names a root and signers
+	Listing     Listing                      // the verdicts to print
 	Progress    *term.Progress               // Run ends it
 }
 
@@ -33,11 +34,15 @@ type Audit struct {
 	paths      bool
 	explain    bool
 	revision   string
+	listing    Listing
 	progress   *term.Progress
 }
 
 // Open reads the trust settings and opens the repository; a remote repository is fetched first. The caller closes the Audit.
 func Open(ctx context.Context, opts Options) (*Audit, error) {
+	if err := opts.Listing.check(); err != nil {
+		return nil, err
+	}
 	settings, err := opts.Trust.read(opts.ReadConfig)
 	if err != nil {
 		return nil, err
@@ -56,7 +61,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 			repo: repo.Repository, policy: settings.policy,
 			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
 		},
-		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, revision: revision, progress: opts.Progress,
+		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress,
 	}, nil
 }
 
@@ -82,7 +87,7 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 	if a.explain {
 		a.measure(ctx, verdicts)
 	}
-	return Result{newDocument(a.revision, verdicts), verdicts}, nil
+	return Result{newDocument(a.revision, verdicts), verdicts, a.listing}, nil
 }
 
 // subject returns the revision or range to verify.
@@ -106,29 +111,44 @@ func (o Options) subject(settings trustSettings) (string, error) {
 
 // A Result is the outcome of an audit.
 type Result struct {
-	Document Document // the JSON result
+	document Document // of all verdicts
 	verdicts []verdict
+	listing  Listing
+}
+
+// Document returns the JSON result, with the selected verdicts.
+func (r Result) Document() Document {
+	d := r.document
+	d.Verdicts = []verdictView{}
+	for _, i := range r.listing.selected(r.document) {
+		d.Verdicts = append(d.Verdicts, r.document.Verdicts[i])
+	}
+	return d
 }
 
 // WriteText prints the verdicts and the totals and, if explain is set, the reason and the remedy of each refusal.
 func (r Result) WriteText(out io.Writer, explain bool) {
-	writeVerdicts(out, r.Document)
+	writeVerdicts(out, r.document, r.listing)
 	if explain {
-		writeExplanations(out, r.Document, r.verdicts)
+		writeExplanations(out, r.document, r.verdicts, r.listing)
 	}
-	if len(r.verdicts) > 1 || explain && r.Document.Accepted < len(r.verdicts) { // more than one table precedes the totals
+	if len(r.verdicts) > 1 || explain && r.document.Accepted < len(r.verdicts) { // more than one table precedes the totals
 		_, _ = fmt.Fprintln(out)
 	}
-	writeTotals(out, r.Document)
+	writeTotals(out, r.document, r.listing)
 }
 
 // WriteSARIF prints the refusals as a SARIF log. version is the version of this program.
 func (r Result) WriteSARIF(out io.Writer, version string) error {
-	return term.WriteJSON(out, newSARIF(version, r.verdicts))
+	var selected []verdict
+	for _, i := range r.listing.selected(r.document) {
+		selected = append(selected, r.verdicts[i])
+	}
+	return term.WriteJSON(out, newSARIF(version, selected))
 }
 
 // Err returns the reason why an object could not be read, or an error with the status ExitRefused if a commit or tag is refused, or nil.
-func (r Result) Err() error { return cmp.Or(r.readError(), r.Document.outcome()) }
+func (r Result) Err() error { return cmp.Or(r.readError(), r.document.outcome()) }
 
 // readError returns the reason why an object could not be read. Such an object has no verdict.
 func (r Result) readError() error {

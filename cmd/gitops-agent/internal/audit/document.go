@@ -17,6 +17,7 @@ type Document struct {
 	Accepted      int           `json:"accepted"`
 	Refused       int           `json:"refused"`
 	Sealed        int           `json:"sealed"` // refused by themselves, and sealed by a later commit
+	Refusals      []refusalView `json:"refusals"`
 	Signers       []signerView  `json:"signers"`
 	Verdicts      []verdictView `json:"verdicts"`
 }
@@ -60,7 +61,7 @@ func newDocument(revision string, verdicts []verdict) Document {
 		}
 		d.Verdicts = append(d.Verdicts, view)
 	}
-	d.Signers = signersOf(d.Verdicts)
+	d.Signers, d.Refusals = signersOf(d.Verdicts), refusalsOf(d.Verdicts)
 	return d
 }
 

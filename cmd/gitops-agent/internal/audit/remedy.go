@@ -12,13 +12,12 @@ import (
 )
 
 // writeExplanations prints for each refusal the problem, the rules that passed, and the remedy.
-func writeExplanations(out io.Writer, d Document, verdicts []verdict) {
+func writeExplanations(out io.Writer, d Document, verdicts []verdict, l Listing) {
 	p := term.NewPalette(out)
 	r := remedies{verdicts}
-	for i, v := range d.Verdicts {
-		if v.Verdict == wordAccepted {
-			continue
-		}
+	explained, leftOut := l.explained(d)
+	for _, i := range explained {
+		v := d.Verdicts[i]
 		_, _ = fmt.Fprintf(out, "\n%s %s\n  %s\n", p.Paint(term.Bold, v.Kind), v.ID, term.Printable(v.Message))
 		if v.Verdict == wordSealed {
 			_, _ = fmt.Fprintf(out, "  sealed by commit %s\n", v.SealedBy)
@@ -31,6 +30,9 @@ func writeExplanations(out io.Writer, d Document, verdicts []verdict) {
 		for _, line := range r.commands(i) {
 			_, _ = fmt.Fprintf(out, "    %s\n", term.Printable(line))
 		}
+	}
+	if leftOut > 0 {
+		_, _ = fmt.Fprintf(out, "\n%d more for the same reasons; --all explains each\n", leftOut)
 	}
 }
 

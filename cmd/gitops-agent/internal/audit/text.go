@@ -12,16 +12,22 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
-// writeVerdicts prints one line per object and, if there are several, a summary by signer. The identity in a certificate is printed even if it
-// matches no signer of the policy.
-func writeVerdicts(out io.Writer, d Document) {
+// writeVerdicts prints one line per object, or of a long range one per reason of refusals, and if there are several objects a summary by signer. The
+// identity in a certificate is printed even if it matches no signer of the policy.
+func writeVerdicts(out io.Writer, d Document, l Listing) {
 	p := term.NewPalette(out)
+	if l.isSummary(d) {
+		writeRefusals(out, d.Refusals, p)
+		writeSigners(out, d.Signers, p)
+		return
+	}
 	workflows := slices.ContainsFunc(d.Verdicts, func(v verdictView) bool { return v.Workflow != "" })
-	if len(d.Verdicts) > 0 {
+	if selected := l.selected(d); len(selected) > 0 {
 		t := term.Table{}
 		t.Add(plainly("VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW")[:columns(workflows)]...)
-		for _, v := range d.Verdicts {
-			row := plainly(v.Verdict, v.shortID(), cmp.Or(string(v.Reason), "-"), v.passed(), cmp.Or(v.Subject, "-"), cmp.Or(v.Issuer, "-"), moment(v.ProvenTime), v.via())
+		for _, i := range selected {
+			v := d.Verdicts[i]
+			row := plainly(v.Verdict, v.shortID(), orDash(string(v.Reason)), v.passed(), orDash(v.Subject), orDash(v.Issuer), moment(v.ProvenTime), v.via())
 			row[0] = v.word()
 			t.Add(row[:columns(workflows)]...)
 		}
@@ -54,17 +60,20 @@ func writeSigners(out io.Writer, signers []signerView, p term.Palette) {
 	t := term.Table{}
 	t.AddText("SIGNER", "ISSUER", "ACCEPTED", "REFUSED", "SEALED", "FIRST", "LAST")
 	for _, s := range signers {
-		t.AddText(cmp.Or(s.Subject, "not proven"), cmp.Or(s.Issuer, "-"), strconv.Itoa(s.Accepted), strconv.Itoa(s.Refused), strconv.Itoa(s.Sealed),
+		t.AddText(cmp.Or(s.Subject, "not proven"), orDash(s.Issuer), strconv.Itoa(s.Accepted), strconv.Itoa(s.Refused), strconv.Itoa(s.Sealed),
 			moment(s.First), moment(s.Last))
 	}
 	t.Write(out, p)
 }
 
 // writeTotals prints the totals, the last line.
-func writeTotals(out io.Writer, d Document) {
+func writeTotals(out io.Writer, d Document, l Listing) {
 	text := fmt.Sprintf("%d accepted, %d refused", d.Accepted, d.Refused)
 	if d.Sealed > 0 {
 		text += fmt.Sprintf(", %d sealed", d.Sealed)
+	}
+	if l.isSummary(d) {
+		text += "; --all or --only lists the verdicts"
 	}
 	_, _ = fmt.Fprintf(out, "%s: %s\n", term.Printable(d.Revision), text)
 }
