@@ -11,6 +11,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/comment"
+	"gitops-agent/internal/forge"
 
 	"github.com/spf13/cobra"
 )
@@ -35,7 +36,7 @@ Flags replace what the environment says. What fails for a passing reason is repe
 		},
 	}
 	kinds := []string{}
-	for _, k := range comment.Kinds() {
+	for _, k := range forge.Kinds() {
 		kinds = append(kinds, string(k))
 	}
 	cmd.Flags().StringVar(&opts.name, "name", opts.name, "`name` of the comment, for several in one pull request")
@@ -71,7 +72,7 @@ func runComment(ctx context.Context, out io.Writer, file string, opts commentOpt
 	place := comment.FromEnvironment(os.Getenv)
 	place.CAFile = opts.caFile
 	if opts.forge != "" {
-		place.Kind = comment.Kind(opts.forge)
+		place.Kind = forge.Kind(opts.forge)
 	}
 	for _, given := range []struct {
 		value string

@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"gitops-agent/internal/comment"
 	"gitops-agent/internal/comment/forgetest"
+	"gitops-agent/internal/forge"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 )
@@ -34,7 +34,7 @@ type stage struct {
 	stop      context.CancelFunc // of the cluster's server
 	running   sync.WaitGroup
 	stopAgent func() // nil before one was started
-	forges    map[comment.Kind]*forgetest.Forge
+	forges    map[forge.Kind]*forgetest.Forge
 	forge     *forgetest.Forge // that the script uses now
 }
 

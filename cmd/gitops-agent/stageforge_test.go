@@ -6,8 +6,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"gitops-agent/internal/comment"
 	"gitops-agent/internal/comment/forgetest"
+	"gitops-agent/internal/forge"
 )
 
 // forgeCommand starts a forge, and sets the variables that a job for its pull request 12 has: forge KIND. The token of Proxmox may only read.
@@ -17,9 +17,9 @@ func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	if s.forges == nil {
-		s.forges = map[comment.Kind]*forgetest.Forge{}
+		s.forges = map[forge.Kind]*forgetest.Forge{}
 	}
-	kind := comment.Kind(args[0])
+	kind := forge.Kind(args[0])
 	if s.forges[kind] == nil {
 		s.forges[kind] = forgetest.Start(kind)
 		ts.Defer(s.forges[kind].Close)
@@ -31,10 +31,10 @@ func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
 		"GITHUB_REF": "refs/pull/12/merge", "GITHUB_RUN_ID": "7", "GITHUB_TOKEN": forgetest.Token,
 	}
 	switch kind {
-	case comment.GitHub:
-	case comment.Gitea:
+	case forge.GitHub:
+	case forge.Gitea:
 		variables["GITEA_ACTIONS"], variables["GITHUB_REF"] = "true", "refs/pull/12/head"
-	case comment.GitLab:
+	case forge.GitLab:
 		variables = map[string]string{
 			"GITLAB_CI": "true", "CI_API_V4_URL": f.API(), "CI_MERGE_REQUEST_PROJECT_ID": "42", "CI_MERGE_REQUEST_IID": "12", "CI_PIPELINE_ID": "7",
 			"GITLAB_TOKEN": forgetest.Token, "GITHUB_ACTIONS": "", "GITHUB_TOKEN": "",

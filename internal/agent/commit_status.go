@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/commitstatus"
+	"gitops-agent/internal/forge"
 )
 
 // CommitStatusConfig shows at the forge what became of each revision.
@@ -36,30 +37,30 @@ func (c Config) commitForge() (*commitstatus.Forge, error) {
 	if s == (CommitStatusConfig{}) {
 		return nil, nil //nolint:nilnil // no forge is configured
 	}
-	forge := &commitstatus.Forge{
-		Kind: commitstatus.Kind(s.Forge), CAFile: s.CAFile, Context: cmp.Or(s.Context, "gitops-agent/"+c.Cluster.Name), Link: c.Notifications.StatusURL,
+	target := &commitstatus.Forge{
+		Kind: forge.Kind(s.Forge), CAFile: s.CAFile, Context: cmp.Or(s.Context, "gitops-agent/"+c.Cluster.Name), Link: c.Notifications.StatusURL,
 		Timeout: cmp.Or(time.Duration(s.Timeout), 15*time.Second),
 		Token:   func() (string, error) { return readFilled("commit_status.token_file", s.TokenFile) },
 	}
 	var problems []error
-	if !slices.Contains(commitstatus.Kinds(), forge.Kind) {
-		problems = append(problems, fmt.Errorf("commit_status.forge: got %q, want one of %s", s.Forge, strings.Join(texts(commitstatus.Kinds()), ", ")))
+	if !slices.Contains(forge.Kinds(), target.Kind) {
+		problems = append(problems, fmt.Errorf("commit_status.forge: got %q, want one of %s", s.Forge, strings.Join(texts(forge.Kinds()), ", ")))
 	}
 	if s.TokenFile == "" {
 		problems = append(problems, errors.New("commit_status.token_file is required: a file with a token that may write statuses of commits"))
 	}
 	api, repository, found := "", "", false
 	if len(c.Source.Remotes) > 0 {
-		api, repository, found = commitstatus.Derive(forge.Kind, c.Source.Remotes[0].URL)
+		api, repository, found = commitstatus.Derive(target.Kind, c.Source.Remotes[0].URL)
 	}
 	if !found && (s.API == "" || s.Repository == "") {
 		problems = append(problems, errors.New("commit_status: the first remote is not served by a forge: set api and repository"))
 	}
-	forge.API, forge.Repository = cmp.Or(s.API, api), cmp.Or(s.Repository, repository)
-	if u, err := url.Parse(forge.API); err != nil || u.User != nil {
+	target.API, target.Repository = cmp.Or(s.API, api), cmp.Or(s.Repository, repository)
+	if u, err := url.Parse(target.API); err != nil || u.User != nil {
 		problems = append(problems, errors.New("commit_status.api: want https://host/path without credentials"))
 	}
-	return forge, errors.Join(problems...)
+	return target, errors.Join(problems...)
 }
 
 // checkCommitStatus returns an error if the files or the address of the forge cannot be used. It sends nothing.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gitops-agent/internal/forge"
 )
 
 // name matches the names of comments. Two hyphens would end the HTML comment in which the marker is.
@@ -22,14 +24,14 @@ func CheckName(text string) error {
 // limits are the longest bodies that the forges accept, in characters. Gitea and Forgejo have none of their own.
 //
 // Source: GitHub "body is too long (maximum is 65536 characters)"; GitLab, Limits, "Size of comments and descriptions".
-var limits = map[Kind]int{GitHub: 65_536, GitLab: 1_000_000, Gitea: 250_000}
+var limits = map[forge.Kind]int{forge.GitHub: 65_536, forge.GitLab: 1_000_000, forge.Gitea: 250_000}
 
 const cut = "\n\n**The rest is omitted**: the comment would be too long for the forge. The output of the job has all of it.\n"
 
 // bodyOf returns a comment with its marker, cut at the end of a line if the forge would refuse its length.
-func bodyOf(kind Kind, markerName string, run uint64, text string) string {
+func bodyOf(kind forge.Kind, markerName string, run uint64, text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
-	if kind == GitLab { // a line that begins with a slash is a command, such as /merge
+	if kind == forge.GitLab { // a line that begins with a slash is a command, such as /merge
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
 			if strings.HasPrefix(strings.TrimLeft(line, " \t\r"), "/") {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/forge"
 	"gitops-agent/internal/outbound"
 )
 
@@ -80,18 +81,7 @@ func (p Place) send(ctx context.Context, what, method, path string, body string,
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "gitops-agent")
-	switch p.Kind {
-	case GitHub:
-		r.Header.Set("Authorization", "Bearer "+p.Token)
-		r.Header.Set("Accept", "application/vnd.github+json")
-		r.Header.Set("X-Github-Api-Version", "2022-11-28")
-	case GitLab:
-		r.Header.Set("Private-Token", p.Token)
-	case Gitea:
-		r.Header.Set("Authorization", "token "+p.Token)
-	}
+	p.Kind.Authorize(r, p.Token)
 	reply, err := outbound.Exchange(r, p.CAFile, maxReply)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -123,27 +113,18 @@ func newStatusError(what string, reply outbound.Reply) *statusError {
 
 // list is the path of the comments of the pull request.
 func (p Place) list() string {
-	if p.Kind == GitLab {
-		return "/projects/" + url.PathEscape(p.Repository) + "/merge_requests/" + strconv.Itoa(p.Number) + "/notes"
+	if p.Kind == forge.GitLab {
+		return p.Kind.Path(p.Repository) + "/merge_requests/" + strconv.Itoa(p.Number) + "/notes"
 	}
-	return "/repos/" + escaped(p.Repository) + "/issues/" + strconv.Itoa(p.Number) + "/comments"
+	return p.Kind.Path(p.Repository) + "/issues/" + strconv.Itoa(p.Number) + "/comments"
 }
 
 // one is the path of a comment.
 func (p Place) one(id int64) string {
-	if p.Kind == GitLab {
+	if p.Kind == forge.GitLab {
 		return p.list() + "/" + strconv.FormatInt(id, 10)
 	}
-	return "/repos/" + escaped(p.Repository) + "/issues/comments/" + strconv.FormatInt(id, 10)
-}
-
-// escaped escapes the elements of a path.
-func escaped(path string) string {
-	elements := strings.Split(path, "/")
-	for i, e := range elements {
-		elements[i] = url.PathEscape(e)
-	}
-	return strings.Join(elements, "/")
+	return p.Kind.Path(p.Repository) + "/issues/comments/" + strconv.FormatInt(id, 10)
 }
 
 // notes lists all comments, the oldest first. Gitea answers with all of them at once, and names no further page.
@@ -151,7 +132,7 @@ func (p Place) notes(ctx context.Context) ([]note, error) {
 	var all []note
 	for page := 1; page <= maxPages; page++ {
 		query := "?per_page=" + strconv.Itoa(perPage) + "&page=" + strconv.Itoa(page)
-		if p.Kind == GitLab {
+		if p.Kind == forge.GitLab {
 			query += "&sort=asc&order_by=created_at"
 		}
 		var some []note
@@ -168,7 +149,7 @@ func (p Place) notes(ctx context.Context) ([]note, error) {
 }
 
 // robots are the accounts of the tokens that forges give to their jobs. Some of these tokens may not ask for their own account.
-var robots = map[Kind][]string{GitHub: {"github-actions[bot]"}, Gitea: {"forgejo-actions", "gitea-actions"}}
+var robots = map[forge.Kind][]string{forge.GitHub: {"github-actions[bot]"}, forge.Gitea: {"forgejo-actions", "gitea-actions"}}
 
 // accounts returns the names of the account that the token belongs to.
 func (p Place) accounts(ctx context.Context) ([]string, error) {
@@ -193,7 +174,7 @@ func (p Place) create(ctx context.Context, body string) error {
 
 func (p Place) edit(ctx context.Context, id int64, body string) error {
 	method := http.MethodPatch
-	if p.Kind == GitLab {
+	if p.Kind == forge.GitLab {
 		method = http.MethodPut
 	}
 	_, err := p.send(ctx, "edit the comment", method, p.one(id), body, nil)

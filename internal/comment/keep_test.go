@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/internal/comment"
 	"gitops-agent/internal/comment/forgetest"
+	"gitops-agent/internal/forge"
 )
 
 func place(f *forgetest.Forge) comment.Place {
@@ -28,7 +29,7 @@ func keep(t *testing.T, p comment.Place, text string) comment.Outcome {
 // Each forge gets one comment, which later runs update, also if it is not on the first page and others have copied its marker.
 func TestOneCommentIsUpdated(t *testing.T) {
 	t.Parallel()
-	for _, kind := range comment.Kinds() {
+	for _, kind := range forge.Kinds() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			f := forgetest.New(t, kind)
@@ -64,7 +65,7 @@ func TestOneCommentIsUpdated(t *testing.T) {
 // Two runs at the same time leave one comment.
 func TestConcurrentRunsLeaveOneComment(t *testing.T) {
 	t.Parallel()
-	f := forgetest.New(t, comment.GitHub)
+	f := forgetest.New(t, forge.GitHub)
 	f.Meet(2) // both list the comments before one of them makes one
 	var runs sync.WaitGroup
 	for i := range 2 {
@@ -99,7 +100,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := forgetest.New(t, comment.GitHub)
+			f := forgetest.New(t, forge.GitHub)
 			f.Break(test.fault)
 			patience := time.Minute
 			if test.fault.Times > 0 { // a fault that never ends
@@ -124,13 +125,13 @@ func TestFailures(t *testing.T) {
 // A body that the forge would refuse is cut at the end of a line, and says so. At GitLab no line is a command.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	f := forgetest.New(t, comment.GitHub)
+	f := forgetest.New(t, forge.GitHub)
 	keep(t, place(f), "<details>\n"+strings.Repeat("äöü a line of the plan\n", 5000))
 	body := f.Of(forgetest.Account)[0]
 	if n := len([]rune(body)); n > 65_536 || !strings.Contains(body, "**The rest is omitted**") || !strings.Contains(body, "plan\n\n</details>\n") {
 		t.Errorf("got %d characters ending in %q, want a comment that says it was cut", n, body[len(body)-150:])
 	}
-	lab := forgetest.New(t, comment.GitLab)
+	lab := forgetest.New(t, forge.GitLab)
 	keep(t, place(lab), "text\n/merge\n  /close\n")
 	if body := lab.Of(forgetest.Account)[0]; strings.Contains(body, "\n/merge") || strings.Contains(body, "\n  /close") {
 		t.Errorf("got %q, want no command", body)
@@ -140,7 +141,7 @@ func TestBodies(t *testing.T) {
 // The token is sent only to an encrypted address, and a job that is not for a pull request says so.
 func TestPlaceIsChecked(t *testing.T) {
 	t.Parallel()
-	good := comment.Place{Kind: comment.GitHub, API: "https://api.github.com", Repository: "lab/homelab", Number: 1, Token: "t"}
+	good := comment.Place{Kind: forge.GitHub, API: "https://api.github.com", Repository: "lab/homelab", Number: 1, Token: "t"}
 	if err := good.Check(); err != nil {
 		t.Errorf("got %v, want none", err)
 	}
@@ -169,17 +170,17 @@ func TestPlaceIsChecked(t *testing.T) {
 func TestFromEnvironment(t *testing.T) {
 	t.Parallel()
 	github := map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_API_URL": "https://api.github.com", "GITHUB_REPOSITORY": "lab/homelab", "GITHUB_REF": "refs/pull/12/merge", "GITHUB_RUN_ID": "99", "GITHUB_TOKEN": "t"}
-	want := comment.Place{Kind: comment.GitHub, API: "https://api.github.com", Repository: "lab/homelab", Number: 12, Run: 99, Token: "t"}
+	want := comment.Place{Kind: forge.GitHub, API: "https://api.github.com", Repository: "lab/homelab", Number: 12, Run: 99, Token: "t"}
 	if got := comment.FromEnvironment(func(name string) string { return github[name] }); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	github["GITEA_ACTIONS"], github["GITHUB_API_URL"], github["GITHUB_REF"] = "true", "https://git.example.org/api/v1", "refs/pull/12/head"
-	want.Kind, want.API = comment.Gitea, "https://git.example.org/api/v1"
+	want.Kind, want.API = forge.Gitea, "https://git.example.org/api/v1"
 	if got := comment.FromEnvironment(func(name string) string { return github[name] }); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	gitlab := map[string]string{"GITLAB_CI": "true", "CI_API_V4_URL": "https://gitlab.com/api/v4", "CI_MERGE_REQUEST_PROJECT_ID": "42", "CI_MERGE_REQUEST_IID": "12", "CI_PIPELINE_ID": "99", "GITLAB_TOKEN": "t"}
-	want = comment.Place{Kind: comment.GitLab, API: "https://gitlab.com/api/v4", Repository: "42", Number: 12, Run: 99, Token: "t"}
+	want = comment.Place{Kind: forge.GitLab, API: "https://gitlab.com/api/v4", Repository: "42", Number: 12, Run: 99, Token: "t"}
 	if got := comment.FromEnvironment(func(name string) string { return gitlab[name] }); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

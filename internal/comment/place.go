@@ -8,25 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/internal/forge"
 	"gitops-agent/internal/outbound"
 )
 
-// Kind is the API of a forge.
-type Kind string
-
-// The kinds of forges. Forgejo has the API of Gitea.
-const (
-	GitHub Kind = "github"
-	GitLab Kind = "gitlab"
-	Gitea  Kind = "gitea"
-)
-
-// Kinds lists every kind.
-func Kinds() []Kind { return []Kind{GitHub, GitLab, Gitea} }
-
 // Place is a pull request, or a merge request of GitLab.
 type Place struct {
-	Kind       Kind
+	Kind       forge.Kind
 	API        string // https://api.github.com, https://host/api/v4, https://host/api/v1
 	Repository string // owner/name; at GitLab the path or the number of the project
 	Number     int
@@ -41,7 +29,7 @@ var pullRef = regexp.MustCompile(`^refs/pull/([0-9]+)/`)
 // FromEnvironment returns what the environment of a CI job says about the pull request. What it does not say is empty.
 func FromEnvironment(getenv func(string) string) Place {
 	if getenv("GITLAB_CI") != "" {
-		p := Place{Kind: GitLab, API: getenv("CI_API_V4_URL"), Repository: getenv("CI_MERGE_REQUEST_PROJECT_ID"), Token: getenv("GITLAB_TOKEN")}
+		p := Place{Kind: forge.GitLab, API: getenv("CI_API_V4_URL"), Repository: getenv("CI_MERGE_REQUEST_PROJECT_ID"), Token: getenv("GITLAB_TOKEN")}
 		p.Number, _ = strconv.Atoi(getenv("CI_MERGE_REQUEST_IID"))
 		p.Run, _ = strconv.ParseUint(getenv("CI_PIPELINE_ID"), 10, 64)
 		return p
@@ -49,9 +37,9 @@ func FromEnvironment(getenv func(string) string) Place {
 	p := Place{API: getenv("GITHUB_API_URL"), Repository: getenv("GITHUB_REPOSITORY"), Token: getenv("GITHUB_TOKEN")}
 	switch {
 	case getenv("FORGEJO_ACTIONS") != "", getenv("GITEA_ACTIONS") != "": // they set the variables of GitHub too
-		p.Kind = Gitea
+		p.Kind = forge.Gitea
 	case getenv("GITHUB_ACTIONS") != "":
-		p.Kind = GitHub
+		p.Kind = forge.GitHub
 	}
 	if m := pullRef.FindStringSubmatch(getenv("GITHUB_REF")); m != nil {
 		p.Number, _ = strconv.Atoi(m[1])

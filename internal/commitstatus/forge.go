@@ -15,22 +15,9 @@ import (
 	"gitops-agent/internal/outbound"
 )
 
-// Kind is the API of a forge.
-type Kind string
-
-// The kinds of forges. Forgejo has the API of Gitea.
-const (
-	GitHub Kind = "github"
-	GitLab Kind = "gitlab"
-	Gitea  Kind = "gitea"
-)
-
-// Kinds lists every kind.
-func Kinds() []Kind { return []Kind{GitHub, GitLab, Gitea} }
-
 // Forge is the place where statuses are shown.
 type Forge struct {
-	Kind       Kind
+	Kind       forge.Kind
 	API        string // https://api.github.com, https://host/api/v4, https://host/api/v1
 	Repository string // owner/name; at GitLab the path of the project
 	// Token is called for each request.
@@ -42,7 +29,7 @@ type Forge struct {
 }
 
 // Derive returns the API and the repository that belong to the address of a remote, false if no forge serves it.
-func Derive(kind Kind, remote string) (api, repository string, found bool) {
+func Derive(kind forge.Kind, remote string) (api, repository string, found bool) {
 	u, err := url.Parse(forge.WebURL(remote))
 	if err != nil || u.Host == "" {
 		return "", "", false
@@ -50,13 +37,13 @@ func Derive(kind Kind, remote string) (api, repository string, found bool) {
 	base := u.Scheme + "://" + u.Host
 	repository = strings.Trim(u.Path, "/")
 	switch {
-	case kind == GitHub && u.Hostname() == "github.com":
+	case kind == forge.GitHub && u.Hostname() == "github.com":
 		api = "https://api.github.com"
-	case kind == GitHub:
+	case kind == forge.GitHub:
 		api = base + "/api/v3"
-	case kind == GitLab:
+	case kind == forge.GitLab:
 		api = base + "/api/v4"
-	case kind == Gitea:
+	case kind == forge.Gitea:
 		api = base + "/api/v1"
 	}
 	return api, repository, api != "" && strings.Contains(repository, "/")
@@ -68,7 +55,7 @@ type permanentError struct{ error }
 // word returns a state in the vocabulary of the forge.
 func (f Forge) word(s State) string {
 	words := map[State]string{Pending: "pending", Held: "pending", Refused: "failure", Converged: "success", Replaced: "error"}
-	if f.Kind == GitLab {
+	if f.Kind == forge.GitLab {
 		words = map[State]string{Pending: "running", Held: "running", Refused: "failed", Converged: "success", Replaced: "canceled"}
 	}
 	return words[s]
@@ -76,10 +63,7 @@ func (f Forge) word(s State) string {
 
 // request returns the request that sets the status of a commit.
 func (f Forge) request(ctx context.Context, commit string, s Status) (*http.Request, error) {
-	path := "/repos/" + escaped(f.Repository) + "/statuses/" + url.PathEscape(commit)
-	if f.Kind == GitLab {
-		path = "/projects/" + url.PathEscape(f.Repository) + "/statuses/" + url.PathEscape(commit)
-	}
+	path := f.Kind.Path(f.Repository) + "/statuses/" + url.PathEscape(commit)
 	body, err := json.Marshal(struct {
 		State       string `json:"state"`
 		TargetURL   string `json:"target_url,omitempty"`
@@ -97,28 +81,8 @@ func (f Forge) request(ctx context.Context, commit string, s Status) (*http.Requ
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "gitops-agent")
-	switch f.Kind {
-	case GitHub:
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Accept", "application/vnd.github+json")
-		r.Header.Set("X-Github-Api-Version", "2022-11-28")
-	case GitLab:
-		r.Header.Set("Private-Token", token)
-	case Gitea:
-		r.Header.Set("Authorization", "token "+token)
-	}
+	f.Kind.Authorize(r, token)
 	return r, nil
-}
-
-// escaped escapes the elements of a path.
-func escaped(path string) string {
-	elements := strings.Split(path, "/")
-	for i, e := range elements {
-		elements[i] = url.PathEscape(e)
-	}
-	return strings.Join(elements, "/")
 }
 
 // send sets the status of a commit.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gitops-agent/internal/forge"
 	"gitops-agent/reconcile/report"
 )
 
@@ -95,7 +96,7 @@ func (r *Reporter) sendAll(ctx context.Context) bool {
 	}
 	for commit, s := range wanted {
 		before, known := r.sent[commit]
-		if before == s || known && r.forge.Kind == GitLab && r.forge.word(before.State) == r.forge.word(s.State) {
+		if before == s || known && r.forge.Kind == forge.GitLab && r.forge.word(before.State) == r.forge.word(s.State) {
 			continue // GitLab refuses a state that the commit already has
 		}
 		err := r.forge.send(ctx, commit, s)

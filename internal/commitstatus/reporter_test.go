@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/internal/commitstatus"
+	"gitops-agent/internal/forge"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
@@ -29,8 +30,8 @@ type request struct {
 	Body                map[string]string
 }
 
-// forge answers with the statuses in order, and then with 201.
-func forge(t *testing.T, header string, codes ...int) (string, chan request) {
+// forgeServer answers with the statuses in order, and then with 201.
+func forgeServer(t *testing.T, header string, codes ...int) (string, chan request) {
 	t.Helper()
 	got := make(chan request, 100)
 	answers := make(chan int, 100)
@@ -107,18 +108,18 @@ func next(t *testing.T, got chan request) request {
 
 func TestStatusesAtEachForge(t *testing.T) {
 	t.Parallel()
-	tests := map[commitstatus.Kind]struct {
+	tests := map[forge.Kind]struct {
 		header, token, path                           string
 		pending, held, converged, refused, repository string
 	}{
-		commitstatus.GitHub: {"Authorization", "Bearer S3cret", "/repos/example/homelab/statuses/", "pending", "pending", "success", "failure", "example/homelab"},
-		commitstatus.Gitea:  {"Authorization", "token S3cret", "/repos/example/homelab/statuses/", "pending", "pending", "success", "failure", "example/homelab"},
-		commitstatus.GitLab: {"Private-Token", "S3cret", "/projects/example%2Fgroup%2Fhomelab/statuses/", "running", "", "success", "failed", "example/group/homelab"},
+		forge.GitHub: {"Authorization", "Bearer S3cret", "/repos/example/homelab/statuses/", "pending", "pending", "success", "failure", "example/homelab"},
+		forge.Gitea:  {"Authorization", "token S3cret", "/repos/example/homelab/statuses/", "pending", "pending", "success", "failure", "example/homelab"},
+		forge.GitLab: {"Private-Token", "S3cret", "/projects/example%2Fgroup%2Fhomelab/statuses/", "running", "", "success", "failed", "example/group/homelab"},
 	}
 	for kind, test := range tests {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			api, got := forge(t, test.header)
+			api, got := forgeServer(t, test.header)
 			r, _ := start(t, commitstatus.Forge{Kind: kind, API: api, Repository: test.repository})
 			expect := func(commit, state, description string) {
 				t.Helper()
@@ -153,8 +154,8 @@ func TestStatusesAtEachForge(t *testing.T) {
 // A revision that is replaced does not stay pending.
 func TestReplacedRevision(t *testing.T) {
 	t.Parallel()
-	api, got := forge(t, "Authorization")
-	r, _ := start(t, commitstatus.Forge{Kind: commitstatus.GitHub, API: api, Repository: "example/homelab"})
+	api, got := forgeServer(t, "Authorization")
+	r, _ := start(t, commitstatus.Forge{Kind: forge.GitHub, API: api, Repository: "example/homelab"})
 	r.Offer(accepted(first, nil))
 	next(t, got)
 	r.Offer(accepted(second, converged))
@@ -171,8 +172,8 @@ func TestReplacedRevision(t *testing.T) {
 // A forge that fails is asked again, and then gets only the newest state.
 func TestRetriesSendTheNewestState(t *testing.T) {
 	t.Parallel()
-	api, got := forge(t, "Authorization", http.StatusBadGateway)
-	r, results := start(t, commitstatus.Forge{Kind: commitstatus.Gitea, API: api, Repository: "example/homelab"})
+	api, got := forgeServer(t, "Authorization", http.StatusBadGateway)
+	r, results := start(t, commitstatus.Forge{Kind: forge.Gitea, API: api, Repository: "example/homelab"})
 	r.Offer(accepted(first, nil))
 	next(t, got)
 	r.Offer(accepted(first, held))
@@ -189,8 +190,8 @@ func TestRetriesSendTheNewestState(t *testing.T) {
 func TestRefusalIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{http.StatusUnauthorized, http.StatusFound} {
-		api, got := forge(t, "Authorization", code)
-		r, results := start(t, commitstatus.Forge{Kind: commitstatus.GitHub, API: api, Repository: "example/homelab"})
+		api, got := forgeServer(t, "Authorization", code)
+		r, results := start(t, commitstatus.Forge{Kind: forge.GitHub, API: api, Repository: "example/homelab"})
 		r.Offer(accepted(first, nil))
 		if result := <-results; result != commitstatus.Failed {
 			t.Errorf("%d: got %s, want failed", code, result)
@@ -215,18 +216,18 @@ func TestOfferDoesNotWait(t *testing.T) {
 func TestDerive(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		kind                    commitstatus.Kind
+		kind                    forge.Kind
 		remote, api, repository string
 	}{
-		{commitstatus.GitHub, "https://github.com/example/homelab.git", "https://api.github.com", "example/homelab"},
-		{commitstatus.GitHub, "git@github.com:example/homelab.git", "https://api.github.com", "example/homelab"},
-		{commitstatus.GitHub, "ssh://git@ghe.example.org:2222/example/homelab", "https://ghe.example.org/api/v3", "example/homelab"},
-		{commitstatus.GitHub, "ssh://git@ssh.github.com:443/example/homelab.git", "https://api.github.com", "example/homelab"},
-		{commitstatus.GitLab, "gitlab.com:example/homelab.git", "https://gitlab.com/api/v4", "example/homelab"},
-		{commitstatus.GitLab, "https://gitlab.com/example/group/homelab.git", "https://gitlab.com/api/v4", "example/group/homelab"},
-		{commitstatus.Gitea, "http://forge.test:3000/example/homelab/", "http://forge.test:3000/api/v1", "example/homelab"},
-		{commitstatus.Gitea, "file:///srv/git/homelab.git", "", ""},
-		{commitstatus.Gitea, "https://forge.test/homelab", "", ""},
+		{forge.GitHub, "https://github.com/example/homelab.git", "https://api.github.com", "example/homelab"},
+		{forge.GitHub, "git@github.com:example/homelab.git", "https://api.github.com", "example/homelab"},
+		{forge.GitHub, "ssh://git@ghe.example.org:2222/example/homelab", "https://ghe.example.org/api/v3", "example/homelab"},
+		{forge.GitHub, "ssh://git@ssh.github.com:443/example/homelab.git", "https://api.github.com", "example/homelab"},
+		{forge.GitLab, "gitlab.com:example/homelab.git", "https://gitlab.com/api/v4", "example/homelab"},
+		{forge.GitLab, "https://gitlab.com/example/group/homelab.git", "https://gitlab.com/api/v4", "example/group/homelab"},
+		{forge.Gitea, "http://forge.test:3000/example/homelab/", "http://forge.test:3000/api/v1", "example/homelab"},
+		{forge.Gitea, "file:///srv/git/homelab.git", "", ""},
+		{forge.Gitea, "https://forge.test/homelab", "", ""},
 	} {
 		api, repository, found := commitstatus.Derive(test.kind, test.remote)
 		if found != (test.api != "") || found && (api != test.api || repository != test.repository) {
@@ -237,7 +238,7 @@ func TestDerive(t *testing.T) {
 
 func TestCheckReadsTheToken(t *testing.T) {
 	t.Parallel()
-	f := commitstatus.Forge{Kind: commitstatus.GitHub, API: "https://api.github.com", Token: func() (string, error) { return "", errors.New("no such file") }}
+	f := commitstatus.Forge{Kind: forge.GitHub, API: "https://api.github.com", Token: func() (string, error) { return "", errors.New("no such file") }}
 	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("got %v, want the error of the file", err)
 	}

@@ -1,4 +1,4 @@
-// Package forge knows where forges show the repositories that they serve.
+// Package forge knows what forges differ in: how a request to their API names a repository and carries a token, and where they show a repository.
 package forge
 
 import (

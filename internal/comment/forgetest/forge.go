@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"gitops-agent/internal/comment"
+	"gitops-agent/internal/forge"
 )
 
 // The token of the forge, and the account to which it belongs.
@@ -32,7 +32,7 @@ type Fault struct {
 
 // Forge is a forge with one pull request, number 12 of lab/homelab.
 type Forge struct {
-	Kind   comment.Kind
+	Kind   forge.Kind
 	server *httptest.Server
 
 	mutex   sync.Mutex
@@ -50,7 +50,7 @@ type note struct {
 }
 
 // New starts a forge that ends with the test.
-func New(t testing.TB, kind comment.Kind) *Forge {
+func New(t testing.TB, kind forge.Kind) *Forge {
 	t.Helper()
 	f := Start(kind)
 	t.Cleanup(f.Close)
@@ -58,7 +58,7 @@ func New(t testing.TB, kind comment.Kind) *Forge {
 }
 
 // Start starts a forge. The caller calls Close in the end.
-func Start(kind comment.Kind) *Forge {
+func Start(kind forge.Kind) *Forge {
 	f := &Forge{Kind: kind}
 	f.server = httptest.NewServer(f)
 	return f
@@ -69,7 +69,7 @@ func (f *Forge) Close() { f.server.Close() }
 
 // API returns the address of the API.
 func (f *Forge) API() string {
-	return f.server.URL + map[comment.Kind]string{comment.GitHub: "/api/v3", comment.GitLab: "/api/v4", comment.Gitea: "/api/v1"}[f.Kind]
+	return f.server.URL + map[forge.Kind]string{forge.GitHub: "/api/v3", forge.GitLab: "/api/v4", forge.Gitea: "/api/v1"}[f.Kind]
 }
 
 // Add adds a comment of an account.
@@ -114,21 +114,21 @@ func (f *Forge) Meet(lists int) {
 }
 
 // paths are the resources of each forge: the list, and one comment.
-var paths = map[comment.Kind]*regexp.Regexp{
-	comment.GitHub: regexp.MustCompile(`^/api/v3/repos/lab/homelab/issues/(?:12/comments|comments/(\d+))$`),
-	comment.GitLab: regexp.MustCompile(`^/api/v4/projects/(?:lab%2Fhomelab|42)/merge_requests/12/notes(?:/(\d+))?$`),
-	comment.Gitea:  regexp.MustCompile(`^/api/v1/repos/lab/homelab/issues/(?:12/comments|comments/(\d+))$`),
+var paths = map[forge.Kind]*regexp.Regexp{
+	forge.GitHub: regexp.MustCompile(`^/api/v3/repos/lab/homelab/issues/(?:12/comments|comments/(\d+))$`),
+	forge.GitLab: regexp.MustCompile(`^/api/v4/projects/(?:lab%2Fhomelab|42)/merge_requests/12/notes(?:/(\d+))?$`),
+	forge.Gitea:  regexp.MustCompile(`^/api/v1/repos/lab/homelab/issues/(?:12/comments|comments/(\d+))$`),
 }
 
 // ServeHTTP answers as the forge does.
 func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	given := map[comment.Kind]string{comment.GitHub: r.Header.Get("Authorization"), comment.GitLab: r.Header.Get("Private-Token"), comment.Gitea: r.Header.Get("Authorization")}[f.Kind]
-	if want := map[comment.Kind]string{comment.GitHub: "Bearer ", comment.Gitea: "token "}[f.Kind] + Token; given != want {
+	given := map[forge.Kind]string{forge.GitHub: r.Header.Get("Authorization"), forge.GitLab: r.Header.Get("Private-Token"), forge.Gitea: r.Header.Get("Authorization")}[f.Kind]
+	if want := map[forge.Kind]string{forge.GitHub: "Bearer ", forge.Gitea: "token "}[f.Kind] + Token; given != want {
 		http.Error(w, `{"message":"Bad credentials"}`, http.StatusUnauthorized)
 		return
 	}
 	if r.Method == http.MethodGet && regexp.MustCompile(`^/api/v\d/user$`).MatchString(r.URL.Path) {
-		if f.Kind == comment.GitHub { // the token of a job is no user
+		if f.Kind == forge.GitHub { // the token of a job is no user
 			http.Error(w, `{"message":"Resource not accessible by integration"}`, http.StatusForbidden)
 			return
 		}
@@ -189,7 +189,7 @@ func (f *Forge) serve(r *http.Request, id string) (status int, body any, header 
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	edit := map[comment.Kind]string{comment.GitHub: http.MethodPatch, comment.GitLab: http.MethodPut, comment.Gitea: http.MethodPatch}[f.Kind]
+	edit := map[forge.Kind]string{forge.GitHub: http.MethodPatch, forge.GitLab: http.MethodPut, forge.Gitea: http.MethodPatch}[f.Kind]
 	if id == "" {
 		switch r.Method {
 		case http.MethodGet:
@@ -234,7 +234,7 @@ func (f *Forge) page(r *http.Request) (body any, header map[string]string) {
 	for _, n := range f.notes {
 		all = append(all, f.view(n))
 	}
-	if f.Kind == comment.Gitea {
+	if f.Kind == forge.Gitea {
 		return all, nil
 	}
 	number := func(name string, otherwise int) int {
@@ -253,14 +253,14 @@ func (f *Forge) page(r *http.Request) (body any, header map[string]string) {
 
 func (f *Forge) view(n note) map[string]any {
 	who := "user"
-	if f.Kind == comment.GitLab {
+	if f.Kind == forge.GitLab {
 		who = "author"
 	}
 	return map[string]any{"id": n.ID, "body": n.Body, who: f.person(n.Author)}
 }
 
 func (f *Forge) person(name string) map[string]string {
-	if f.Kind == comment.GitLab {
+	if f.Kind == forge.GitLab {
 		return map[string]string{"username": name}
 	}
 	return map[string]string{"login": name}
