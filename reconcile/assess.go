@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/volumes"
@@ -54,6 +56,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	if !e.isOutdated(p, a.busy) {
 		a.judgeSteps(t, p, judge, now, present)
 	}
+	a.judgeOrders(t, p, judge, now, present)
 	a.judgeGuards(t, p, judge, now, present)
 	a.judgeSuspension(judge.Policies.Of(p.Ref).Suspend, now)
 	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
@@ -109,6 +112,24 @@ func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now tim
 	}
 	if len(a.held) > 0 {
 		a.conditions = append(a.conditions, heldCondition(a.held[0]))
+	}
+}
+
+// judgeOrders adds the steps of orders that the gate holds, with a condition for each.
+func (a *assessment) judgeOrders(t *track, p plan.Guest, judge gate.Gate, now time.Time, present map[string]time.Time) {
+	for _, step := range p.Orders {
+		v := judge.Judge(step)
+		if !v.Held {
+			a.released = true
+			continue
+		}
+		h := heldStep(step, v, t.began("held/"+step.Order.Key+"/"+string(v.Reason), now, present))
+		a.held = append(a.held, h)
+		a.conditions = append(a.conditions, heldCondition(h))
+		if a.waits == nil {
+			a.waits = make(map[string]report.HeldStep)
+		}
+		a.waits[step.Order.Key] = h
 	}
 }
 
@@ -203,12 +224,24 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",
 		})
 	}
+	if c, overridden := overrideCondition(e.opts.Journal.State().Overridden[p.Ref.VMID], now); overridden && p.Managed {
+		list = append(list, c)
+	}
 	if len(t.warnings) > 0 {
 		list = append(list, plan.Condition{
 			Type: plan.Warned, Reason: plan.ReasonWarnings, Message: strings.Join(t.warnings, "; "), Hint: "the task succeeded in spite of the warning",
 		})
 	}
 	return list
+}
+
+// overrideCondition returns the condition of a guest whose run state an order overrides.
+func overrideCondition(o journal.Overridden, now time.Time) (plan.Condition, bool) {
+	return plan.Condition{
+		Type: plan.Warned, Reason: plan.ReasonOverridden,
+		Message: fmt.Sprintf("an order overrides the state of the manifest: %s until %s", o.State, o.Until.UTC().Format(time.RFC3339)),
+		Hint:    "it ends by itself; an order without for=, back to the state of the manifest, ends it now",
+	}, now.Before(o.Until)
 }
 
 // minimumCondition returns the condition of a guest whose manifest asks for guards that are weaker than the host's minimum.

@@ -124,7 +124,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	}
 	var lines []logged
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
-		"approvals": lifeOfApprovals, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
+		"approvals": lifeOfApprovals, "orders": lifeOfOrders, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
 		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry, "trouble": lifeOfTrouble, "hanging_task": lifeOfHangingTask,
 		"clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk,
 	} {
@@ -197,6 +197,29 @@ func lifeOfApprovals(t *testing.T, l *lab, log *eventLog) {
 	l.ok(err)
 	if refusals != 1 {
 		t.Errorf("got %d refusals in the journal, want 1", refusals)
+	}
+}
+
+// lifeOfOrders executes an order, refuses one, and makes the task of another one fail.
+func lifeOfOrders(t *testing.T, l *lab, log *eventLog) {
+	l.trustOtto()
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	l.order("start" + web1)
+	eventually(l, "the start", func() bool { return len(log.of(event.OrderExecuted)) == 1 })
+	l.order("dance" + web1)
+	eventually(l, "the refusal", func() bool { return len(log.of(event.OrderRefused)) == 1 })
+	l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/status/shutdown$", Kind: pvesim.TaskFails, Text: "no answer"}))
+	l.order("shutdown" + web1)
+	eventually(l, "the failure", func() bool { return len(log.of(event.OrderFailed)) == 1 })
+	time.Sleep(10 * time.Minute)
+	if got := log.of(event.OrderFailed); len(got) != 1 || !strings.Contains(got[0].attrs["task_log"], "no answer") || got[0].attrs["guest"] != "VirtualMachine/web-1" {
+		t.Errorf("got %v, want one failure with the last lines of its task", got)
+	}
+	if got := log.of(event.OrderExecuted); len(got) != 1 || got[0].attrs["upid"] == "" {
+		t.Errorf("got %v, want one execution with its task", got)
 	}
 }
 

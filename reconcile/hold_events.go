@@ -44,7 +44,7 @@ func (e *Engine) noteHolds(t *track, p plan.Guest) {
 	for _, h := range t.logged {
 		switch {
 		case now.holds(h.Op):
-		case slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Op == h.Op }):
+		case slices.ContainsFunc(slices.Concat(p.Orders, p.Steps), func(s plan.Step) bool { return s.Op == h.Op }):
 			e.noteHold(p.Ref, report.Released, h)
 		default:
 			e.noteHold(p.Ref, report.Withdrawn, h)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/report"
 )
@@ -17,6 +18,7 @@ type Hooks struct {
 	OnRefused   func(report.Refused) // once for each refused head
 	OnPlan      func(report.PlanOutcome)
 	OnHold      func(report.HoldOutcome)
+	OnOrder     func(operation string, state journal.OrderState) // once for each state that a signed order is seen in
 	OnDrift     func(report.DriftOutcome)
 	OnConverged func(report.ConvergedOutcome)
 	OnQueueWait func(d time.Duration)
@@ -43,6 +45,12 @@ func (h Hooks) plan(o report.PlanOutcome) {
 func (h Hooks) hold(o report.HoldOutcome) {
 	if h.OnHold != nil {
 		h.OnHold(o)
+	}
+}
+
+func (h Hooks) order(operation string, state journal.OrderState) {
+	if h.OnOrder != nil {
+		h.OnOrder(operation, state)
 	}
 }
 

@@ -38,28 +38,47 @@ func (e *Engine) noteOrders(orders map[string]journal.Order) {
 		return cmp.Or(a.ProvenTime.Compare(b.ProvenTime), cmp.Compare(a.Key, b.Key))
 	})
 	for _, o := range changed {
+		e.opts.Hooks.order(gate.OperationOf(o.Order), o.State)
 		e.logOrder(o)
 	}
 }
 
 // logOrder logs the state of an order.
 func (e *Engine) logOrder(o journal.Ordered) {
-	attrs := func(name event.Name) []any {
-		return []any{event.Key, name, "order", o.Order, "operation", gate.OperationOf(o.Order), "signer", o.Subject, "commit", o.Commit}
+	attrs := func(name event.Name, more ...any) []any {
+		list := []any{event.Key, name, "order", o.Order, "operation", gate.OperationOf(o.Order), "signer", o.Subject, "commit", o.Commit}
+		if o.VMID != 0 {
+			list = append(list, "vmid", o.VMID, "guest", e.labelOf(o.VMID))
+		}
+		return append(list, more...)
 	}
 	switch o.State {
 	case journal.OrderSeen:
 		e.log.Info("order accepted", attrs(event.OrderAccepted)...)
 	case journal.OrderRun:
-		e.log.Info("order executed", append(attrs(event.OrderExecuted), "step", o.Step)...)
+		e.log.Info("order executed", append(attrs(event.OrderExecuted, "step", o.Step), taskOf(o)...)...)
+	case journal.OrderFailed:
+		e.log.Warn("order failed, and is not executed again", append(attrs(event.OrderFailed, "step", o.Step, "why", o.Why), taskOf(o)...)...)
 	case journal.OrderRefused: // the person who signed it waits for an effect
-		e.log.Warn("order has no effect", append(attrs(event.OrderRefused), "why", whyRefused(o))...)
+		e.log.Warn("order has no effect", attrs(event.OrderRefused, "why", whyRefused(o))...)
 	case journal.OrderExpired:
-		e.log.Warn("order has expired", append(attrs(event.OrderExpired), "why", whyExpired(o, e.opts.Journal.State().Since, time.Now()))...)
+		e.log.Warn("order has expired", attrs(event.OrderExpired, "why", whyExpired(o, e.opts.Journal.State().Since, time.Now()))...)
 	case journal.OrderUnknown:
-		e.log.Warn("order may have been executed, and is not executed again", append(attrs(event.OrderUnknown), "step", o.Step)...)
+		e.log.Warn("order may have been executed, and is not executed again", attrs(event.OrderUnknown, "step", o.Step)...)
 	case journal.OrderReleased:
 	}
+}
+
+// taskOf returns the attributes of the task that executed a one-shot operation.
+func taskOf(o journal.Ordered) []any {
+	var attrs []any
+	if o.UPID != "" {
+		attrs = append(attrs, "upid", o.UPID)
+	}
+	if o.Log != "" {
+		attrs = append(attrs, "task_log", o.Log)
+	}
+	return attrs
 }
 
 // whyExpired describes why an order ended unused. Since is when the journal began.
@@ -74,8 +93,8 @@ func whyExpired(o journal.Ordered, since, now time.Time) string {
 }
 
 func whyRefused(o journal.Ordered) string {
-	if gate.OperationOf(o.Order) == "run" {
-		return "this version does not support one-shot operations"
+	if _, isApproval := gate.ApprovedDigest(o.Order); !isApproval {
+		return cmp.Or(o.Why, "the version that accepted it did not support one-shot operations")
 	}
 	return gate.MissingApproveRole(o.Signer)
 }

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/ownership"
 )
 
@@ -24,7 +25,7 @@ func (e *Engine) tidy(ctx context.Context) {
 	for _, d := range e.guests {
 		named[d.VMID] = d.Ref
 	}
-	records := slices.Concat(e.ownershipChanges(state, named), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()))
+	records := slices.Concat(e.ownershipChanges(state, named), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()))
 	if len(records) == 0 {
 		return
 	}
@@ -123,6 +124,20 @@ func expiredOrders(state journal.State, now time.Time) []journal.Body {
 	return state.ExpiredOrders(func(o journal.Order) bool {
 		return o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(gate.OrderLifetime))
 	})
+}
+
+// orphanedOrders refuses the one-shot operations of guests that no manifest names any more.
+func (e *Engine) orphanedOrders(state journal.State, named map[int]guest.Ref) []journal.Body {
+	var records []journal.Body
+	for _, o := range state.Orders {
+		if _, isNamed := named[o.VMID]; o.VMID == 0 || isNamed || o.State != journal.OrderSeen || !e.force.Accepted.Valid() {
+			continue
+		}
+		refused := o.As(journal.OrderRefused)
+		refused.Why = "no manifest names the guest any more"
+		records = append(records, refused)
+	}
+	return records
 }
 
 // isOpen reports whether a step of the guest is open in the journal.

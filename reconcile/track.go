@@ -52,8 +52,9 @@ type assessment struct {
 	sync       report.Sync
 	conditions []plan.Condition
 	held       []report.HeldStep
-	released   bool // a step may run now
-	busy       bool // its lane works on it, or it waits for its lane
+	released   bool                       // a step may run now
+	waits      map[string]report.HeldStep // why orders wait, by their keys; nil if none does
+	busy       bool                       // its lane works on it, or it waits for its lane
 }
 
 // learn takes the result of a turn of the guest's lane. It reports whether the result is a new failure: the first failure in a row, or the
@@ -63,7 +64,7 @@ func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 		t.warnings = r.Warnings
 	}
 	if r.Err == nil {
-		if r.Steps > 0 {
+		if r.Steps > r.Orders { // an order repairs nothing
 			t.flaps = t.flaps.add(now, flapCost(r.Heavy))
 		}
 		t.recover()

@@ -17,7 +17,7 @@ import (
 // hooks connects the events of the engine to the metrics, to the traces, and to the reporter of commit statuses.
 func (s *session) hooks(m *metrics.Metrics, t *traces.Recorder) reconcile.Hooks {
 	return reconcile.Hooks{
-		Intake: intake.Hooks{OnPoll: both(m.Poll, t.Poll), OnVerify: both(m.Verified, t.Verified), OnOrder: m.Order},
+		Intake: intake.Hooks{OnPoll: both(m.Poll, t.Poll), OnVerify: both(m.Verified, t.Verified)},
 		Lane:   lane.Hooks{OnStepBegun: t.StepBegun, OnStep: both(m.Step, t.StepEnded), OnSettled: both(m.Settled, t.StepSettled)},
 		OnReport: func(r report.Report) {
 			m.Report(r)
@@ -26,7 +26,7 @@ func (s *session) hooks(m *metrics.Metrics, t *traces.Recorder) reconcile.Hooks 
 				s.reporter.Offer(r)
 			}
 		},
-		OnRefused: both(m.Refused, t.Refused), OnPlan: both(m.Planned, t.Planned), OnHold: t.Hold, OnDrift: both(m.Drift, t.Drift),
+		OnRefused: both(m.Refused, t.Refused), OnPlan: both(m.Planned, t.Planned), OnHold: t.Hold, OnOrder: m.Order, OnDrift: both(m.Drift, t.Drift),
 		OnConverged: m.Converged, OnQueueWait: m.QueueWait,
 	}
 }

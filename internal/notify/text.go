@@ -99,9 +99,21 @@ func sentence(e Event) string {
 		return "The pause of the agent has ended."
 	case event.AgentSuperseded:
 		return "Another agent claimed the cluster, so this one writes nothing any more."
+	case event.OrderAccepted:
+		return fmt.Sprintf("The order %q of %s was accepted.", a["order"], a["signer"])
+	case event.OrderExecuted:
+		return fmt.Sprintf("The order %q of %s was executed.", a["order"], a["signer"])
+	case event.OrderRefused:
+		return fmt.Sprintf("The order %q of %s is refused: %s.", a["order"], a["signer"], a["why"])
+	case event.OrderExpired:
+		return fmt.Sprintf("The order %q of %s has expired: %s.", a["order"], a["signer"], a["why"])
+	case event.OrderFailed:
+		return fmt.Sprintf("The order %q of %s failed, and is not executed again: %s.", a["order"], a["signer"], a["why"])
+	case event.OrderUnknown:
+		return fmt.Sprintf("The order %q of %s may have been executed, and is not executed again.", a["order"], a["signer"])
 	case event.ConfigRefused:
 		return withError("The new config was refused, and the previous one stays in force", a)
-	case event.PlanMade, event.StepSettled, event.OrderAccepted, event.OrderExecuted, event.OrderRefused, event.OrderExpired, event.OrderUnknown,
+	case event.PlanMade, event.StepSettled,
 		event.GuestRetried, event.ClockAgrees, event.RootRenewed, event.GuardWithdrawn, event.AgentClaimed, event.ConfigReloaded, Test:
 	}
 	return e.plain()

@@ -100,7 +100,7 @@ func TestDoRejects(t *testing.T) {
 		"other_vmid":        {cluster.Call{Op: cluster.OpCreate, Params: map[string]string{"vmid": "102"}}, `vmid is "102", want 101`},
 		"other_newid":       {cluster.Call{Op: cluster.OpCreate, CloneOf: 9000, Params: map[string]string{"newid": "102"}}, `newid is "102", want 101`},
 		"bad_template":      {cluster.Call{Op: cluster.OpCreate, CloneOf: 7}, "template: vmid 7"},
-		"unknown_operation": {cluster.Call{Op: "suspend"}, `operation "suspend" has no call`},
+		"unknown_operation": {cluster.Call{Op: "dance"}, `operation "dance" has no call`},
 		"line_break":        {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"name": "a\nargs: -x"}}, "name: control character at byte 1"},
 		"not_utf8":          {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"description": "a\xff"}}, "description: value is not UTF-8"},
 		"bad_name":          {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"na me": "x"}}, `"na me" is not a parameter name`},

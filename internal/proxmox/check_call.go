@@ -60,6 +60,9 @@ var shapes = map[cluster.Op]func(cluster.Call) error{
 	cluster.OpCloudInit: checkCloudInit,
 	cluster.OpTemplate:  checkEmpty,
 	cluster.OpHARemove:  checkEmpty,
+	cluster.OpReset:     checkEmpty,
+	cluster.OpSuspend:   checkEmpty,
+	cluster.OpResume:    checkEmpty,
 }
 
 // checkShape returns an error for a call that lacks a parameter that its operation needs, or has parameters that its operation does not take.

@@ -56,6 +56,12 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 		x.to(http.MethodPost, routeShutdown, about.path()+"/status/shutdown")
 	case cluster.OpStop:
 		x.to(http.MethodPost, routeStop, about.path()+"/status/stop")
+	case cluster.OpReset:
+		x.to(http.MethodPost, routeReset, about.path()+"/status/reset")
+	case cluster.OpSuspend:
+		x.to(http.MethodPost, routeSuspend, about.path()+"/status/suspend")
+	case cluster.OpResume:
+		x.to(http.MethodPost, routeResume, about.path()+"/status/resume")
 	case cluster.OpDestroy:
 		x.to(http.MethodDelete, routeGuest, about.path()+query(params)) // Proxmox rejects a body
 	default:

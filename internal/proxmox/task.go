@@ -62,7 +62,7 @@ func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
 // the new guest does not exist before, and a clone is filed under its template.
 func (u upid) about() address {
 	switch u.kind {
-	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmdestroy", "qmigrate", "qmtemplate", "qmmove":
+	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmreset", "qmpause", "qmresume", "qmdestroy", "qmigrate", "qmtemplate", "qmmove":
 		return address{kind: guest.VirtualMachine, node: u.node, vmid: u.vmid()}
 	case "vzstart", "vzstop", "vzshutdown", "vzreboot", "vzdestroy", "vzmigrate", "vztemplate", "move_volume":
 		return address{kind: guest.Container, node: u.node, vmid: u.vmid()}

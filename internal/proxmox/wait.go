@@ -102,6 +102,17 @@ func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) clus
 	return task
 }
 
+// TaskLog returns the last lines of a task's log, as one text.
+//
+// Source: PVE API, GET /nodes/{node}/tasks/{upid}/log.
+func (r *Reader) TaskLog(ctx context.Context, name string) (string, error) {
+	parsed, err := parseUPID(name)
+	if err != nil {
+		return "", err
+	}
+	return r.logTail(ctx, parsed, name)
+}
+
 // logTail reads the last lines of a log, as one text.
 func (r *Reader) logTail(ctx context.Context, parsed upid, name string) (string, error) {
 	lines, err := r.lastLines(ctx, parsed, name, tailLines)

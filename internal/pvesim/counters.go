@@ -25,6 +25,9 @@ const (
 	RolledBack      Op = "rolled-back"
 	BackedUp        Op = "backed-up"
 	Migrated        Op = "migrated" // the config is on another node
+	Reset           Op = "reset"
+	Paused          Op = "paused" // also if the VM is paused already
+	Resumed         Op = "resumed"
 )
 
 // Counters hold the numbers of calls, their effects, and the volumes that were freed.

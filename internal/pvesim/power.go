@@ -17,9 +17,9 @@ func qemuPowerRoutes() []*route {
 		power("stop", stopCall(QEMU), map[string]rule{"keepActive": boolean(), "migratedfrom": text(), "overrule-shutdown": boolean()}),
 		power("shutdown", shutdownCall(QEMU), map[string]rule{"forceStop": boolean(), "keepActive": boolean()}),
 		power("reboot", rebootCall(QEMU), nil),
-		power("reset", pauseCall("qmreset", resetVM), nil),
-		power("suspend", pauseCall("qmpause", suspendVM), map[string]rule{"todisk": boolean(), "statestorage": text()}),
-		power("resume", pauseCall("qmresume", resumeVM), map[string]rule{"nocheck": boolean()}),
+		power("reset", pauseCall("qmreset", Reset, resetVM), nil),
+		power("suspend", pauseCall("qmpause", Paused, suspendVM), map[string]rule{"todisk": boolean(), "statestorage": text()}),
+		power("resume", pauseCall("qmresume", Resumed, resumeVM), map[string]rule{"nocheck": boolean()}),
 	}
 }
 
@@ -92,7 +92,7 @@ func (c *call) refuseRootOptions(names ...string) error {
 }
 
 // pauseCall returns the handler of reset, suspend or resume. They need a running VM. A resume starts a hibernated VM.
-func pauseCall(typ string, change func(*guest) error) func(*call) (reply, error) {
+func pauseCall(typ string, effect Op, change func(*guest) error) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		if err := c.refuseRootOptions("skiplock", "nocheck"); err != nil {
 			return reply{}, err
@@ -125,7 +125,11 @@ func pauseCall(typ string, change func(*guest) error) func(*call) (reply, error)
 				if err := checkRunning(g); err != nil {
 					return err
 				}
-				return change(g)
+				if err := change(g); err != nil {
+					return err
+				}
+				c.sim.countEffect(g.vmid, effect)
+				return nil
 			})
 		})
 	}

@@ -15,7 +15,7 @@ import (
 //   - ha-add, ha-set: Params are state, max_restart, max_relocate; ha-remove: none.
 //   - migrate: Params are target, and online or with-local-disks (virtual machine), restart or timeout (container).
 //   - template: no Params; it cannot be undone.
-//   - start, reboot, shutdown, stop: Params such as timeout and forceStop.
+//   - start, reboot, shutdown, stop, reset, suspend, resume: Params such as timeout and forceStop.
 //   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
 type Call struct {
 	Op      Op

@@ -44,6 +44,8 @@ type Reader interface {
 	// Wait waits for the end of a task and returns the ended task. It fails with ErrNoTask if the node has no record of the task. Any other
 	// error does not show how the task ended; the caller may always call Wait again.
 	Wait(ctx context.Context, upid string) (Task, error)
+	// TaskLog returns the last lines of a task's log, as one text.
+	TaskLog(ctx context.Context, upid string) (string, error)
 	// Tasks lists the node's tasks, newest first, including running tasks.
 	Tasks(ctx context.Context, query TaskQuery) ([]Task, error)
 	// Uptime returns how long ago a node was booted, in whole seconds, by the node's own monotonic clock. It fails while the node does not answer.

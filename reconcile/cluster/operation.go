@@ -29,6 +29,13 @@ const (
 	OpDestroy   Op = "destroy"
 )
 
+// Operations that only signed orders ask for. Orders also ask for some of the operations above.
+const (
+	OpReset   Op = "reset"
+	OpSuspend Op = "suspend"
+	OpResume  Op = "resume"
+)
+
 // operation is a row of the table of operations.
 type operation struct {
 	op             Op
@@ -44,6 +51,7 @@ type operation struct {
 	late           LateCall     // what becomes of a call that acts after the step was planned again
 	volumes        volumeScope  // the volumes that the call attaches, changes or deletes
 	taskKind       taskKind     // what decides how long a task of the call takes
+	orderOnly      bool         // no plan contains the operation: only a signed order asks for it
 }
 
 // operations is the one place that describes operations. The rows are in the order of a guest's life, in which a plan sorts its steps.
@@ -86,6 +94,9 @@ var operations = []operation{
 		op: OpStop, late: LateActs, vmTasks: []string{"qmstop", "hastop"}, containerTasks: []string{"vzstop", "hastop"},
 		reaches: guest.StatusStopped, runState: true,
 	},
+	{op: OpReset, late: LateActs, vmTasks: []string{"qmreset"}, leavesTask: true, orderOnly: true},
+	{op: OpSuspend, late: LateActs, vmTasks: []string{"qmpause"}, leavesTask: true, orderOnly: true},
+	{op: OpResume, late: LateActs, vmTasks: []string{"qmresume"}, leavesTask: true, orderOnly: true},
 	{op: OpDestroy, late: LateActs, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
 }
 
@@ -151,6 +162,9 @@ func (op Op) BringsUp() bool { return op.row().bringsUp }
 // WritesConfig reports whether the operation changes keys of the guest's configuration. Its call carries the digest of the configuration,
 // and Proxmox refuses the call if the configuration has changed meanwhile.
 func (op Op) WritesConfig() bool { return op.row().writesConfig }
+
+// IsOrderOnly reports whether no plan contains the operation: only a signed order asks for it.
+func (op Op) IsOrderOnly() bool { return op.row().orderOnly }
 
 // LeavesTask reports whether a call that was carried out always has a task in the node's list of tasks.
 func (op Op) LeavesTask() bool { return op.row().leavesTask }

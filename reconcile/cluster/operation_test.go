@@ -30,7 +30,8 @@ func TestOperationProperties(t *testing.T) {
 		"reaches_stopped": {func(op Op) bool { return op.Reaches() == guest.StatusStopped }, []Op{OpShutdown, OpStop}},
 		"brings_up":       {Op.BringsUp, []Op{OpCreate, OpStart}},
 		"writes_config":   {Op.WritesConfig, []Op{OpConfig, OpResize, OpMove}},
-		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot}},
+		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume}},
+		"order_only":      {Op.IsOrderOnly, []Op{OpReset, OpSuspend, OpResume}},
 		"may_answer_null": {Op.MayAnswerNull, []Op{OpConfig, OpResize, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpTemplate}},
 		"no_task_of_a_vm": {
 			func(op Op) bool { return len(Call{Op: op, Kind: guest.VirtualMachine}.TaskTypes()) == 0 },
@@ -38,7 +39,7 @@ func TestOperationProperties(t *testing.T) {
 		},
 		"no_task_of_a_container": {
 			func(op Op) bool { return len(Call{Op: op, Kind: guest.Container}.TaskTypes()) == 0 },
-			[]Op{OpConfig, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove},
+			[]Op{OpConfig, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpReset, OpSuspend, OpResume},
 		},
 	}
 	for name, test := range tests {

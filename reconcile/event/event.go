@@ -33,6 +33,7 @@ const (
 	OrderRefused  Name = "order.refused"
 	OrderExpired  Name = "order.expired"
 	OrderUnknown  Name = "order.unknown" // its step may have run
+	OrderFailed   Name = "order.failed"  // Proxmox refused its call, or its task failed
 )
 
 // Events of guests.
@@ -92,7 +93,7 @@ func Names() []Name {
 	return []Name{
 		RevisionAccepted, RevisionResumed, RevisionUnverified, RevisionRefused, RevisionConverged,
 		PlanMade, StepHeld, StepReleased, StepWithdrawn, StepBegun, StepEnded, StepSettled,
-		OrderAccepted, OrderExecuted, OrderRefused, OrderExpired, OrderUnknown,
+		OrderAccepted, OrderExecuted, OrderRefused, OrderExpired, OrderUnknown, OrderFailed,
 		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered, GuestRetried,
 		GuestHidden, GuestVisible, TaskHangs, TaskEnded, ClusterLost, ClusterReady, SourceLost, SourceAnswers, StateLost, StateRestored,
 		JournalFailed, ClockDiffers, ClockAgrees, RootExpired, RootRenewed,

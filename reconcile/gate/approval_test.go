@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/order"
 )
 
 func TestApprovalsFor(t *testing.T) {
@@ -20,7 +21,7 @@ func TestApprovalsFor(t *testing.T) {
 	otherStep := seen
 	otherStep.Order = ApprovePrefix + "d2"
 	run := seen
-	run.Order = RunPrefix + "d1"
+	run.Order = order.RunPrefix + "d1"
 	elsewhere := approval("olga", "olga", 0, journal.OrderSeen)
 	elsewhere.Issuer = "https://other.test"
 	oldSeen, oldOther := approval("", "olga", time.Hour, journal.OrderSeen), approval("", "pia", 0, journal.OrderSeen)

@@ -27,6 +27,9 @@ func (a authors) add(s Scope, label journal.Label, fields ...string) {
 // destroyed, who wrote the source or the permission of a guest that is created again, and else who wrote the keys that the step changes or brings into
 // effect.
 func (s Scope) Authors(step plan.Step) map[string]bool {
+	if step.Order != nil {
+		return map[string]bool{step.Order.Signer: true}
+	}
 	if step.Weakens != nil {
 		return s.weakeners(step.Weakens)
 	}

@@ -131,6 +131,8 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return held(HoldWritesStopped, g.NoWrites, "")
 	case step.Weakens != nil:
 		return g.judgeWeakening(step)
+	case step.Refused != "":
+		return Verdict{} // it makes no call: the order ends
 	case policy.Observe:
 		return held(HoldObserve, "the manifest contains mode: observe", "set spec.mode: enforce")
 	case policy.Suspend.Active(g.Now):
@@ -145,6 +147,8 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	case g.hangingNode(step) != "":
 		node := g.hangingNode(step)
 		return held(HoldTaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
+	case step.Order != nil:
+		return g.judgeRun(step)
 	case step.Starts():
 		if v := g.judgeOrder(step); v.Held {
 			return v
@@ -318,8 +322,13 @@ func held(reason HoldReason, message, hint string) Verdict {
 	return Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
 }
 
-// Next returns the first step of the guest's plan that may run now. After a held create or adoption it returns no later step.
+// Next returns the first step of the guest's plan that may run now, those of orders first. After a held create or adoption it returns no later step.
 func (g Gate) Next(p plan.Guest) (plan.Step, Verdict, bool) {
+	for _, step := range p.Orders {
+		if verdict := g.Judge(step); !verdict.Held {
+			return step, verdict, true
+		}
+	}
 	for _, step := range p.Steps {
 		verdict := g.Judge(step)
 		if !verdict.Held {

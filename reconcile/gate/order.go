@@ -1,12 +1,17 @@
 package gate
 
-import "strings"
+import (
+	"fmt"
+	"strings"
 
-// The text of an order in the journal begins with the name of its trailer.
-const (
-	ApprovePrefix = "Gitops-Approve: "
-	RunPrefix     = "Gitops-Run: "
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
 )
+
+// ApprovePrefix begins the text of an approval in the journal: the name of its trailer.
+const ApprovePrefix = "Gitops-Approve: "
 
 // ApprovedDigest returns the step digest that an order approves.
 func ApprovedDigest(order string) (string, bool) {
@@ -14,9 +19,42 @@ func ApprovedDigest(order string) (string, bool) {
 }
 
 // OperationOf returns the operation of an order as metrics name it: "approve" or "run".
-func OperationOf(order string) string {
-	if _, ok := ApprovedDigest(order); ok {
+func OperationOf(text string) string {
+	if _, ok := ApprovedDigest(text); ok {
 		return "approve"
 	}
 	return "run"
+}
+
+// judgeRun decides on the step of a one-shot operation. The order itself is the permission to interrupt its guest. What loses data needs an approval too.
+func (g Gate) judgeRun(step plan.Step) Verdict {
+	if step.Class != guest.Destructive {
+		return Verdict{}
+	}
+	return g.judgeApproval(step, "order "+step.Order.String()+" of "+step.Order.Subject+" "+lossOf(step))
+}
+
+// lossOf says what an order loses.
+func lossOf(step plan.Step) string {
+	switch step.Op { //nolint:exhaustive // of orders
+	case cluster.OpShutdown:
+		return "ends the guest without a shutdown if it does not shut down in time"
+	case cluster.OpStop, cluster.OpReset:
+		return "ends the running guest without a shutdown"
+	}
+	return "loses data"
+}
+
+// Order returns why the signer of an order may not touch its guest, "" if the signer may. A guest is within the limit of a signer if one
+// of the signer's guests names it, and the source owns it under that name or the signer's vmids contain it.
+func (s Scope) Order(o journal.Ordered, ref guest.Ref) string {
+	if !o.Limited || s.Limits == nil {
+		return ""
+	}
+	for _, l := range s.Limits[o.Entry] {
+		if len(l.Guests) == 0 || l.names(ref.Label()) && s.mayTouch(author{limits: []Limit{l}}, ref, ref.VMID) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("signer %s may not touch %s, %s", o.Signer, ref.Label(), s.describe(ref.VMID))
 }

@@ -24,6 +24,6 @@ func endsGuest(call cluster.Call) bool {
 	if call.Op == cluster.OpHAAdd || call.Op == cluster.OpHASet {
 		return call.Params["state"] == "stopped" || call.Params["state"] == "disabled"
 	}
-	ends := []cluster.Op{cluster.OpMigrate, cluster.OpReboot, cluster.OpTemplate, cluster.OpDestroy}
+	ends := []cluster.Op{cluster.OpMigrate, cluster.OpReboot, cluster.OpReset, cluster.OpSuspend, cluster.OpTemplate, cluster.OpDestroy}
 	return slices.Contains(ends, call.Op) || call.Op.Reaches() == guest.StatusStopped
 }

@@ -134,6 +134,12 @@ func (s Scope) describe(vmid int) string {
 
 // Judge holds a step that touches what its signers may not touch.
 func (s Scope) Judge(step plan.Step) Verdict {
+	if step.Order != nil {
+		if why := s.Order(step.Order.Ordered, step.Guest); why != "" {
+			return held(HoldScope, why, "extend the guests or vmids of the entry "+step.Order.Signer+" of trust.signers, or let another signer sign the order")
+		}
+		return Verdict{}
+	}
 	if v := s.step(step); v != nil {
 		return v.verdict()
 	}

@@ -32,7 +32,24 @@ type Desired struct {
 
 	Invalid *Invalid // this release refuses the manifest, which an older one accepted: nothing is planned for the guest; nil if it is valid
 
+	Override *Override // while an order overrides State, which is Ignored then; nil if none does. Not from the manifest
+
 	Former map[string]Former // of the empty slots of the live guest that held a volume before, by slot; not from the manifest
+}
+
+// Override is a run state that an order gave the guest for a time, against its manifest.
+type Override struct {
+	Wants RunState // of the manifest
+	State RunState
+	Until time.Time
+}
+
+// WantedState returns the run state that the manifest wants, also while an order overrides it.
+func (d Desired) WantedState() RunState {
+	if d.Override != nil {
+		return d.Override.Wants
+	}
+	return d.State
 }
 
 // Invalid is why a manifest is refused.

@@ -1,15 +1,11 @@
 package intake
 
-import (
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/report"
-)
+import "gitops-agent/reconcile/report"
 
 // Hooks are called for each poll. Each field may be nil. The functions must return quickly and be safe for concurrent use.
 type Hooks struct {
 	OnPoll   func(report.PollOutcome)
 	OnVerify func(report.VerifyOutcome)
-	OnOrder  func(operation string, state journal.OrderState)
 }
 
 func (h Hooks) poll(o report.PollOutcome) {
@@ -21,11 +17,5 @@ func (h Hooks) poll(o report.PollOutcome) {
 func (h Hooks) verify(o report.VerifyOutcome) {
 	if h.OnVerify != nil {
 		h.OnVerify(o)
-	}
-}
-
-func (h Hooks) order(operation string, state journal.OrderState) {
-	if h.OnOrder != nil {
-		h.OnOrder(operation, state)
 	}
 }

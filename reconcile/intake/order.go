@@ -4,38 +4,70 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/verify"
 )
 
-// newOrders returns the journal records of the new orders in an accepted revision. An order whose signer lacks the role is recorded as
-// refused, so that the report can show its outcome. An order that was signed before this journal began is recorded as expired, because it
-// may have run while an earlier, lost journal was in use.
-func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
+// newOrders returns the journal records of the new orders in an accepted revision with these guests. An order whose signer lacks the role, and a one-shot
+// operation that is refused, are recorded as refused, so that the report can show the outcome. An order that was signed before this journal began is
+// recorded as expired, because it may have run while an earlier, lost journal was in use.
+func newOrders(rev verify.Revision, guests []guest.Desired, memory journal.State, scope gate.Scope) []journal.Body {
 	var records []journal.Body
 	for _, commit := range rev.Commits() {
-		for _, order := range commit.Orders {
-			if _, seen := memory.Orders[order.Key]; seen {
+		for _, o := range commit.Orders {
+			if _, seen := memory.Orders[o.Key]; seen {
 				continue
 			}
-			state, prefix := journal.OrderSeen, gate.ApprovePrefix
-			if order.Kind != verify.OrderApprove {
-				prefix = gate.RunPrefix
+			ordered := journal.Ordered{
+				Key: o.Key, Order: gate.ApprovePrefix + o.Value, Subject: commit.Subject, Issuer: commit.Issuer, Signer: commit.Signer,
+				Commit: string(commit.ID), ProvenTime: commit.ProvenTime, State: journal.OrderSeen,
 			}
-			if !order.Allowed || prefix == gate.RunPrefix {
-				state = journal.OrderRefused // an order must not wait forever: one-shot operations are not supported
+			switch {
+			case o.Kind != verify.OrderApprove:
+				ordered = newRun(ordered, o, commit, guests, memory, scope)
+			case !o.Allowed:
+				ordered.State = journal.OrderRefused
 			}
 			// Logs prove times in whole seconds.
-			if commit.ProvenTime.Before(memory.Since.Truncate(time.Second)) && state == journal.OrderSeen {
-				state = journal.OrderExpired
+			if commit.ProvenTime.Before(memory.Since.Truncate(time.Second)) && ordered.State == journal.OrderSeen {
+				ordered.State = journal.OrderExpired
 			}
-			records = append(records, journal.Ordered{
-				Key: order.Key, Order: prefix + order.Value, Subject: commit.Subject, Issuer: commit.Issuer, Signer: commit.Signer,
-				Commit: string(commit.ID), ProvenTime: commit.ProvenTime, State: state,
-			})
+			records = append(records, ordered)
 		}
 	}
 	return records
+}
+
+// newRun returns the record of a new one-shot operation: the guest that it means from now on, or why it is refused.
+func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit, guests []guest.Desired, memory journal.State, scope gate.Scope) journal.Ordered {
+	ordered.Order = order.RunPrefix + o.Value
+	ordered.Entry, ordered.Limited = commit.Entry, len(commit.Guests) > 0
+	r, err := order.Parse(o.Value)
+	switch {
+	case !o.Allowed:
+		ordered.Why = "signer " + commit.Signer + " lacks the role operate"
+	case o.Problem != "":
+		ordered.Why = o.Problem
+	case err != nil:
+		ordered.Why = err.Error()
+	default:
+		var d *guest.Desired
+		d, ordered.Why = order.Check(r, guests, memory)
+		switch {
+		case ordered.Why != "":
+		case !commit.MayChangePath(d.Origin.File):
+			ordered.Why = "signer " + commit.Signer + " may not change " + d.Origin.File
+		default:
+			ordered.VMID, ordered.Identity = d.VMID, memory.Owned[d.VMID].Identity
+			ordered.Why = scope.Order(ordered, d.Ref)
+		}
+	}
+	if ordered.Why != "" {
+		ordered.State = journal.OrderRefused
+	}
+	return ordered
 }
 
 // renamedApprovals returns the unspent orders whose signer has another name in the present policy, with that name: approvals count people by

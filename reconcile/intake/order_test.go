@@ -2,6 +2,7 @@ package intake
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +11,10 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/verify"
 )
 
@@ -99,16 +103,35 @@ func TestNewOrders(t *testing.T) {
 	base := o.repo.Tip
 	o.commit("olga", "Approve\n\nGitops-Approve: 00000000000000000000000000000000\n")
 	o.commit("alice", "Approve\n\nGitops-Approve: 11111111111111111111111111111111\n")
-	o.commit("otto", "Restart\n\nGitops-Run: reboot VirtualMachine/web-1\n")
+	for _, run := range []string{"reboot VirtualMachine/web-1", "dance VirtualMachine/web-1", "reboot VirtualMachine/web-2", "reboot VirtualMachine/new-1", "stop VirtualMachine/db-1"} {
+		o.commit("otto", "Run\n\nGitops-Run: "+run+"\nGitops-Target: home/main\n")
+	}
+	o.commit("otto", "Elsewhere\n\nGitops-Run: reset VirtualMachine/web-1\n")
+	o.commit("olga", "Restart\n\nGitops-Run: reboot VirtualMachine/web-1\nGitops-Target: home/main\n")
 	rev := o.revision(base)
+	guests := []guest.Desired{wanted("web-1", 201, ""), wanted("new-1", 202, ""), wanted("db-1", 203, guest.Running)}
+	owned := map[int]journal.Owned{201: ownedGuest("web-1", 201), 203: ownedGuest("db-1", 203)}
 	want := map[string]journal.OrderState{
 		"olga@lab.test Gitops-Approve: 00000000000000000000000000000000":  journal.OrderSeen,
 		"alice@lab.test Gitops-Approve: 11111111111111111111111111111111": journal.OrderRefused, // may change, and not approve
-		"otto@lab.test Gitops-Run: reboot VirtualMachine/web-1":           journal.OrderRefused, // not executed, and not left open
+		"otto@lab.test Gitops-Run: reboot VirtualMachine/web-1":           journal.OrderSeen,
+		"otto@lab.test Gitops-Run: dance VirtualMachine/web-1":            journal.OrderRefused, // no such operation
+		"otto@lab.test Gitops-Run: reboot VirtualMachine/web-2":           journal.OrderRefused, // no such guest
+		"otto@lab.test Gitops-Run: reboot VirtualMachine/new-1":           journal.OrderRefused, // not owned
+		"otto@lab.test Gitops-Run: stop VirtualMachine/db-1":              journal.OrderRefused, // state: running
+		"otto@lab.test Gitops-Run: reset VirtualMachine/web-1":            journal.OrderRefused, // names no target
+		"olga@lab.test Gitops-Run: reboot VirtualMachine/web-1":           journal.OrderRefused, // may approve, and not operate
 	}
-	records := newOrders(rev, journal.State{Since: rev.ProvenTime().Add(-24 * time.Hour)})
+	records := newOrders(rev, guests, journal.State{Since: rev.ProvenTime().Add(-24 * time.Hour), Owned: owned}, gate.Scope{})
 	if diff := cmp.Diff(want, firstStates(records)); diff != "" {
 		t.Errorf("orders differ (-want +got):\n%s", diff)
+	}
+
+	for _, r := range records {
+		ordered, isOrdered := r.(journal.Ordered)
+		if run := isOrdered && strings.HasPrefix(ordered.Order, order.RunPrefix); run && (ordered.Why != "") != (ordered.State == journal.OrderRefused) {
+			t.Errorf("got %+v, want a reason with each refusal and with nothing else", ordered)
+		}
 	}
 
 	seen := make(map[string]journal.Order)
@@ -117,8 +140,48 @@ func TestNewOrders(t *testing.T) {
 			seen[ordered.Key] = journal.Order{Ordered: ordered}
 		}
 	}
-	if got := newOrders(rev, journal.State{Orders: seen}); len(got) != 0 {
+	if got := newOrders(rev, guests, journal.State{Orders: seen}, gate.Scope{}); len(got) != 0 {
 		t.Errorf("got %+v from a revision whose orders are known, want none again", got)
+	}
+}
+
+func wanted(name string, vmid int, state guest.RunState) guest.Desired {
+	return guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: name, VMID: vmid}, State: state}
+}
+
+func ownedGuest(name string, vmid int) journal.Owned {
+	return journal.Owned{VMID: vmid, Kind: string(guest.VirtualMachine), Name: name, Identity: "id-" + name}
+}
+
+// TestRunsNeedTheScope limits the signer of an order by guests, vmids and paths.
+func TestRunsNeedTheScope(t *testing.T) {
+	o := newSignedRepo(t)
+	base := o.repo.Tip
+	o.commit("otto", "Restart\n\nGitops-Run: reboot VirtualMachine/web-1\nGitops-Target: home/main\n")
+	web := wanted("web-1", 201, "")
+	web.Origin = guest.Origin{File: "web/web-1.yaml"}
+	state := journal.State{Owned: map[int]journal.Owned{201: ownedGuest("web-1", 201)}}
+	for name, test := range map[string]struct {
+		guests, paths []string
+		want          journal.OrderState
+	}{
+		"unlimited":    {nil, nil, journal.OrderSeen},
+		"its_guest":    {[]string{"VirtualMachine/web-*"}, nil, journal.OrderSeen},
+		"other_guest":  {[]string{"VirtualMachine/db-*"}, nil, journal.OrderRefused},
+		"its_folder":   {nil, []string{"web"}, journal.OrderSeen},
+		"other_folder": {nil, []string{"db"}, journal.OrderRefused},
+	} {
+		var policy *verify.Policy
+		rev, _ := o.checkWith(base, func(opts *verify.Options) {
+			for i := range opts.Signers {
+				opts.Signers[i].Guests, opts.Signers[i].Paths = test.guests, test.paths
+			}
+			policy, _ = verify.NewPolicy(*opts)
+		})
+		got := firstStates(newOrders(rev, []guest.Desired{web}, state, gate.Scope{Limits: LimitsOf(policy), Owned: state.Owned}))
+		if diff := cmp.Diff(map[string]journal.OrderState{"otto@lab.test Gitops-Run: reboot VirtualMachine/web-1": test.want}, got); diff != "" {
+			t.Errorf("%s: orders differ (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -137,7 +200,7 @@ func TestOrdersBeforeTheJournalHaveExpired(t *testing.T) {
 		"journal_began_in_the_same_second": {rev.ProvenTime().Add(900 * time.Millisecond), journal.OrderSeen},
 		"journal_began_later":              {rev.ProvenTime().Add(time.Second), journal.OrderExpired},
 	} {
-		got := firstStates(newOrders(rev, journal.State{Since: test.since}))
+		got := firstStates(newOrders(rev, nil, journal.State{Since: test.since}, gate.Scope{}))
 		want := map[string]journal.OrderState{"olga@lab.test Gitops-Approve: 00000000000000000000000000000000": test.want}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: orders differ (-want +got):\n%s", name, diff)

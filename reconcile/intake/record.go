@@ -16,12 +16,13 @@ import (
 // force or nothing.
 func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base baseline, limits gate.Limits) error {
 	state := in.journal.State()
-	orders := newOrders(accepted.revision, state)
-	bodies := append(slices.Clone(orders), record)
 	rewrote := base.Rewrite == accepted.revision.Commit()
 	introduced := newIntroduced(accepted, state, rewrote)
+	scope := scopeAfter(state, introduced, limits)
+	orders := newOrders(accepted.revision, accepted.guests, state, scope)
+	bodies := append(slices.Clone(orders), record)
 	bodies = append(bodies, introduced...)
-	guards := newGuards(accepted, state, scopeAfter(state, introduced, limits), guard.Accept)
+	guards := newGuards(accepted, state, scope, guard.Accept)
 	bodies = append(bodies, guards...)
 	bodies = append(bodies, in.revertedApprovals(accepted, state, guards, orders)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
@@ -38,11 +39,6 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	if rewrote {
 		if err := in.note.remove(); err != nil {
 			in.log.WarnContext(ctx, "rewrite note not removed", "error", err)
-		}
-	}
-	for _, o := range orders {
-		if ordered, ok := o.(journal.Ordered); ok {
-			in.hooks.order(gate.OperationOf(ordered.Order), ordered.State)
 		}
 	}
 	return nil

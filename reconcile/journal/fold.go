@@ -24,6 +24,7 @@ type fold struct {
 	repeated    *index[int, bool]
 	flapping    *index[int, Flaps]
 	orders      *index[string, Order]
+	overridden  *index[int, Overridden]
 	introduced  *index[Label, Introduced]
 	removed     map[int]Label // labels of removed manifests, by the vmid of the guest
 	freed       *index[int, time.Time]
@@ -54,6 +55,7 @@ func newFold() *fold {
 		repeated:    newIndex[int, bool](),
 		flapping:    newIndex[int, Flaps](),
 		orders:      newIndex[string, Order](),
+		overridden:  newIndex[int, Overridden](),
 		introduced:  newIndex[Label, Introduced](),
 		removed:     map[int]Label{},
 		freed:       newIndex[int, time.Time](),
@@ -124,6 +126,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.attached.remove(b.VMID)
 	f.repeated.remove(b.VMID)
 	f.flapping.remove(b.VMID)
+	f.overridden.remove(b.VMID)
 	f.freed.set(b.VMID, r, r.Time)
 }
 
@@ -189,6 +192,7 @@ func (f *fold) needed() map[uint64]bool {
 	f.repeated.addSeqs(seqs)
 	f.flapping.addSeqs(seqs)
 	f.orders.addSeqs(seqs)
+	f.overridden.addSeqs(seqs)
 	f.introduced.addSeqs(seqs)
 	f.freed.addSeqs(seqs)
 	return seqs
@@ -207,6 +211,7 @@ func (f *fold) state() State {
 		Repeated:            f.repeated.snapshot(),
 		Flapping:            f.flapping.snapshot(),
 		Orders:              f.orders.snapshot(),
+		Overridden:          f.overridden.snapshot(),
 		Introduced:          f.introduced.snapshot(),
 		Freed:               f.freed.snapshot(),
 	}

@@ -48,8 +48,9 @@ func oneOfEach() []Body {
 		Waited{Step: "s1", Seconds: 60, Uptime: 86400, UptimeAt: 30},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",
-			ProvenTime: proven, State: OrderReleased, Step: "s1",
+			ProvenTime: proven, State: OrderReleased, Step: "s1", VMID: 101, Identity: "i1", Entry: "e1", Limited: true, Why: "no", UPID: "UPID:pve1:1", Log: "a\nb",
 		},
+		Overridden{VMID: 101, Order: "k1", State: "stopped", Until: proven},
 		Writer{Number: 3, Nonce: "ABCDEFGHIJKLMNOP"},
 		Introduced{Kind: "VirtualMachine", Name: "web-1", VMID: 101, Removed: true, By: []Introduction{
 			{Signer: "ana", Entry: "e1", Limited: true, Commit: "c1", Fields: []string{AllFields, "spec.vmid"}},

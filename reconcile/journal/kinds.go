@@ -137,12 +137,28 @@ var kinds = []*kind{
 	}.kind(),
 	row[Ordered]{
 		name: "ordered", version: 1,
-		newer:    func(b Ordered) int { return laterField(5, b.Signer != "") },
+		newer: func(b Ordered) int {
+			fields := b.VMID != 0 || b.Identity != "" || b.Entry != "" || b.Limited || b.Why != "" || b.UPID != "" || b.Log != ""
+			return laterField(5, b.Signer != "" || b.State == OrderFailed || fields)
+		},
 		decode:   decodeVia(func(b Ordered) Ordered { b.ProvenTime = b.ProvenTime.UTC(); return b }),
 		complete: func(b Ordered) bool { return b.Key != "" && b.State.valid() },
 		admit:    (*trial).order,
 		fold:     func(f *fold, r Record, b Ordered) { f.orders.set(b.Key, r, Order{Ordered: b, Time: r.Time}) },
 		kept:     "until the order's next `ordered`; in a final state for 180 days",
+	}.kind(),
+	row[Overridden]{
+		name: "overridden", version: 5,
+		decode:   decodeVia(func(b Overridden) Overridden { b.Until = b.Until.UTC(); return b }),
+		complete: func(b Overridden) bool { return b.VMID > 0 && (b.Until.IsZero() || b.Order != "" && b.State != "") },
+		fold: func(f *fold, r Record, b Overridden) {
+			if b.Until.IsZero() {
+				f.overridden.remove(b.VMID)
+				return
+			}
+			f.overridden.set(b.VMID, r, b)
+		},
+		kept: "until the vmid's next `overridden` or `disowned`; one without until no longer",
 	}.kind(),
 	row[Writer]{
 		name: "writer", version: 5,
@@ -193,7 +209,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, waited, ended,
-// assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, writer, introduced or event.
+// assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 
 // check returns ErrRefused if a field that the kind requires is empty or invalid.

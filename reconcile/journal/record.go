@@ -118,7 +118,7 @@ type Owned struct {
 }
 
 // Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached,
-// Repeated and Flapping entries from the state.
+// Repeated, Flapping and Overridden entries from the state.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
 	Reason string `json:"reason,omitempty"`
@@ -203,19 +203,20 @@ type Flapping struct {
 // OrderState is the progress of a signed order.
 type OrderState string
 
-// The states of an order. The last four are final: an order in a final state is never seen or released again.
+// The states of an order. The last five are final: an order in a final state is never seen or released again.
 const (
 	OrderSeen     OrderState = "seen"
-	OrderReleased OrderState = "released"
+	OrderReleased OrderState = "released" // its step has begun
 	OrderRun      OrderState = "run"
 	OrderExpired  OrderState = "expired"
 	OrderRefused  OrderState = "refused"
 	OrderUnknown  OrderState = "unknown"
+	OrderFailed   OrderState = "failed" // of a one-shot operation: Proxmox refused its call, or its task failed
 )
 
 // OrderStates lists every state, the final ones last.
 func OrderStates() []OrderState {
-	return []OrderState{OrderSeen, OrderReleased, OrderRun, OrderExpired, OrderRefused, OrderUnknown}
+	return []OrderState{OrderSeen, OrderReleased, OrderRun, OrderExpired, OrderRefused, OrderUnknown, OrderFailed}
 }
 
 // Ordered records the state of a signed order. Key is SHA-256 of the signed payload and the trailer's position.
@@ -229,6 +230,24 @@ type Ordered struct {
 	ProvenTime time.Time  `json:"provenTime,omitzero"`
 	State      OrderState `json:"state"`
 	Step       string     `json:"step,omitempty"` // the step that executes the order
+
+	// Of a one-shot operation. Guest and identity are those at the acceptance: the order means no other guest.
+	VMID     int    `json:"vmid,omitempty"`
+	Identity string `json:"identity,omitempty"`
+	Entry    string `json:"entry,omitempty"`   // the signer's entry in the trust policy, verify.Signer.Entry
+	Limited  bool   `json:"limited,omitempty"` // the entry had guests at the acceptance
+	Why      string `json:"why,omitempty"`     // of a refused or failed order: the reason, for people
+	UPID     string `json:"upid,omitempty"`    // of the task that executed the order
+	Log      string `json:"log,omitempty"`     // the last lines of the task's log
+}
+
+// Overridden records that an order gave a guest another run state than its manifest wants, until a time. It replaces the guest's earlier Overridden
+// record. A record without Until ends it.
+type Overridden struct {
+	VMID  int       `json:"vmid"`
+	Order string    `json:"order,omitempty"` // key
+	State string    `json:"state,omitempty"` // running or stopped
+	Until time.Time `json:"until,omitzero"`  // by the host's clock
 }
 
 // Writer records the mark that this process is about to write into the pool's comment, which names the process that may write to the cluster. The
@@ -286,6 +305,7 @@ func (Attached) isBody()           {}
 func (Repeated) isBody()           {}
 func (Flapping) isBody()           {}
 func (Ordered) isBody()            {}
+func (Overridden) isBody()         {}
 func (Writer) isBody()             {}
 func (Introduced) isBody()         {}
 func (Event) isBody()              {}
@@ -305,7 +325,7 @@ func (s OrderState) valid() bool { return s == OrderSeen || s == OrderReleased |
 
 func (s OrderState) final() bool {
 	switch s {
-	case OrderRun, OrderExpired, OrderRefused, OrderUnknown:
+	case OrderRun, OrderExpired, OrderRefused, OrderUnknown, OrderFailed:
 		return true
 	case OrderSeen, OrderReleased:
 	}

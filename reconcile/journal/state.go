@@ -22,6 +22,7 @@ type State struct {
 	Flapping            map[int]Flaps              // by vmid; lasts until the guest is disowned
 	Writers             []Writer                   // the last eight marks of processes on this state directory, oldest first
 	Orders              map[string]Order           // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
+	Overridden          map[int]Overridden         // by vmid; lasts until it is ended or the guest is disowned
 	Introduced          map[Label]Introduced       // by label; that of a removed manifest lasts until its guest is disowned
 	Freed               map[int]time.Time          // by vmid: when a guest was disowned in the last 24 hours
 	Destroys            []time.Time                // times at which destroys ended in the last 24 hours that were sent, done or unknown, oldest first

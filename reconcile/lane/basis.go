@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -38,9 +40,10 @@ type Basis struct {
 
 // Desired returns the desired state of all guests.
 func (b *Basis) Desired(state journal.State) plan.Desired {
+	now := time.Now()
 	return plan.Desired{
-		Cluster: b.Cluster, Revision: b.Revision, Guests: b.Guests, Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
-		Attached: state.Attached, Weakenings: b.Weakenings, VMIDs: b.VMIDs, NoRevision: b.Revision == "",
+		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
+		Attached: state.Attached, Orders: order.OpenOrders(state, now.Add(-gate.OrderLifetime)), Weakenings: b.Weakenings, VMIDs: b.VMIDs, NoRevision: b.Revision == "",
 	}
 }
 
@@ -48,9 +51,10 @@ func (b *Basis) Desired(state journal.State) plan.Desired {
 func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
 	want := b.Desired(state)
 	want.Weakenings = nil
-	want.Guests, want.Others, want.ClusterContext = nil, b.Guests, &plan.ClusterContext{Guests: b.Seen}
-	if d, named := b.desired(vmid); named {
-		want.Guests = []guest.Desired{*d}
+	all := want.Guests
+	want.Guests, want.Others, want.ClusterContext = nil, all, &plan.ClusterContext{Guests: b.Seen}
+	if i := slices.IndexFunc(all, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {
+		want.Guests = all[i : i+1 : i+1]
 	}
 	want.Owned = make(map[int]journal.Owned, 1)
 	if owned, ok := state.Owned[vmid]; ok {

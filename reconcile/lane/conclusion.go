@@ -14,6 +14,7 @@ type conclusion struct {
 	dispatched int               // calls that Proxmox accepted
 	given      map[string]string // fingerprints of the secrets that the calls set, by key
 	task       string            // UPID of the last call, "" if it has none
+	log        string            // the last lines of the log of the last call's task, if they were read
 	sent       bool              // the last call was sent, or may have been sent
 	repeated   bool              // the step is planned again although its call may still act
 	warnings   []string          // lines of the logs of tasks that ended with warnings

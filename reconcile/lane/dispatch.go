@@ -59,6 +59,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 			case err != nil:
 				return conclusion{err: err}
 			case !task.OK():
+				c.task, c.log = upid, task.LogTail
 				return end(journal.Failed, call, cluster.NewTaskError(task))
 			}
 			c.warnings = append(c.warnings, task.Warnings...)
@@ -89,14 +90,14 @@ func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 			about.late = time.Time{}
 		}
 		about = w.askNode(ctx, open, about)
-		result, err := settle(ctx, w.boundedFor(open), open, w.journal.State().Owned[open.VMID], about)
+		c, err := w.outcomeOf(ctx, open, about)
 		switch {
 		case err != nil:
 			return conclusion{err: errors.Join(doubt, err)}
-		case result == journal.Done:
-			return settled(open, result, nil)
+		case c.result != journal.Done && c.err == nil:
+			c.err = doubt
 		}
-		return settled(open, result, doubt)
+		return c
 	}
 	return conclusion{err: doubt}
 }

@@ -12,7 +12,7 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// The outcome of a restart, a migration and a conversion to a template follows from the task list: a call that was carried out has a task. Agent, node
+// The outcome of a restart, a migration, a conversion to a template and every order follows from the task list: a call that was carried out has a task. Agent, node
 // and other nodes have clocks of their own, and each of them may step. So the intent of such a step names the tasks that the guest already had, and a
 // task belongs to the step if it is not one of these.
 
@@ -22,7 +22,7 @@ const maxKnownTasks = 20
 // noteTasks adds the tasks that the guest already has to the intent of a step whose outcome follows from the task list. It costs one request for each
 // type of task.
 func (w *Worker) noteTasks(ctx context.Context, begun journal.Begun) error {
-	if !cluster.Op(begun.Op).LeavesTask() {
+	if !cluster.Op(begun.Op).LeavesTask() && begun.Detail[detailOrder] == "" {
 		return nil
 	}
 	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: begun.Node, VMID: begun.TaskVMID, Types: begun.TaskTypes})

@@ -44,7 +44,9 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 		return nil
 	}
 	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node} // the address of the call; another guest may have it by now
-	if listed, found := basis.Inventory.Row(call.VMID); found {
+	if step.Order != nil {
+		row.Status = guest.StatusUnknown // an order depends on the run state, which the inventory shows late
+	} else if listed, found := basis.Inventory.Row(call.VMID); found {
 		row.Status = listed.Status
 	}
 	seen, proof, err := w.readAgain(ctx, basis, row)
@@ -55,6 +57,9 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 		return epoch.ErrSuperseded
 	case proof.Conflict(seen.Kind) != "":
 		return errReplaced
+	}
+	if err := checkOrder(step, seen); err != nil {
+		return err
 	}
 	unproven := !proof.IsCertain() && !step.Unproven // an approval of an unproven step covers that
 	if call.Op == cluster.OpDestroy && (unproven || !slices.Equal(guest.Volumes(seen), step.Volumes)) {

@@ -28,6 +28,9 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 	if last.CloneOf != 0 {
 		b.TaskVMID = last.CloneOf
 	}
+	if step.Order != nil {
+		b.Detail[detailOrder] = step.Order.Key
+	}
 	if len(verdict.ApprovalKeys) > 0 {
 		b.Detail[detailApprovals] = strings.Join(verdict.ApprovalKeys, " ")
 	}
@@ -40,6 +43,8 @@ const (
 	detailLast      = "last"      // the operation of the last call, if it is not the step's
 	detailTasks     = "tasks"     // the guest's tasks before the step, of an operation whose outcome follows from the task list
 	detailApprovals = "approvals" // keys of the orders that released the step
+	detailOrder     = "order"     // key of the order that asked for the step
+	detailOverride  = "override"  // of the guest before the order, as JSON; missing if there was none
 )
 
 // closing returns the records that end a step: its outcome, and the changes of ownership, vmids and orders that follow from it.
@@ -62,6 +67,7 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 			records = append(records, journal.Assigned{Kind: begun.Kind, Name: begun.Name})
 		}
 	}
+	records = append(records, orderRecords(begun, c, state)...)
 	orderState, spent := spends(begun, c)
 	if !spent {
 		return records

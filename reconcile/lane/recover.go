@@ -17,11 +17,11 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		}
 		ctx := cluster.WithStep(ctx, open.Step)
 		about := w.askNode(ctx, open, w.doubtAbout(open))
-		result, err := settle(ctx, w.boundedFor(open), open, state.Owned[vmid], about)
+		c, err := w.outcomeOf(ctx, open, about)
 		if err != nil {
 			return err
 		}
-		c := w.finish(ctx, open, settled(open, result, nil))
+		c = w.finish(ctx, open, c)
 		c.repeated = about.repeats && c.result == journal.NotRun
 		if c.result == "" {
 			return c.err

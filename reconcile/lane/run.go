@@ -57,12 +57,14 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun 
 			return fmt.Errorf("hold %s of %s: %s", step.Op, step.Guest, v.Message)
 		}
 	}
-	return w.appendIfCurrent(ctx, basis, beginFilling(basis, begun, step, w.journal.State(), seen)...)
+	records := beginFilling(basis, begun, step, w.journal.State(), seen)
+	return w.appendIfCurrent(ctx, basis, append(records, w.beginOrder(step, begun)...)...)
 }
 
 // end journals the outcome of a step, and everything that follows from it.
 func (w *Worker) end(ctx context.Context, begun journal.Begun, c conclusion) error {
 	state := w.journal.State()
+	c.log = w.orderLog(ctx, begun, c)
 	if err := w.append(ctx, append(closing(begun, c, state), w.endFilling(ctx, begun, c, state)...)...); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (w *Worker) doubtAbout(open journal.OpenStep) doubt {
 	since := w.since(open.Step)
 	return doubt{
 		since: since, late: since.Add(lateTime),
-		repeats: !w.begunHere(open.Step) && cluster.Op(open.Op).Late() == cluster.LateRefused && calls(open) == 1,
+		repeats: !w.begunHere(open.Step) && open.Detail[detailOrder] == "" && cluster.Op(open.Op).Late() == cluster.LateRefused && calls(open) == 1,
 	}
 }
 

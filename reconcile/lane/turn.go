@@ -30,6 +30,7 @@ type Result struct {
 	Seen     guest.Observed  // the last reading, if the guest was read
 	Absence  cluster.Absence // "" if the guest was read
 	Steps    int             // steps that were executed
+	Orders   int             // of these, steps of orders
 	Err      error           // why the turn ended early; nil if it did not
 	Step     plan.Step       // the step that failed, or the last one
 	Warnings []string        // of the tasks of its steps
@@ -99,6 +100,9 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	switch {
 	case !ok:
 		return false, nil
+	case step.Refused != "":
+		t.kept = &got
+		return true, w.refuseOrder(ctx, basis, step)
 	case step.TakesOwnership:
 		t.kept = &got
 		return true, w.takeOwnership(ctx, basis, step, verdict, t)
@@ -112,6 +116,9 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 // form of its secrets.
 func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, ostype string, t *turn) (again bool, err error) {
 	t.Step = step
+	if step.Order != nil {
+		return w.executeOrder(ctx, basis, step, verdict, t)
+	}
 	if step.Op == cluster.OpReboot {
 		if err := w.refuseRepeatedRestart(ctx, basis, step, t.last); err != nil {
 			return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)

@@ -71,6 +71,7 @@ const (
 	ReasonMinimum        ConditionReason = "guard-minimum"   // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
 	ReasonNeedsRoot      ConditionReason = "needs-root"      // Warned: the guest lacks a setting that only root@pam may make
 	ReasonOtherNode      ConditionReason = "other-node"      // Warned: the guest is on another node than its manifest names, and the manifest does not ask to move it
+	ReasonOverridden     ConditionReason = "overridden"      // Warned: an order overrides the run state of the manifest for a time
 	ReasonWarnings       ConditionReason = "warnings"        // Warned: a task of the last work on the guest ended with warnings
 )
 
@@ -82,7 +83,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonWarnings,
+		ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonOverridden, ReasonWarnings,
 	}
 }
 

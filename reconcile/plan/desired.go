@@ -5,6 +5,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/secret"
 )
 
@@ -21,6 +22,7 @@ type Desired struct {
 	Secrets    map[secret.Place]secret.State // present state of the secrets; a secret that is missing here was not read
 	VMIDs      manifest.Range                // the Cluster's range of vmids
 	Weakenings []guard.Weakening             // held changes of guards in force
+	Orders     map[int][]order.Open          // one-shot operations that were accepted and have not begun, by vmid, the oldest first
 	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
 
 	gone guard.GoneGuests // of Remembered

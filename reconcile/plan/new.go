@@ -23,7 +23,7 @@ func New(want Desired, got cluster.Snapshot) Plan {
 		if d.VMID != 0 {
 			named[d.VMID] = true
 		}
-		plan.Guests = append(plan.Guests, withTouches(planGuest(want, d, got, volumes), got.Guests[d.VMID]))
+		plan.Guests = append(plan.Guests, withOrders(withTouches(planGuest(want, d, got, volumes), got.Guests[d.VMID]), want, d, got))
 	}
 	for vmid, owned := range want.Owned {
 		if !named[vmid] {

@@ -24,6 +24,7 @@ type Guest struct {
 	Changes    []guest.Change // every difference, including those that no step can remove
 	Steps      []Step         // in order; the later steps are planned again after the earlier ones ran
 	Conditions []Condition    // why a difference has no step
+	Orders     []Step         // one-shot operations of signed orders, the oldest first; they come before Steps, and the guest is in sync without them
 	Guards     []Step         // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 }
 

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/queue"
 )
 
@@ -32,6 +33,9 @@ type Step struct {
 	Recreates       bool            // the guest existed and is gone, and the agent did not destroy it
 	AfterAdoption   bool            // the guest is adopted first: the identity that an approval names does not exist yet
 	Reason          string          // for people: "removed from the repository", "state: running"
+
+	Order   *order.Open // the signed order that asks for the step; nil for a step of a plan
+	Refused string      // of an order: why the guest does not allow it now, which ends the order; such a step has no calls
 
 	GoneVMID int              // of a step that creates a gone guest again: the vmid of the journal's record, if it is not the guest's
 	Weakens  *guard.Weakening // of the operation OpWeaken: what an approval puts into force; such a step has no calls
@@ -64,8 +68,12 @@ func (s Step) Digest(clusterName, identity string) string {
 		Leaves   []string   `json:"leaves,omitempty"`
 		Pending  []string   `json:"pending,omitempty"`
 		Doubt    string     `json:"doubt,omitempty"`
+		Order    string     `json:"order,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, nil}
+	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", nil}
+	if s.Order != nil {
+		subject.Order = s.Order.Key // an approval releases this order and no later one
+	}
 	for _, c := range s.Calls {
 		if s.Op == cluster.OpDestroy && c.Op != cluster.OpDestroy {
 			continue // every destroy includes lifting protection and stopping, and so does a destroy that was interrupted after them

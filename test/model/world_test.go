@@ -248,6 +248,8 @@ func (r reader) Wait(_ context.Context, upid string) (cluster.Task, error) {
 	return cluster.Task{}, cluster.ErrNoTask
 }
 
+func (r reader) TaskLog(context.Context, string) (string, error) { return "", nil }
+
 func (r reader) Tasks(_ context.Context, q cluster.TaskQuery) ([]cluster.Task, error) {
 	var list []cluster.Task
 	for _, t := range slices.Backward(r.tasks) {

@@ -388,7 +388,7 @@ func TestPlanFixtureIsComplete(t *testing.T) {
 		}
 	}
 	for _, op := range cluster.Ops() {
-		if !ops[op] {
+		if !ops[op] && !op.IsOrderOnly() {
 			t.Errorf("got no step %s", op)
 		}
 	}

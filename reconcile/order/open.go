@@ -1,0 +1,42 @@
+package order
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/journal"
+)
+
+// Open is an order that was accepted and is not final.
+type Open struct {
+	Request
+	journal.Order
+}
+
+// OpenOrders returns the one-shot operations of the journal that have not begun and were proven after a time, by the vmid of their guest, the oldest first.
+func OpenOrders(state journal.State, after time.Time) map[int][]Open {
+	var list map[int][]Open
+	for _, o := range state.Orders {
+		text, isRun := strings.CutPrefix(o.Order, RunPrefix)
+		if !isRun || o.State != journal.OrderSeen || o.VMID == 0 || !o.ProvenTime.After(after) {
+			continue
+		}
+		r, err := Parse(text)
+		if err != nil {
+			continue // another release accepted it; the order expires
+		}
+		r.Guest.VMID = o.VMID
+		if list == nil {
+			list = make(map[int][]Open)
+		}
+		list[o.VMID] = append(list[o.VMID], Open{r, o})
+	}
+	for _, orders := range list {
+		slices.SortFunc(orders, func(a, b Open) int {
+			return cmp.Or(a.ProvenTime.Compare(b.ProvenTime), cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Key, b.Key))
+		})
+	}
+	return list
+}
