@@ -45,7 +45,7 @@ func isSameGuest(p Guest) bool {
 
 // orderStep returns the step of an order.
 func orderStep(p Guest, d *guest.Desired, live guest.Observed, o *order.Open) Step {
-	step := newStep(p, live, o.Op, orderClass(o.Request), "order of "+o.Subject)
+	step := newStep(p, live, o.Op, o.Class(), "order of "+o.Subject)
 	step.Order = o
 	call := newCall(o.Op, live)
 	call.Params = orderParams(o, d)
@@ -55,23 +55,6 @@ func orderStep(p Guest, d *guest.Desired, live guest.Observed, o *order.Open) St
 		step.Refused = PowerRefusal(o.Op, live)
 	}
 	return step
-}
-
-// orderClass returns the class of an order. An order that loses data, or what a guest has not written to its disk yet, is destructive: it needs an
-// approval.
-func orderClass(r order.Request) guest.Class {
-	switch r.Op { //nolint:exhaustive // of orders
-	case cluster.OpStop, cluster.OpReset:
-		return guest.Destructive
-	case cluster.OpShutdown:
-		if r.Params[order.KeyForce] == order.Yes { // after the timeout, a stop
-			return guest.Destructive
-		}
-		return guest.Disruptive
-	case cluster.OpReboot, cluster.OpSuspend:
-		return guest.Disruptive
-	}
-	return guest.Live
 }
 
 // PowerRefusal returns why Proxmox would refuse an order of the run state, or why it would change nothing; "" if it would not.

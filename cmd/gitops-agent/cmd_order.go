@@ -1,0 +1,159 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"gitops-agent/cmd/gitops-agent/internal/subject"
+	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/order"
+	"gitops-agent/reconcile/plan"
+
+	"github.com/spf13/cobra"
+)
+
+func newOrderCommand(p *program) *cobra.Command {
+	var opts orderOptions
+	cmd := &cobra.Command{
+		Use:   "order OPERATION KIND/NAME [KEY=VALUE...]",
+		Short: "Check a one-shot operation and print the git command that orders it",
+		Long: help(`Prints the git command that creates a signed order for a one-shot operation, such as a restart. A signer with the role operate runs it in a
+clone and pushes the commit. The agent executes an order at most once. This command changes nothing.
+
+On the agent's host, the order is checked against the accepted revision, as the agent checks it: the guest, its owner, and the state in its manifest. The signer
+and the present run state of the guest are checked only when the order arrives. If the config is on another host, use --target.`,
+			ending{term.ExitDone, "the command was printed"}, ending{term.ExitError, "error"}, ending{term.ExitUsage, "there is no such operation, kind, key or value"},
+			ending{term.ExitRefused, "the agent would refuse the order"}),
+		Example: `  gitops-agent order reboot VirtualMachine/db-1 -m 'db-1 hangs after the migration'
+  gitops-agent order shutdown VirtualMachine/web-1 timeout=2m for=8h
+  gitops-agent order start Container/dns-1 --target home/main -o json`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.config, opts.words = p.config, args
+			opts.required = cmd.Flags().Changed("config")
+			return runOrder(cmd.Context(), p.out, p.err, opts)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return orderWords(p.config, args)
+		},
+	}
+	cmd.Flags().StringVarP(&opts.reason, "message", "m", "", "the subject of the commit: why the operation is needed")
+	cmd.Flags().StringVar(&opts.target, "target", "", "the `CLUSTER/BRANCH` of the agent that shall execute it (default that of the config)")
+	outputFlag(cmd, &opts.output, outputText, outputJSON)
+	return cmd
+}
+
+type orderOptions struct {
+	config   string
+	required bool // the flag --config was given, so the file must exist
+	words    []string
+	reason   string
+	target   string
+	output   string
+}
+
+// orderDocument is the JSON of order.
+type orderDocument struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	Order         string `json:"order"` // the value of the trailer Gitops-Run
+	Target        string `json:"target"`
+	VMID          int    `json:"vmid,omitempty"` // of the guest, if the order was checked
+	Checked       bool   `json:"checked"`        // against the accepted revision
+	NeedsApproval bool   `json:"needsApproval"`
+	Command       string `json:"command"`
+}
+
+func runOrder(ctx context.Context, out, notes io.Writer, opts orderOptions) error {
+	r, err := order.Parse(strings.Join(opts.words, " "))
+	if err != nil {
+		return term.UsageErrorf("%v", err)
+	}
+	if opts.target != "" && (term.Printable(opts.target) != opts.target || !strings.Contains(opts.target, "/")) {
+		return term.UsageErrorf("--target %q: want CLUSTER/BRANCH", opts.target)
+	}
+	document := orderDocument{SchemaVersion: term.SchemaVersion, Order: r.String(), Target: opts.target, NeedsApproval: r.Class() == guest.Destructive}
+	config, err := agent.ReadConfig(opts.config)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !opts.required && opts.target == "":
+		return term.WithHint(errors.New("no config on this host, and an order names the agent that shall execute it"), "add --target CLUSTER/BRANCH")
+	case errors.Is(err, fs.ErrNotExist) && !opts.required:
+		_, _ = fmt.Fprintln(notes, "gitops-agent: note: no config on this host, so the order is not compared with the accepted revision")
+	case err != nil:
+		return err
+	default:
+		document.Target = cmp.Or(document.Target, config.Cluster.Name+"/"+config.Source.Branch)
+		if err := document.check(ctx, notes, config, r); err != nil {
+			return err
+		}
+	}
+	document.Command = orderCommand(cmp.Or(opts.reason, strings.ToUpper(string(r.Op[:1]))+string(r.Op[1:])+" "+r.Guest.Label()), document.Order, document.Target)
+	if opts.output == outputJSON {
+		return term.WriteJSON(out, document)
+	}
+	if document.NeedsApproval {
+		_, _ = fmt.Fprintln(notes, "gitops-agent: note: it loses what the guest has not written, so the agent holds it until it is approved: status shows the digest")
+	}
+	_, err = fmt.Fprintln(out, document.Command)
+	return err
+}
+
+// check returns an error if the agent of this host would refuse the order when it accepts its commit.
+func (d *orderDocument) check(ctx context.Context, notes io.Writer, config agent.Config, r order.Request) error {
+	if own := config.Cluster.Name + "/" + config.Source.Branch; d.Target != own {
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: the agent of this host is %s, so the order is not compared with its revision\n", own)
+		return nil
+	}
+	manifests, err := subject.Reader{Config: config, Notes: notes}.Read(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	guests, err := manifests.Set.Lower(plan.AssignedLabels(manifests.Set, manifests.State))
+	if err != nil {
+		return err
+	}
+	desired, refused := order.Check(r, guests, manifests.State)
+	if refused != "" {
+		err := term.WithStatus(term.ExitRefused, fmt.Errorf("the agent would refuse the order: %s", refused))
+		if meant := manifests.Set.Closest(r.Guest.Label()); desired == nil && meant != "" {
+			err = term.WithHint(err, "did you mean "+meant+"?")
+		}
+		return err
+	}
+	d.VMID, d.Checked = desired.VMID, true
+	return nil
+}
+
+// orderCommand returns the command for a POSIX shell. All trailers are in the last paragraph of the message; elsewhere they have no effect.
+func orderCommand(reason, text, target string) string {
+	return "git commit --allow-empty -S -m " + shellQuoted(term.Printable(reason)) + " -m " + shellQuoted(order.RunPrefix+text+"\nGitops-Target: "+target)
+}
+
+// orderWords completes the words of an order: the operation, a guest that has it, and keys that were not given yet.
+func orderWords(configPath string, args []string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch len(args) {
+	case 0:
+		return order.Operations(), cobra.ShellCompDirectiveNoFileComp
+	case 1:
+		hasOperation := func(label string) bool {
+			_, err := order.Parse(args[0] + " " + label)
+			return err == nil
+		}
+		return slices.DeleteFunc(retryLabels(configPath, nil), func(label string) bool { return !hasOperation(label) }), cobra.ShellCompDirectiveNoFileComp
+	}
+	var keys []cobra.Completion
+	for _, key := range order.Keys(cluster.Op(args[0])) {
+		if !slices.ContainsFunc(args[2:], func(word string) bool { return strings.HasPrefix(word, key+"=") }) {
+			keys = append(keys, key+"=")
+		}
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
