@@ -20,6 +20,7 @@ import (
 func (e *Engine) assess(planned plan.Plan) {
 	now := time.Now()
 	state := e.opts.Journal.State()
+	e.overridden = state.Overridden
 	judge := e.basis.Load().Gate(state, now)
 	copies := plan.MarkerCopies(e.observer.Snapshot().Inventory, state.Owned)
 	var assessed []*track
@@ -224,7 +225,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",
 		})
 	}
-	if c, overridden := overrideCondition(e.opts.Journal.State().Overridden[p.Ref.VMID], now); overridden && p.Managed {
+	if c, overridden := overrideCondition(e.overridden[p.Ref.VMID], now); overridden && p.Managed {
 		list = append(list, c)
 	}
 	if len(t.warnings) > 0 {
