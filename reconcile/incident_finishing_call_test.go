@@ -112,15 +112,20 @@ func (l *lab) finishLater(p *probe, call finishingCall) *writeLog {
 	l.ok(l.sim.SetRunning(201, true))
 	time.Sleep(5 * time.Minute)
 	l.ok(l.sim.Inject(call.fault))
+	beforeChange := log.count()
+	var begun atomic.Int64 // calls that finish the step; some of them begin to wait while the slots are being occupied
+	p.setHooks(hooks{write: func(c cluster.Call) {
+		if c.VMID == 201 && c.Op == call.op {
+			begun.Add(1)
+		}
+	}})
 	l.files["web.yaml"] = call.manifest(2)
 	l.pushNow("the change")
 	eventually(l, "the step to miss its effect", func() bool {
 		return len(log.matching(0, regexp.MustCompile(`/201/(status/reboot|cloudinit)$`))) > 0 && l.sim.Running(201) == (call.op != cluster.OpStart)
 	})
 	l.occupyWriteSlots()
-	var waits atomic.Bool
-	p.setHooks(hooks{write: func(c cluster.Call) { waits.Store(waits.Load() || c.VMID == 201 && c.Op == call.op) }})
 	l.sim.ClearFaults()
-	eventually(l, "the call to wait", waits.Load)
+	eventually(l, "the call to wait", func() bool { return int(begun.Load()) > len(log.matching(beforeChange, regexp.MustCompile(call.sent))) })
 	return log
 }
