@@ -21,6 +21,9 @@ type Verdict struct {
 	Payload string // SHA-256 of what a signature covers, in hex; empty if the object could not be read
 	Denied  bool   // the deny list contains the object by its id or by its payload; no seal covers it
 
+	// The identity in the certificate of a signature that proves nothing, as in gitsign's online mode. Anyone can write such a certificate.
+	ClaimedSubject, ClaimedIssuer string
+
 	// The fields below come from the proof and are empty if the signature proves nothing. The identity may match no signer.
 	Subject, Issuer string
 	ProvenTime      time.Time
@@ -48,7 +51,7 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 	if err != nil {
 		return err
 	}
-	p.notePayload(o, v)
+	p.noteObject(o, v)
 	if targets := values(parseTrailers(o.message), trailerTarget); len(targets) == 1 {
 		v.Target = targets[0]
 	}
@@ -75,38 +78,51 @@ func (p *Policy) AuditTag(ctx context.Context, repo *gitsource.Repository, id gi
 }
 
 func (p *Policy) auditTag(ctx context.Context, repo *gitsource.Repository, v *Verdict) error {
-	tag, err := repo.Tag(ctx, v.Object)
-	switch {
-	case errors.Is(err, gitsource.ErrTooLarge):
-		return refusal(ReasonTooLarge, err)
-	case err != nil:
-		return fmt.Errorf("read tag %s: %w", v.Object, err)
-	}
-	o, err := splitTag(tag.Raw)
+	o, err := readTag(ctx, repo, v.Object)
 	if err != nil {
 		return err
 	}
-	p.notePayload(o, v)
+	p.noteObject(o, v)
 	_, err = p.auditObject(o, v)
 	return err
 }
 
-// notePayload copies into v what identifies the content of o, signed or not.
-func (p *Policy) notePayload(o object, v *Verdict) {
-	payload := o.digest()
-	v.Payload, v.Denied = hex.EncodeToString(payload[:]), p.deniedObject(v.Object, payload) != nil
+// readTag reads and splits an annotated tag. A tag that is too large is refused.
+func readTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) (object, error) {
+	tag, err := repo.Tag(ctx, id)
+	switch {
+	case errors.Is(err, gitsource.ErrTooLarge):
+		return object{}, refusal(ReasonTooLarge, err)
+	case err != nil:
+		return object{}, fmt.Errorf("read tag %s: %w", id, err)
+	}
+	return splitTag(tag.Raw)
 }
 
-// auditObject proves o and copies the proof into v, even if no signer matches.
-func (p *Policy) auditObject(o object, v *Verdict) (*matcher, error) {
-	proven, err := p.prover.prove(o)
-	if err != nil {
-		return nil, err
-	}
+// noteObject copies into v what identifies the content of o, signed or not.
+func (p *Policy) noteObject(o object, v *Verdict) {
+	v.noteObject(o)
+	v.Denied = p.deniedObject(v.Object, o.digest()) != nil
+}
+
+func (v *Verdict) noteObject(o object) {
+	payload := o.digest()
+	v.Payload = hex.EncodeToString(payload[:])
+}
+
+func (v *Verdict) noteProof(proven proof) {
 	c := proven.certificate
 	v.Subject, v.Issuer, v.ProvenTime = c.SubjectAlternativeName, c.Issuer, proven.provenTime
 	v.Log, v.LogIndex, v.Certificate = proven.log, proven.logIndex, hex.EncodeToString(proven.fingerprint[:])
 	v.Workflow, v.Repository, v.Ref, v.Trigger = c.BuildSignerURI, c.SourceRepositoryURI, c.SourceRepositoryRef, c.BuildTrigger
+}
+
+// auditObject proves o and copies the proof into v, even if no signer matches.
+func (p *Policy) auditObject(o object, v *Verdict) (*matcher, error) {
+	proven, err := p.prover.proveInto(o, v)
+	if err != nil {
+		return nil, err
+	}
 	signer, err := p.matchSigner(v.Object, o.digest(), proven)
 	if err != nil {
 		return nil, err

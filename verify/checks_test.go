@@ -33,7 +33,7 @@ func checks() []check {
 		{"commit that cannot be read is not refused", "policy.go", `err != nil:
 		return object{}, fmt.Errorf("read`, "", "TestCheckSeparatesReadErrors"},
 		{"tag that cannot be read is not refused", "audit.go", `err != nil:
-		return fmt.Errorf("read`, "", "TestAuditSeparatesReadErrors"},
+		return object{}, fmt.Errorf("read`, "", "TestAuditSeparatesReadErrors"},
 		{"number of headers", "object.go", `len(headers) == maxHeaders`, "", "TestSplitCommitRefuses/many_headers"},
 		{"no NUL among headers", "object.go", `bytes.IndexByte(line, 0) >= 0`, "", "TestSplitCommitRefuses/nul_in_header"},
 		{"tree is present", "object.go", `o.tree != "" && h.key == "author"`, `h.key == "author"`, "TestSplitCommitRefuses/tree_missing"},

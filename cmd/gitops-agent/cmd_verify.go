@@ -25,6 +25,9 @@ commits is summed up by reason and by signer.
 The repository is the one that the agent fetched, or that of --repo: a directory or a remote. From a remote, one branch with its history, and
 the tag if REV is one, is fetched into a temporary directory. For a remote that the config names, the credentials of the config are used.
 
+--who needs a trusted root and no signers: it lists everyone who provably signed, with the number of commits, and the first and last proven time. What
+a signature only claims, as in gitsign's online mode, is listed apart as not proven.
+
 A commit's place in history, its age and its target are not checked here: "accepted" means that a signer who may make this change signed
 it, and "sealed" that a later commit of the range, by a signer with the role seal, seals it. The command reads no manifests, so it does not
 compare the changes of a commit with the guests of its signer. The agent checks all of this before it accepts a tip.`,
@@ -34,6 +37,8 @@ compare the changes of a commit with the guests of its signer. The agent checks 
   gitops-agent verify --since-anchor --explain
   gitops-agent verify v1.0..main --only unsigned,wrong-identity
   gitops-agent verify --repo . --trusted-root trusted_root.json --signer https://accounts.google.com=alice@example.org v1.2
+  gitops-agent verify --repo . --trusted-root trusted_root.json --signer 'https://accounts.google.com=*@example.org' v1.2
+  gitops-agent verify --who --repo . --trusted-root trusted_root.json ..main
   gitops-agent verify --repo https://github.com/example/homelab.git --since-anchor -o sarif > verify.sarif`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,8 +57,9 @@ compare the changes of a commit with the guests of its signer. The agent checks 
 	flags.StringVar(&opts.audit.Repository.Remote.SSHKeyFile, "ssh-key-file", "", "with a URL: a `file` with the private key for ssh")
 	flags.StringVar(&opts.audit.Repository.Remote.KnownHostsFile, "known-hosts-file", "", "with a URL: a `file` with the host keys for ssh")
 	flags.StringVar(&opts.audit.Repository.Remote.CAFile, "ca-file", "", "with a URL: a `file` with certificates to trust for https in addition to those of the system")
-	flags.StringVar(&opts.audit.Trust.Root, "trusted-root", "", "trust this Sigstore trusted_root.json `file`, with --signer")
-	flags.StringArrayVar(&opts.audit.Trust.Signers, "signer", nil, "accept this signer, as `ISSUER=SUBJECT`, with --trusted-root")
+	flags.StringVar(&opts.audit.Trust.Root, "trusted-root", "", "trust this Sigstore trusted_root.json `file`, with --signer or --who")
+	flags.StringArrayVar(&opts.audit.Trust.Signers, "signer", nil, "accept this signer, as `ISSUER=SUBJECT`, with --trusted-root; in SUBJECT, * stands for any text, also with / and @")
+	flags.BoolVar(&opts.audit.Who, "who", false, "list who signed, without a policy")
 	flags.BoolVar(&opts.audit.SinceAnchor, "since-anchor", false, "verify everything after the config's anchor, up to REV")
 	flags.BoolVar(&opts.explain, "explain", false, "print for each refusal the reason and the remedy")
 	flags.StringSliceVar(&opts.audit.Listing.Only, "only", nil, "list only these verdicts: accepted, refused, sealed, or a `REASON` such as unsigned")
@@ -70,12 +76,18 @@ type verifyOptions struct {
 }
 
 func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (err error) {
+	if err := opts.check(); err != nil {
+		return err
+	}
 	opts.audit.Progress, opts.audit.Paths, opts.audit.Explain = term.NewProgress(notes), opts.output == outputSARIF, opts.explain
 	a, err := audit.Open(ctx, opts.audit)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	if opts.audit.Who {
+		return runWho(ctx, out, a, opts.output)
+	}
 	result, err := a.Run(ctx)
 	if err != nil {
 		return err
@@ -89,4 +101,32 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 		result.WriteText(out, opts.explain)
 	}
 	return cmp.Or(err, result.Err())
+}
+
+// check returns an error for options that do not belong to --who, which makes no verdicts.
+func (o verifyOptions) check() error {
+	if !o.audit.Who {
+		return nil
+	}
+	switch {
+	case o.output == outputSARIF:
+		return term.UsageErrorf("--who prints text or json")
+	case o.explain || o.audit.Listing.All || len(o.audit.Listing.Only) > 0:
+		return term.UsageErrorf("--who accepts and refuses nothing: --explain, --only and --all do not apply")
+	}
+	return nil
+}
+
+// runWho prints who signed.
+func runWho(ctx context.Context, out io.Writer, a *audit.Audit, output string) error {
+	who, err := a.RunWho(ctx)
+	if err != nil {
+		return err
+	}
+	if output == outputJSON {
+		err = term.WriteJSON(out, who)
+	} else {
+		who.WriteText(out)
+	}
+	return cmp.Or(err, who.Err())
 }

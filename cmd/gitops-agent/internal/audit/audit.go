@@ -20,6 +20,7 @@ type Options struct {
 	Revision    string                       // a commit, a tag or a range A..B; "" is HEAD
 	Paths       bool                         // find a file that each refused commit changes, for WriteSARIF
 	Explain     bool                         // find what the remedies of Result.WriteText need
+	Who         bool                         // find who signed, without a policy, for RunWho
 	SinceAnchor bool                         // verify everything after the config's trust.anchor, up to Revision
 	ReadConfig  func() (agent.Config, error) // called unless Trust names a root and signers
 	Listing     Listing                      // the verdicts to print
@@ -43,7 +44,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 	if err := opts.Listing.check(); err != nil {
 		return nil, err
 	}
-	settings, err := opts.Trust.read(opts.ReadConfig)
+	settings, err := opts.settings()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 	}
 	return &Audit{
 		auditor: auditor{
-			repo: repo.Repository, policy: settings.policy,
+			repo: repo.Repository, judge: settings.judge, policy: settings.policy,
 			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
 		},
 		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress,
@@ -71,13 +72,11 @@ func (a *Audit) Close() error { return a.repository.close() }
 // Run verifies the revision. Its error is about the whole audit, such as an unknown revision; refusals are in the Result.
 func (a *Audit) Run(ctx context.Context) (Result, error) {
 	defer a.progress.End()
-	verdicts, err := a.audit(ctx, a.revision)
-	if errors.Is(err, gitsource.ErrNotFound) && a.repository.fetchTag(ctx, a.revision) {
-		verdicts, err = a.audit(ctx, a.revision)
+	chosen, err := a.chosen(ctx)
+	if err != nil {
+		return Result{}, err
 	}
-	if a.remote && errors.Is(err, gitsource.ErrNotFound) {
-		err = term.WithHint(err, "name a commit of the branch that --branch names, or a tag of the remote")
-	}
+	verdicts, err := a.audit(ctx, chosen)
 	if err != nil {
 		return Result{}, err
 	}
@@ -88,6 +87,26 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 		a.measure(ctx, verdicts)
 	}
 	return Result{newDocument(a.revision, verdicts), verdicts, a.listing}, nil
+}
+
+// chosen finds the objects to verify. It fetches the tag of a remote that the revision names.
+func (a *Audit) chosen(ctx context.Context) (selection, error) {
+	chosen, err := a.choose(ctx, a.revision)
+	if errors.Is(err, gitsource.ErrNotFound) && a.repository.fetchTag(ctx, a.revision) {
+		chosen, err = a.choose(ctx, a.revision)
+	}
+	if a.remote && errors.Is(err, gitsource.ErrNotFound) {
+		err = term.WithHint(err, "name a commit of the branch that --branch names, or a tag of the remote")
+	}
+	return chosen, err
+}
+
+// settings returns the trust settings.
+func (o Options) settings() (trustSettings, error) {
+	if o.Who {
+		return o.Trust.readRoot(o.ReadConfig)
+	}
+	return o.Trust.read(o.ReadConfig)
 }
 
 // subject returns the revision or range to verify.

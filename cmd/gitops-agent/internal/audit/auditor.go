@@ -19,13 +19,28 @@ import (
 )
 
 // maxAudited bounds the number of commits of a range.
-const maxAudited = 100_000 // commits
+const maxAudited = 200_000 // commits
 
 // auditor verifies commits and tags, each by itself.
 type auditor struct {
 	repo   *gitsource.Repository
-	policy *verify.Policy
+	judge  judge
+	policy *verify.Policy  // whose seals count; nil if no policy judges
 	done   func(n, of int) // called after each commit, by several goroutines
+}
+
+// A judge verifies one object: a *verify.Policy, or a *verify.Identifier, which accepts nothing.
+type judge interface {
+	Audit(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) verify.Verdict
+	AuditTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) verify.Verdict
+}
+
+// A selection holds the objects that a revision names.
+type selection struct {
+	tag        gitsource.ID   // an annotated tag, or ""
+	tagName    string         // as in the revision
+	commits    []gitsource.ID // oldest first
+	floor, tip gitsource.ID   // of a range; tip is "" if it is none, and floor if the range begins with the history
 }
 
 // verdict is the verdict on an object.
@@ -57,61 +72,66 @@ func (a verdict) word() string {
 	}
 }
 
-// audit verifies the objects that a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents,
-// oldest first.
-func (a auditor) audit(ctx context.Context, revision string) ([]verdict, error) {
-	if from, to, isRange := cutRange(revision); isRange {
-		return a.auditRange(ctx, from, to)
-	}
-	var verdicts []verdict
-	name := strings.TrimSuffix(revision, "^{tag}")
-	if tag, err := a.repo.Resolve(ctx, name+"^{tag}"); err == nil {
-		verdicts = append(verdicts, verdict{kind: "tag", name: path.Base(name), Verdict: a.policy.AuditTag(ctx, a.repo, tag)})
-	}
-	if len(verdicts) > 0 && name != revision {
-		return verdicts, nil
-	}
-	id, err := a.repo.Resolve(ctx, revision)
-	if err != nil {
+// audit verifies the objects of a selection, and marks the refused ones of a range that a later commit seals.
+func (a auditor) audit(ctx context.Context, chosen selection) ([]verdict, error) {
+	verdicts := make([]verdict, len(chosen.commits))
+	if err := a.each(ctx, chosen.commits, func(i int, v verdict) { verdicts[i] = v }); err != nil {
 		return nil, err
 	}
-	commits, err := a.auditAll(ctx, []gitsource.ID{id})
-	return append(verdicts, commits...), err
+	if chosen.tip != "" {
+		return verdicts, a.seal(ctx, verdicts, chosen.floor, chosen.tip)
+	}
+	return append(a.auditTag(ctx, chosen), verdicts...), nil
+}
+
+// choose finds the objects that a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents.
+func (a auditor) choose(ctx context.Context, revision string) (selection, error) {
+	if from, to, isRange := cutRange(revision); isRange {
+		return a.chooseRange(ctx, from, to)
+	}
+	var chosen selection
+	name := strings.TrimSuffix(revision, "^{tag}")
+	if tag, err := a.repo.Resolve(ctx, name+"^{tag}"); err == nil {
+		chosen.tag, chosen.tagName = tag, path.Base(name)
+	}
+	if chosen.tag != "" && name != revision {
+		return chosen, nil
+	}
+	id, err := a.repo.Resolve(ctx, revision)
+	chosen.commits = []gitsource.ID{id}
+	return chosen, err
+}
+
+// auditTag verifies the tag of a selection, if there is one.
+func (a auditor) auditTag(ctx context.Context, chosen selection) []verdict {
+	if chosen.tag == "" {
+		return nil
+	}
+	return []verdict{{kind: "tag", name: chosen.tagName, Verdict: a.judge.AuditTag(ctx, a.repo, chosen.tag)}}
 }
 
 // cutRange splits A..B.
 func cutRange(revision string) (from, to string, isRange bool) { return strings.Cut(revision, "..") }
 
-// auditRange verifies the commits after from, up to and including to, and marks the refused ones that a later commit seals. An empty from is
-// the beginning of the history, an empty to is HEAD.
-func (a auditor) auditRange(ctx context.Context, from, to string) ([]verdict, error) {
+// chooseRange finds the commits after from, up to and including to. An empty from is the beginning of the history, an empty to is HEAD.
+func (a auditor) chooseRange(ctx context.Context, from, to string) (selection, error) {
 	if strings.HasPrefix(to, ".") {
-		return nil, term.UsageErrorf("range: want A..B; A...B is not a first-parent path")
+		return selection{}, term.UsageErrorf("range: want A..B; A...B is not a first-parent path")
 	}
-	var floor gitsource.ID
+	var chosen selection
+	var err error
 	if from != "" {
-		id, err := a.repo.Resolve(ctx, from)
-		if err != nil {
-			return nil, err
+		if chosen.floor, err = a.repo.Resolve(ctx, from); err != nil {
+			return selection{}, err
 		}
-		floor = id
 	}
-	if to == "" {
-		to = "HEAD"
+	if chosen.tip, err = a.repo.Resolve(ctx, cmp.Or(to, "HEAD")); err != nil {
+		return selection{}, err
 	}
-	tip, err := a.repo.Resolve(ctx, to)
-	if err != nil {
-		return nil, err
+	if chosen.commits, err = a.reach(ctx, chosen.floor, chosen.tip); err != nil {
+		return selection{}, rangeError(err)
 	}
-	ids, err := a.reach(ctx, floor, tip)
-	if err != nil {
-		return nil, rangeError(err)
-	}
-	verdicts, err := a.auditAll(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	return verdicts, a.seal(ctx, verdicts, floor, tip)
+	return chosen, nil
 }
 
 // reach returns the commits of a range, oldest first. A commit that does not have the layout that git writes is refused and does not end the range: below it,
@@ -167,25 +187,24 @@ func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsou
 	return nil
 }
 
-// auditAll verifies commits on all processors, and returns the verdicts in the order of ids.
-func (a auditor) auditAll(ctx context.Context, ids []gitsource.ID) ([]verdict, error) {
-	verdicts := make([]verdict, len(ids))
+// each verifies commits on all processors, and calls use with each position in ids and its verdict, by several goroutines.
+func (a auditor) each(ctx context.Context, ids []gitsource.ID, use func(i int, v verdict)) error {
 	var next, done atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(ids)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				verdicts[i] = a.auditCommit(ctx, ids[i])
+				use(int(i), a.auditCommit(ctx, ids[i]))
 				a.done(int(done.Add(1)), len(ids))
 			}
 		})
 	}
 	workers.Wait()
-	return verdicts, ctx.Err()
+	return ctx.Err()
 }
 
 func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) verdict {
-	v := verdict{kind: "commit", Verdict: a.policy.Audit(ctx, a.repo, id)}
+	v := verdict{kind: "commit", Verdict: a.judge.Audit(ctx, a.repo, id)}
 	if !v.Accepted {
 		_, err := a.repo.Resolve(ctx, string(id)+"~1")
 		v.first = errors.Is(err, gitsource.ErrNotFound)

@@ -26,7 +26,7 @@ func TestAuditUsesEveryProcessor(t *testing.T) {
 		t.Fatal(err)
 	}
 	meeting := make(chan struct{})
-	a := auditor{repo: repo, policy: policy, done: func(int, int) {
+	a := auditor{repo: repo, judge: policy, policy: policy, done: func(int, int) {
 		select {
 		case meeting <- struct{}{}:
 		case <-meeting:
@@ -34,7 +34,7 @@ func TestAuditUsesEveryProcessor(t *testing.T) {
 			t.Error("got one commit at a time, want two at once")
 		}
 	}}
-	verdicts, err := a.audit(t.Context(), "..main")
+	verdicts, err := auditOf(t, a, "..main")
 	if err != nil || len(verdicts) != 2 || !verdicts[0].Accepted || !verdicts[1].Accepted {
 		t.Errorf("got %+v and %v, want two accepted commits", verdicts, err)
 	}
@@ -56,8 +56,8 @@ func TestAuditOfAShallowClone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := auditor{repo: repo, policy: policy, done: func(int, int) {}}
-	verdicts, err := a.audit(t.Context(), "..HEAD")
+	a := auditor{repo: repo, judge: policy, policy: policy, done: func(int, int) {}}
+	verdicts, err := auditOf(t, a, "..HEAD")
 	if err != nil || len(verdicts) != 2 || !verdicts[1].Accepted || verdicts[0].Reason != verify.ReasonIncompleteHistory || !strings.Contains(verdicts[0].Hint, "--unshallow") {
 		t.Errorf("got %+v and %v, want the accepted tip, and a missing commit with git fetch --unshallow", verdicts, err)
 	}
@@ -95,7 +95,7 @@ func TestAuditOfABrokenRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := auditor{repo: repo, policy: policy, done: func(int, int) {}}
+	a := auditor{repo: repo, judge: policy, policy: policy, done: func(int, int) {}}
 	for revision, want := range map[string][]verify.Reason{
 		".." + above:        {"", "", verify.ReasonMalformed, verify.ReasonUnsigned},
 		"main.." + above:    {verify.ReasonMalformed, verify.ReasonUnsigned},
@@ -104,7 +104,7 @@ func TestAuditOfABrokenRange(t *testing.T) {
 		large:               {verify.ReasonTooLarge},
 		large + "^{commit}": {verify.ReasonTooLarge},
 	} {
-		verdicts, err := a.audit(t.Context(), revision)
+		verdicts, err := auditOf(t, a, revision)
 		var got []verify.Reason
 		for _, v := range verdicts {
 			got = append(got, v.Reason)
@@ -113,4 +113,14 @@ func TestAuditOfABrokenRange(t *testing.T) {
 			t.Errorf("%s: got %q and %v, want %q", revision, got, err, want)
 		}
 	}
+}
+
+// auditOf verifies the objects that a revision names.
+func auditOf(tb testing.TB, a auditor, revision string) ([]verdict, error) {
+	tb.Helper()
+	chosen, err := a.choose(tb.Context(), revision)
+	if err != nil {
+		return nil, err
+	}
+	return a.audit(tb.Context(), chosen)
 }

@@ -104,15 +104,16 @@ func writeRefusals(out io.Writer, refusals []refusalView, p term.Palette) {
 	t := term.Table{}
 	t.AddText("REFUSED", "REASON", "SIGNER", "ISSUER", "EXAMPLES")
 	for _, r := range refusals {
-		t.AddText(strconv.Itoa(r.Count), string(r.Reason), orDash(r.Subject), orDash(r.Issuer), r.shortIDs())
+		t.AddText(strconv.Itoa(r.Count), string(r.Reason), orDash(r.Subject), orDash(r.Issuer), shortIDs(r.Examples))
 	}
 	t.Write(out, p)
 	_, _ = fmt.Fprintln(out)
 }
 
-func (r refusalView) shortIDs() string {
-	ids := make([]string, len(r.Examples))
-	for i, id := range r.Examples {
+// shortIDs returns the first ten digits of each id.
+func shortIDs(full []string) string {
+	ids := make([]string, len(full))
+	for i, id := range full {
 		ids[i] = id[:min(len(id), 10)]
 	}
 	return strings.Join(ids, " ")

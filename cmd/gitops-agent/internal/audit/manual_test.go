@@ -31,7 +31,10 @@ func TestManualNamesRulesAndFields(t *testing.T) {
 		rows.WriteString(" |")
 	}
 	want(rows.String())
-	for _, document := range []reflect.Type{reflect.TypeFor[Document](), reflect.TypeFor[signerView](), reflect.TypeFor[verdictView](), reflect.TypeFor[ruleView]()} {
+	for _, document := range []reflect.Type{
+		reflect.TypeFor[Document](), reflect.TypeFor[signerView](), reflect.TypeFor[verdictView](), reflect.TypeFor[ruleView](),
+		reflect.TypeFor[Who](), reflect.TypeFor[whoSigner](), reflect.TypeFor[whoClaim](),
+	} {
 		for field := range document.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if name != "schemaVersion" {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"testing"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
@@ -17,6 +18,8 @@ func TestParseSigner(t *testing.T) {
 		"empty_subject":   {"https://accounts.google.com=", "", ""},
 		"nothing_at_all":  {"", "", ""},
 		"only_separators": {"=", "", ""},
+		"issuer_pattern":  {"https://*=alice@example.org", "", ""},
+		"everyone":        {"https://accounts.google.com=**", "", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -28,5 +31,34 @@ func TestParseSigner(t *testing.T) {
 				t.Errorf("got exit status %d, want %d", term.ExitStatus(err), term.ExitUsage)
 			}
 		})
+	}
+}
+
+// A wildcard stands for any text in a subject. Everything else in a subject is compared exactly, also with a wildcard beside it.
+func TestSignerWithAWildcard(t *testing.T) {
+	t.Parallel()
+	const issuer = "https://issuer.test"
+	_, root := longHistory(t, 0)
+	for _, test := range []struct {
+		signer, subject string
+		want            bool
+	}{
+		{"*@example.org", "alice@example.org", true},
+		{"*@example.org", "alice@example.org.evil.test", false},
+		{"*@example.org", "alice@exampleXorg", false},
+		{"alice@*", "alice@example.org", true},
+		{"alice@*", "malice@example.org", false},
+		{"https://github.com/lab/*@refs/heads/main", "https://github.com/lab/a/.github/workflows/b.yaml@refs/heads/main", true},
+		{"https://github.com/lab/*@refs/heads/main", "https://github.com/lab/a/.github/workflows/b.yaml@refs/heads/main2", false},
+		{"al.ce@example.org", "alice@example.org", false},
+		{"al.ce@example.org", "al.ce@example.org", true},
+	} {
+		policy, err := policyOf(root, []string{issuer + "=" + test.signer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := policy.SignerName(issuer, test.subject, time.Now()) != ""; got != test.want {
+			t.Errorf("%s: got %t for %s, want %t", test.signer, got, test.subject, test.want)
+		}
 	}
 }

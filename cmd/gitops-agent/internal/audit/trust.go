@@ -17,7 +17,8 @@ type Trust struct {
 
 // trustSettings are the policy of an audit and its config. The config is the zero value if flags name a root and signers.
 type trustSettings struct {
-	policy *verify.Policy
+	judge  judge
+	policy *verify.Policy // nil without a policy
 	config agent.Config
 }
 
@@ -28,11 +29,37 @@ func (t Trust) read(readConfig func() (agent.Config, error)) (trustSettings, err
 		return trustSettings{}, term.UsageErrorf("--trusted-root and --signer need each other")
 	case t.Root != "":
 		policy, err := policyOf(t.Root, t.Signers)
-		return trustSettings{policy: policy}, err
+		return trustSettings{judge: policy, policy: policy}, err
 	}
+	return readPolicy(readConfig, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
+}
+
+// readRoot returns what identifies signers without a policy: the trusted root of the flag or of the config.
+func (t Trust) readRoot(readConfig func() (agent.Config, error)) (trustSettings, error) {
+	if len(t.Signers) > 0 {
+		return trustSettings{}, term.UsageErrorf("--who lists every signer and takes no --signer")
+	}
+	if t.Root != "" {
+		root, err := readTrustedRoot(t.Root)
+		if err != nil {
+			return trustSettings{}, err
+		}
+		identifier, err := verify.NewIdentifier(root)
+		return trustSettings{judge: identifier}, err
+	}
+	settings, err := readPolicy(readConfig, "no config is needed with --repo DIR --trusted-root FILE")
+	if err != nil {
+		return trustSettings{}, err
+	}
+	identifier, err := settings.policy.Identifier()
+	return trustSettings{judge: identifier, config: settings.config}, err
+}
+
+// readPolicy returns the policy of the config. The hint is for a config that does not exist.
+func readPolicy(readConfig func() (agent.Config, error), hint string) (trustSettings, error) {
 	config, err := readConfig()
 	if errors.Is(err, fs.ErrNotExist) {
-		return trustSettings{}, term.WithHint(err, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
+		return trustSettings{}, term.WithHint(err, hint)
 	}
 	if err != nil {
 		return trustSettings{}, err
@@ -41,5 +68,5 @@ func (t Trust) read(readConfig func() (agent.Config, error)) (trustSettings, err
 	if err != nil {
 		return trustSettings{}, term.WithHint(err, "gitops-agent config check prints every problem of the config")
 	}
-	return trustSettings{policy, config}, nil
+	return trustSettings{policy, policy, config}, nil
 }
