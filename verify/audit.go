@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gitops-agent/gitsource"
@@ -36,7 +37,7 @@ type Verdict struct {
 
 	Signer string // name in the policy; empty if no signer matches
 	Roles  []Role // roles of Signer
-	Target string // value of the trailer Gitops-Target
+	Target string // values of the trailers Gitops-Target; empty if they do not have the right form
 }
 
 // Audit verifies one commit alone: its signature, its signer, the deny list, and whether the signer may make the change
@@ -52,8 +53,8 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 		return err
 	}
 	p.noteObject(o, v)
-	if targets := values(parseTrailers(o.message), trailerTarget); len(targets) == 1 {
-		v.Target = targets[0]
+	if targets := values(parseTrailers(o.message), trailerTarget); targetProblem(targets) == "" {
+		v.Target = strings.Join(targets, ", ")
 	}
 	signer, err := p.auditObject(o, v)
 	if err != nil {

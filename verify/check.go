@@ -193,6 +193,9 @@ func (p *Policy) judge(ctx context.Context, repo *gitsource.Repository, path []a
 		if err := p.authorizeChange(ctx, repo, a, before); err != nil {
 			return nil, err
 		}
+		if p.isForOthers(a.trailers) {
+			a.mentionsOrder = false // its orders are for the agents of other clusters
+		}
 		parent, err := parentTreeForOrders(ctx, repo, a)
 		if err != nil {
 			return nil, err
@@ -235,18 +238,7 @@ func (p *Policy) checkTip(tip admitted) error {
 	if tip.proof.provenTime.Before(p.options.NotBefore) {
 		return refuse(ReasonTooOld, "proven time %s", tip.proof.provenTime.Format(time.RFC3339))
 	}
-	if p.options.Binding != BindingTrailer {
-		return nil
-	}
-	switch targets := values(tip.trailers, trailerTarget); {
-	case len(targets) == 0:
-		return refuse(ReasonWrongTarget, "message does not end with the trailer %s: %s", trailerTarget, p.options.Target)
-	case len(targets) > 1:
-		return refuse(ReasonWrongTarget, "trailer %s occurs %d times", trailerTarget, len(targets))
-	case targets[0] != p.options.Target:
-		return refuse(ReasonWrongTarget, "got target %q, want %q", targets[0], p.options.Target)
-	}
-	return nil
+	return p.checkTarget(tip.trailers)
 }
 
 // admitAll admits every commit of ids in parallel on all processors. Of several refusals it returns the one for the first

@@ -27,11 +27,14 @@ import (
 //	repo/         the working copy, with the script's own files; alice signs in it
 //	token         the token of the simulated cluster
 //	config.yaml   the agent's config; signers are alice (change) and olga (approve)
+//	away.yaml     after "sim switch", the config of a second agent on the same branch, for the cluster away
 type stage struct {
 	dir       string
 	env       []string
 	sim       *pvesim.Sim
-	stop      context.CancelFunc // of the cluster's server
+	other     *pvesim.Sim // the second cluster, nil before "sim switch"
+	openOther func() error
+	stop      context.CancelFunc // of the clusters' servers
 	running   sync.WaitGroup
 	stopAgent func() // nil before one was started
 	forges    map[forge.Kind]*forgetest.Forge
@@ -60,34 +63,39 @@ func newStage(env *testscript.Env) error {
 	}
 	env.Setenv("EXAMPLES", examples)
 	s.env = env.Vars
-	fingerprint, err := s.openCluster(ctx)
-	if err != nil {
-		return err
+	s.openOther = func() (err error) {
+		s.other = pvesim.New(pvesim.Options{TaskTime: 20 * time.Millisecond})
+		served, err := s.openCluster(ctx, s.other, "away-token")
+		return errors.Join(err, s.writeConfig("away", served))
 	}
-	return errors.Join(s.openSigstore(), s.openRepository(), s.writeConfig(fingerprint[0], fingerprint[1]))
+	served, err := s.openCluster(ctx, s.sim, "token")
+	return errors.Join(err, s.openSigstore(), s.openRepository(), s.writeConfig("home", served))
 }
 
 func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
-// openCluster serves a cluster with the objects that the scripts' manifests refer to. It returns its address and fingerprint.
-func (s *stage) openCluster(ctx context.Context) ([2]string, error) {
-	_, err := s.sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: strings.Join([]string{
+// served is a cluster that a config can refer to.
+type served struct{ endpoint, fingerprint, token string }
+
+// openCluster serves a cluster with the objects that the scripts' manifests refer to, and writes its token.
+func (s *stage) openCluster(ctx context.Context, sim *pvesim.Sim, token string) (served, error) {
+	_, err := sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: strings.Join([]string{
 		"name: tmpl-debian-12", "memory: 1024", "cores: 1", "ostype: l26", "scsihw: virtio-scsi-single", "net0: virtio,bridge=vmbr0",
 		"scsi0: local-lvm:vm-9000-disk-0,size=3G", "agent: 1", "",
 	}, "\n")})
-	if err := errors.Join(err, s.sim.AddVolume("local:vztmpl/debian-12.tar.zst", 120<<20)); err != nil {
-		return [2]string{}, err
+	if err := errors.Join(err, sim.AddVolume("local:vztmpl/debian-12.tar.zst", 120<<20)); err != nil {
+		return served{}, err
 	}
 	certificate, err := pvesim.NewCertificate()
 	if err != nil {
-		return [2]string{}, err
+		return served{}, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return [2]string{}, err
+		return served{}, err
 	}
-	s.running.Go(func() { _ = s.sim.Serve(ctx, listener, certificate.Config) }) // a script sees when it ends early
-	return [2]string{"https://" + listener.Addr().String(), certificate.Fingerprint}, s.write("token", s.sim.Token("gitops@pve!agent")+"\n")
+	s.running.Go(func() { _ = sim.Serve(ctx, listener, certificate.Config) }) // a script sees when it ends early
+	return served{"https://" + listener.Addr().String(), certificate.Fingerprint, token}, s.write(token, sim.Token("gitops@pve!agent")+"\n")
 }
 
 func (s *stage) openSigstore() error {
@@ -122,8 +130,13 @@ func (s *stage) openRepository() error {
 	)
 }
 
-func (s *stage) writeConfig(endpoint, fingerprint string) error {
-	return s.write("config.yaml", fmt.Sprintf(`cluster: {name: home}
+// writeConfig writes the config of the agent of a cluster.
+func (s *stage) writeConfig(cluster string, on served) error {
+	name, state := "config.yaml", "state"
+	if cluster != "home" {
+		name, state = cluster+".yaml", cluster+"-state"
+	}
+	return s.write(name, fmt.Sprintf(`cluster: {name: %[4]s}
 source:
   remotes: [{url: "file://%[1]s/forge.git"}]
   poll: 100ms
@@ -136,13 +149,13 @@ trust:
   trust_on_first_use: true
 proxmox:
   endpoints: ["%[2]s"]
-  token_file: %[1]s/token
+  token_file: %[1]s/%[5]s
   fingerprints: ["%[3]s"]
   tick: 200ms
   resync: 400ms
-state_dir: %[1]s/state
+state_dir: %[1]s/%[6]s
 listen: "127.0.0.1:0"
-`, s.dir, endpoint, fingerprint))
+`, s.dir, on.endpoint, on.fingerprint, cluster, on.token, state))
 }
 
 func (s *stage) write(name, text string) error {
@@ -162,4 +175,7 @@ func (s *stage) close() {
 	s.stop()
 	s.running.Wait()
 	s.sim.Close()
+	if s.other != nil {
+		s.other.Close()
+	}
 }

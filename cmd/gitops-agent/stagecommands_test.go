@@ -147,6 +147,11 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		s.sim.SetDatacenter(pvesim.Datacenter{TagAccess: arg(1), RegisteredTags: args[2:]})
 	case "readable": // again, all of them
 		s.sim.ClearFaults()
+	case "switch": // to the other cluster, whose agent has the config away.yaml
+		if s.other == nil {
+			ts.Check(s.openOther())
+		}
+		s.sim, s.other = s.other, s.sim
 	case "down":
 		s.stop()
 		s.running.Wait()

@@ -196,8 +196,8 @@ type TrustConfig struct {
 	// Signers are the identities that may sign. At least one is required.
 	Signers []SignerConfig `yaml:"signers"`
 	// Binding defines how a commit names this cluster and branch, because a signature alone does not: trailer (the message of the newest
-	// commit ends with "Gitops-Target: <cluster>/<branch>"), certificate (signers are workflows whose certificates name repository
-	// and ref), or none (any branch with signed commits could be used as this one). Required.
+	// commit ends with "Gitops-Target: <cluster>/<branch>", one line for each cluster that shares the branch), certificate (signers are
+	// workflows whose certificates name repository and ref), or none (any branch with signed commits could be used as this one). Required.
 	Binding string `yaml:"binding"`
 	// History is the part of the history that must be signed: first-parent, tip or all. Default first-parent.
 	History string `yaml:"history"`

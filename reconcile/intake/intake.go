@@ -56,6 +56,7 @@ type Intake struct {
 	wouldBe   *journal.Accepted // the revision that a dry run would have accepted last
 	revoked   bool              // the accepted revision was rejected when it was verified again
 	checkedBy *verify.Policy    // the policy that verified the accepted revision since the start; nil if none did
+	selected  selection         // of the newest poll
 }
 
 // New returns an intake that has not polled yet.

@@ -34,7 +34,7 @@ var errRevoked = errors.New("the accepted revision no longer verifies, and no si
 
 // Polled is the outcome of one poll.
 type Polled struct {
-	Head      gitsource.Head
+	Head      gitsource.Head  // its commit is the candidate: newer commits that name only other clusters count as not seen yet
 	At        time.Time       // when the head was fetched
 	InForce   InForce         // the revision in force after the poll
 	Refusal   *report.Refused // why the head was refused; nil if it was not
@@ -83,6 +83,9 @@ func (in *Intake) poll(ctx context.Context) Polled {
 		return p
 	}
 	p.At = time.Now()
+	if p.Head.Commit, p.Err = in.candidate(ctx, p.Head.Commit); p.Err != nil {
+		return p
+	}
 	if last != nil && last.Commit == string(p.Head.Commit) && in.checkedBy != nil {
 		in.raiseFloor(ctx)
 		return p
@@ -119,7 +122,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 	}
 	accepted, policy, err := in.check(ctx, head, base.Base, parse)
 	if err != nil {
-		return err
+		return base.explain(err)
 	}
 	if in.revoked && !signedByChanger(accepted.revision) {
 		return &RefusedError{

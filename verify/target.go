@@ -1,0 +1,84 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitops-agent/gitsource"
+)
+
+// maxTargets is how many targets a commit may name.
+const maxTargets = 16
+
+// Candidate returns the commit of a branch that the next Check is about: the newest one along first parents that does not name only other clusters. With
+// another binding than BindingTrailer this is the head. Candidate verifies nothing and accepts nothing. A commit that it passes over counts as not
+// seen yet: it is verified when a later candidate covers it. A commit that cannot be read or names no target is returned, so that Check refuses it.
+// If every commit names only other clusters, or the newest 50,000 do, Candidate returns the head.
+func (p *Policy) Candidate(ctx context.Context, repo *gitsource.Repository, head gitsource.ID) (gitsource.ID, error) {
+	if p.options.Binding != BindingTrailer {
+		return head, nil
+	}
+	id := head
+	for range maxWalk {
+		o, err := readCommit(ctx, repo, id)
+		switch {
+		case isRefusal(err):
+			return id, nil
+		case err != nil:
+			return "", err
+		case !p.isForOthers(parseTrailers(o.message)):
+			return id, nil
+		case len(o.parents) == 0:
+			return head, nil
+		}
+		id = o.parents[0]
+	}
+	return head, nil
+}
+
+// isForOthers reports whether a commit names targets in the right form, and none of this cluster. It is false if the policy does not bind by trailers.
+func (p *Policy) isForOthers(trailers []trailer) bool {
+	named := values(trailers, trailerTarget)
+	if p.options.Binding != BindingTrailer || len(named) == 0 || targetProblem(named) != "" {
+		return false
+	}
+	own := strings.TrimSuffix(p.options.Target, p.options.Branch)
+	return !slices.ContainsFunc(named, func(target string) bool { return strings.HasPrefix(target, own) })
+}
+
+// checkTarget refuses a tip that does not name this target.
+func (p *Policy) checkTarget(trailers []trailer) error {
+	if p.options.Binding != BindingTrailer {
+		return nil
+	}
+	named := values(trailers, trailerTarget)
+	if problem := targetProblem(named); problem != "" {
+		return refuse(ReasonWrongTarget, "%s", problem)
+	}
+	if !slices.Contains(named, p.options.Target) {
+		return refuse(ReasonWrongTarget, "message does not end with the trailer %s: %s; got target %q", trailerTarget, p.options.Target, strings.Join(named, ", "))
+	}
+	return nil
+}
+
+// targetProblem returns what is wrong with the targets of a commit, or "". It does not depend on the target of the agent, so that all agents of a branch
+// agree about it. A commit for two branches of one cluster would not say which of them the cluster has to follow.
+func targetProblem(named []string) string {
+	if len(named) > maxTargets {
+		return fmt.Sprintf("trailer %s occurs %d times, want at most %d", trailerTarget, len(named), maxTargets)
+	}
+	clusters := make(map[string]bool, len(named))
+	for _, target := range named {
+		cluster, branch, _ := strings.Cut(target, "/")
+		if cluster == "" || branch == "" {
+			return fmt.Sprintf("target %q is not <cluster>/<branch>", target)
+		}
+		if clusters[cluster] {
+			return fmt.Sprintf("trailer %s names the cluster %q twice", trailerTarget, cluster)
+		}
+		clusters[cluster] = true
+	}
+	return ""
+}
