@@ -19,8 +19,9 @@ type Verdict struct {
 	Hint     string // the remedy for Reason; empty with it
 	Err      error  // a *RejectedError, or why the object could not be read; nil when it was accepted
 
-	Payload string // SHA-256 of what a signature covers, in hex; empty if the object could not be read
-	Denied  bool   // the deny list contains the object by its id or by its payload; no seal covers it
+	Merged  []gitsource.ID // parents of a commit after the first
+	Payload string         // SHA-256 of what a signature covers, in hex; empty if the object could not be read
+	Denied  bool           // the deny list contains the object by its id or by its payload; no seal covers it
 
 	// The identity in the certificate of a signature that proves nothing, as in gitsign's online mode. Anyone can write such a certificate.
 	ClaimedSubject, ClaimedIssuer string
@@ -109,6 +110,9 @@ func (p *Policy) noteObject(o object, v *Verdict) {
 func (v *Verdict) noteObject(o object) {
 	payload := o.digest()
 	v.Payload = hex.EncodeToString(payload[:])
+	if len(o.parents) > 1 {
+		v.Merged = o.parents[1:]
+	}
 }
 
 func (v *Verdict) noteProof(proven proof) {

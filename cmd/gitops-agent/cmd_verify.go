@@ -18,8 +18,8 @@ func newVerifyCommand(p *program) *cobra.Command {
 		Use:   "verify [REV | A..B]",
 		Short: "Report who signed commits, and whether the signers are accepted",
 		Long: help(`Verifies commits and tags of a repository, each by itself, with the signers and the trusted root of the config, or with those of
---trusted-root and --signer, which need no config. The default is HEAD. A range A..B follows first parents, as the agent's policy does; an
-annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor. A range of more than 50
+--trusted-root and --signer, which need no config. The default is HEAD. A range A..B follows first parents, as the agent's policy does; the commits
+of side branches are counted, and verified with --side-branches. An annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor. A range of more than 50
 commits is summed up by reason and by signer.
 
 The repository is the one that the agent fetched, or that of --repo: a directory or a remote. From a remote, one branch with its history, and
@@ -59,6 +59,7 @@ compare the changes of a commit with the guests of its signer. The agent checks 
 	flags.StringVar(&opts.audit.Repository.Remote.CAFile, "ca-file", "", "with a URL: a `file` with certificates to trust for https in addition to those of the system")
 	flags.StringVar(&opts.audit.Trust.Root, "trusted-root", "", "trust this Sigstore trusted_root.json `file`, with --signer or --who")
 	flags.StringArrayVar(&opts.audit.Trust.Signers, "signer", nil, "accept this signer, as `ISSUER=SUBJECT`, with --trusted-root; in SUBJECT, * stands for any text, also with / and @")
+	flags.BoolVar(&opts.audit.Sides, "side-branches", false, "verify the commits of side branches too, each against its own first parent")
 	flags.BoolVar(&opts.audit.Who, "who", false, "list who signed, without a policy")
 	flags.BoolVar(&opts.audit.SinceAnchor, "since-anchor", false, "verify everything after the config's anchor, up to REV")
 	flags.BoolVar(&opts.explain, "explain", false, "print for each refusal the reason and the remedy")

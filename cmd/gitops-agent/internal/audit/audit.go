@@ -20,6 +20,7 @@ type Options struct {
 	Revision    string                       // a commit, a tag or a range A..B; "" is HEAD
 	Paths       bool                         // find a file that each refused commit changes, for WriteSARIF
 	Explain     bool                         // find what the remedies of Result.WriteText need
+	Sides       bool                         // verify the commits of side branches too
 	Who         bool                         // find who signed, without a policy, for RunWho
 	SinceAnchor bool                         // verify everything after the config's trust.anchor, up to Revision
 	ReadConfig  func() (agent.Config, error) // called unless Trust names a root and signers
@@ -61,6 +62,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 		auditor: auditor{
 			repo: repo.Repository, judge: settings.judge, policy: settings.policy,
 			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
+			note: opts.Progress.Show, sides: opts.Sides,
 		},
 		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress,
 	}, nil
@@ -76,7 +78,7 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	verdicts, err := a.audit(ctx, chosen)
+	verdicts, missed, err := a.audit(ctx, chosen)
 	if err != nil {
 		return Result{}, err
 	}
@@ -86,7 +88,9 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 	if a.explain {
 		a.measure(ctx, verdicts)
 	}
-	return Result{newDocument(a.revision, verdicts), verdicts, a.listing}, nil
+	document := newDocument(a.revision, verdicts)
+	document.NotAudited = missed.view()
+	return Result{document, verdicts, a.listing}, nil
 }
 
 // chosen finds the objects to verify. It fetches the tag of a remote that the revision names.
@@ -112,10 +116,13 @@ func (o Options) settings() (trustSettings, error) {
 // subject returns the revision or range to verify.
 func (o Options) subject(settings trustSettings) (string, error) {
 	revision := cmp.Or(o.Revision, "HEAD")
+	_, _, isRange := cutRange(revision)
+	if o.Sides && !isRange && !o.SinceAnchor {
+		return "", term.UsageErrorf("--side-branches needs a range: name A..B")
+	}
 	if !o.SinceAnchor {
 		return revision, nil
 	}
-	_, _, isRange := cutRange(revision)
 	anchor := settings.config.Trust.Anchor
 	switch {
 	case isRange:
@@ -155,6 +162,7 @@ func (r Result) WriteText(out io.Writer, explain bool) {
 		_, _ = fmt.Fprintln(out)
 	}
 	writeTotals(out, r.document, r.listing)
+	writeNotAudited(out, r.document.NotAudited)
 }
 
 // WriteSARIF prints the refusals as a SARIF log. version is the version of this program.
@@ -163,7 +171,7 @@ func (r Result) WriteSARIF(out io.Writer, version string) error {
 	for _, i := range r.listing.selected(r.document) {
 		selected = append(selected, r.verdicts[i])
 	}
-	return term.WriteJSON(out, newSARIF(version, selected))
+	return term.WriteJSON(out, newSARIF(version, selected, r.document.NotAudited))
 }
 
 // Err returns the reason why an object could not be read, or an error with the status ExitRefused if a commit or tag is refused, or nil.

@@ -25,8 +25,16 @@ const maxAudited = 200_000 // commits
 type auditor struct {
 	repo   *gitsource.Repository
 	judge  judge
-	policy *verify.Policy  // whose seals count; nil if no policy judges
-	done   func(n, of int) // called after each commit, by several goroutines
+	policy *verify.Policy                   // whose seals count; nil if no policy judges
+	done   func(n, of int)                  // called after each commit, by several goroutines
+	note   func(format string, args ...any) // shows what the auditor does before and after that; nil shows nothing
+	sides  bool                             // verify the commits of side branches too
+}
+
+func (a auditor) progress(format string, args ...any) {
+	if a.note != nil {
+		a.note(format, args...)
+	}
 }
 
 // A judge verifies one object: a *verify.Policy, or a *verify.Identifier, which accepts nothing.
@@ -49,6 +57,7 @@ type verdict struct {
 	kind     string       // "commit" or "tag"
 	name     string       // of a tag, as in the revision
 	sealedBy gitsource.ID // the commit that seals a refused one, or ""
+	mergedBy gitsource.ID // of a commit of a side branch: the merge that brings it into the range
 	depth    int          // of a refused commit: first parents between HEAD and it, or notBelowHead; only if Options.Explain is set
 	first    bool         // it has no parent
 	path     string       // a file that it changes, if Options.Paths is set
@@ -73,15 +82,62 @@ func (a verdict) word() string {
 }
 
 // audit verifies the objects of a selection, and marks the refused ones of a range that a later commit seals.
-func (a auditor) audit(ctx context.Context, chosen selection) ([]verdict, error) {
+func (a auditor) audit(ctx context.Context, chosen selection) ([]verdict, notAudited, error) {
 	verdicts := make([]verdict, len(chosen.commits))
 	if err := a.each(ctx, chosen.commits, func(i int, v verdict) { verdicts[i] = v }); err != nil {
+		return nil, notAudited{}, err
+	}
+	if chosen.tip == "" {
+		return append(a.auditTag(ctx, chosen), verdicts...), notAudited{}, nil
+	}
+	var merges []merge
+	for _, v := range verdicts {
+		if len(v.Merged) > 0 {
+			merges = append(merges, merge{v.Object, v.Merged})
+		}
+	}
+	side, complete, err := a.sideBranches(ctx, chosen.floor, chosen.commits, merges)
+	if err != nil {
+		return nil, notAudited{}, err
+	}
+	missed := notAudited{len(side), !complete}
+	if a.sides {
+		missed.sides = 0
+		if verdicts, err = a.withSides(ctx, verdicts, side); err != nil {
+			return nil, notAudited{}, err
+		}
+	}
+	return verdicts, missed, a.seal(ctx, verdicts, chosen.floor, chosen.tip)
+}
+
+// withSides verifies the commits of side branches, and returns all verdicts, those of a side branch before the merge that brings it in.
+func (a auditor) withSides(ctx context.Context, verdicts []verdict, side []sideCommit) ([]verdict, error) {
+	found := make([]verdict, len(side))
+	ids := make([]gitsource.ID, len(side))
+	for i, s := range side {
+		ids[i] = s.id
+	}
+	err := a.each(ctx, ids, func(i int, v verdict) {
+		v.mergedBy = side[i].merge
+		found[i] = v
+	})
+	if err != nil {
 		return nil, err
 	}
-	if chosen.tip != "" {
-		return verdicts, a.seal(ctx, verdicts, chosen.floor, chosen.tip)
+	all := make([]verdict, 0, len(verdicts)+len(side))
+	for _, v := range verdicts {
+		for len(found) > 0 && found[0].mergedBy == v.Object {
+			all, found = append(all, found[0]), found[1:]
+		}
+		all = append(all, v)
 	}
-	return append(a.auditTag(ctx, chosen), verdicts...), nil
+	return all, nil
+}
+
+// notAudited says what of a range has no verdict.
+type notAudited struct {
+	sides int  // commits of side branches
+	more  bool // there are more, which were not counted
 }
 
 // choose finds the objects that a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents.
@@ -167,7 +223,7 @@ func rangeError(err error) error {
 	return term.WithStatus(term.ExitRefused, err)
 }
 
-// seal marks the refused commits that a later commit seals. It reads no seals if nothing is refused.
+// seal marks the refused commits that a later commit seals. A seal of a merge covers what the merge brings in. It reads no seals if nothing is refused.
 func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsource.ID) error {
 	if !slices.ContainsFunc(verdicts, func(v verdict) bool { return !v.Accepted }) {
 		return nil
@@ -181,7 +237,7 @@ func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsou
 	}
 	for i, v := range verdicts {
 		if !v.Accepted && !v.Denied {
-			verdicts[i].sealedBy = sealedBy[v.Object]
+			verdicts[i].sealedBy = sealedBy[cmp.Or(v.mergedBy, v.Object)]
 		}
 	}
 	return nil
@@ -205,9 +261,12 @@ func (a auditor) each(ctx context.Context, ids []gitsource.ID, use func(i int, v
 
 func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) verdict {
 	v := verdict{kind: "commit", Verdict: a.judge.Audit(ctx, a.repo, id)}
-	if !v.Accepted {
-		_, err := a.repo.Resolve(ctx, string(id)+"~1")
-		v.first = errors.Is(err, gitsource.ErrNotFound)
+	if !v.Accepted && v.Reason != "" {
+		l, err := a.repo.Links(ctx, id)
+		v.first = len(l.Parents) == 0
+		if v.Reason == verify.ReasonMalformed && err == nil && len(l.Parents) > 1 {
+			v.Merged = l.Parents[1:]
+		}
 		if v.Reason == verify.ReasonIncompleteHistory {
 			v.Hint = cmp.Or(a.repo.Lacks(), v.Hint)
 		}

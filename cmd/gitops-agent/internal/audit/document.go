@@ -12,39 +12,70 @@ import (
 
 // A Document is the JSON result of an audit.
 type Document struct {
-	SchemaVersion int           `json:"schemaVersion"`
-	Revision      string        `json:"revision"` // as requested, or the range since the anchor
-	Accepted      int           `json:"accepted"`
-	Refused       int           `json:"refused"`
-	Sealed        int           `json:"sealed"` // refused by themselves, and sealed by a later commit
-	Refusals      []refusalView `json:"refusals"`
-	Signers       []signerView  `json:"signers"`
-	Verdicts      []verdictView `json:"verdicts"`
+	SchemaVersion int            `json:"schemaVersion"`
+	Revision      string         `json:"revision"` // as requested, or the range since the anchor
+	Accepted      int            `json:"accepted"`
+	Refused       int            `json:"refused"`
+	Sealed        int            `json:"sealed"` // refused by themselves, and sealed by a later commit
+	NotAudited    notAuditedView `json:"notAudited"`
+	Refusals      []refusalView  `json:"refusals"`
+	Signers       []signerView   `json:"signers"`
+	Verdicts      []verdictView  `json:"verdicts"`
+}
+
+// notAuditedView is what of a range has no verdict.
+type notAuditedView struct {
+	SideBranches int    `json:"sideBranches"`     // commits that merges bring in
+	More         bool   `json:"more,omitempty"`   // there are more than could be counted
+	Remedy       string `json:"remedy,omitempty"` // how to audit them
+}
+
+func (n notAudited) view() notAuditedView {
+	v := notAuditedView{SideBranches: n.sides, More: n.more}
+	if n.sides > 0 {
+		v.Remedy = "--side-branches audits them too"
+	}
+	return v
+}
+
+// text returns "1376 commits of side branches are not audited: --side-branches audits them too", or "" if everything was audited.
+func (v notAuditedView) text() string {
+	if v.SideBranches == 0 && !v.More {
+		return ""
+	}
+	text := term.Count(v.SideBranches, "commit") + " of side branches not audited"
+	if v.More {
+		text = "more than " + text
+	}
+	return text + term.Prefixed(": ", v.Remedy)
 }
 
 type verdictView struct {
-	Kind        string        `json:"kind"` // commit or tag
-	ID          string        `json:"id"`
-	Verdict     string        `json:"verdict"` // accepted, refused or sealed
-	Accepted    bool          `json:"accepted"`
-	Reason      verify.Reason `json:"reason,omitempty"`
-	Message     string        `json:"message,omitempty"`
-	Hint        string        `json:"hint,omitempty"`
-	SealedBy    string        `json:"sealedBy,omitempty"` // the commit with the seal
-	Rules       []ruleView    `json:"rules"`              // in the order in which they are checked
-	Signer      string        `json:"signer,omitempty"`   // its name in the policy
-	Subject     string        `json:"subject,omitempty"`
-	Issuer      string        `json:"issuer,omitempty"`
-	ProvenTime  time.Time     `json:"provenTime,omitzero"`
-	Workflow    string        `json:"workflow,omitempty"`
-	Repository  string        `json:"repository,omitempty"`
-	Ref         string        `json:"ref,omitempty"`
-	Trigger     string        `json:"trigger,omitempty"`
-	Log         string        `json:"log,omitempty"`
-	LogIndex    int64         `json:"logIndex,omitempty"`
-	Certificate string        `json:"certificate,omitempty"` // SHA-256
-	Payload     string        `json:"payload,omitempty"`     // SHA-256
-	Target      string        `json:"target,omitempty"`
+	Kind           string        `json:"kind"` // commit or tag
+	ID             string        `json:"id"`
+	Verdict        string        `json:"verdict"` // accepted, refused or sealed
+	Accepted       bool          `json:"accepted"`
+	Reason         verify.Reason `json:"reason,omitempty"`
+	Message        string        `json:"message,omitempty"`
+	Hint           string        `json:"hint,omitempty"`
+	SealedBy       string        `json:"sealedBy,omitempty"` // the commit with the seal
+	MergedBy       string        `json:"mergedBy,omitempty"` // the merge that brings a commit of a side branch into the range
+	Rules          []ruleView    `json:"rules"`              // in the order in which they are checked
+	Signer         string        `json:"signer,omitempty"`   // its name in the policy
+	Subject        string        `json:"subject,omitempty"`
+	Issuer         string        `json:"issuer,omitempty"`
+	ClaimedSubject string        `json:"claimedSubject,omitempty"` // in the certificate of a signature that proves nothing
+	ClaimedIssuer  string        `json:"claimedIssuer,omitempty"`
+	ProvenTime     time.Time     `json:"provenTime,omitzero"`
+	Workflow       string        `json:"workflow,omitempty"`
+	Repository     string        `json:"repository,omitempty"`
+	Ref            string        `json:"ref,omitempty"`
+	Trigger        string        `json:"trigger,omitempty"`
+	Log            string        `json:"log,omitempty"`
+	LogIndex       int64         `json:"logIndex,omitempty"`
+	Certificate    string        `json:"certificate,omitempty"` // SHA-256
+	Payload        string        `json:"payload,omitempty"`     // SHA-256
+	Target         string        `json:"target,omitempty"`
 }
 
 func newDocument(revision string, verdicts []verdict) Document {
@@ -68,7 +99,8 @@ func newDocument(revision string, verdicts []verdict) Document {
 func newVerdictView(v verdict) verdictView {
 	view := verdictView{
 		Kind: v.kind, ID: string(v.Object), Verdict: v.word(), Accepted: v.Accepted, Reason: v.Reason, Hint: v.Hint, Rules: ruleViews(v),
-		Signer: v.Signer, Subject: v.Subject, Issuer: v.Issuer, ProvenTime: v.ProvenTime,
+		MergedBy: string(v.mergedBy), Signer: v.Signer, Subject: v.Subject, Issuer: v.Issuer, ProvenTime: v.ProvenTime,
+		ClaimedSubject: v.ClaimedSubject, ClaimedIssuer: v.ClaimedIssuer,
 		Workflow: v.Workflow, Repository: v.Repository, Ref: v.Ref, Trigger: v.Trigger, Log: v.Log, LogIndex: v.LogIndex,
 		Certificate: v.Certificate, Payload: v.Payload, Target: v.Target,
 	}

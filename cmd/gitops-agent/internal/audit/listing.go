@@ -64,13 +64,15 @@ func (l Listing) isSummary(d Document) bool {
 	return !l.All && len(l.Only) == 0 && len(d.Verdicts) > maxListed
 }
 
-// refusalView counts the refusals with one reason and one identity. The empty identity counts objects whose signer is not proven.
+// refusalView counts the refusals with one reason and one identity. The empty identity counts objects whose signer is not proven, by what they claim.
 type refusalView struct {
-	Reason   verify.Reason `json:"reason"`
-	Subject  string        `json:"subject,omitempty"`
-	Issuer   string        `json:"issuer,omitempty"`
-	Count    int           `json:"count"`
-	Examples []string      `json:"examples"` // ids, the oldest first
+	Reason         verify.Reason `json:"reason"`
+	Subject        string        `json:"subject,omitempty"`
+	Issuer         string        `json:"issuer,omitempty"`
+	ClaimedSubject string        `json:"claimedSubject,omitempty"`
+	ClaimedIssuer  string        `json:"claimedIssuer,omitempty"`
+	Count          int           `json:"count"`
+	Examples       []string      `json:"examples"` // ids, the oldest first
 }
 
 // refusalsOf counts refusals. The most frequent one is first.
@@ -81,11 +83,14 @@ func refusalsOf(verdicts []verdictView) []refusalView {
 			continue
 		}
 		i := slices.IndexFunc(sums, func(r refusalView) bool {
-			return r.Reason == v.Reason && r.Subject == v.Subject && r.Issuer == v.Issuer
+			return r.Reason == v.Reason && r.Subject == v.Subject && r.Issuer == v.Issuer &&
+				r.ClaimedSubject == v.ClaimedSubject && r.ClaimedIssuer == v.ClaimedIssuer
 		})
 		if i < 0 {
 			i = len(sums)
-			sums = append(sums, refusalView{Reason: v.Reason, Subject: v.Subject, Issuer: v.Issuer, Examples: []string{}})
+			sums = append(sums, refusalView{
+				Reason: v.Reason, Subject: v.Subject, Issuer: v.Issuer, ClaimedSubject: v.ClaimedSubject, ClaimedIssuer: v.ClaimedIssuer, Examples: []string{},
+			})
 		}
 		sums[i].Count++
 		if len(sums[i].Examples) < examples {
@@ -104,7 +109,7 @@ func writeRefusals(out io.Writer, refusals []refusalView, p term.Palette) {
 	t := term.Table{}
 	t.AddText("REFUSED", "REASON", "SIGNER", "ISSUER", "EXAMPLES")
 	for _, r := range refusals {
-		t.AddText(strconv.Itoa(r.Count), string(r.Reason), orDash(r.Subject), orDash(r.Issuer), shortIDs(r.Examples))
+		t.AddText(strconv.Itoa(r.Count), string(r.Reason), signerCell(r.Subject, r.ClaimedSubject), signerCell(r.Issuer, r.ClaimedIssuer), shortIDs(r.Examples))
 	}
 	t.Write(out, p)
 	_, _ = fmt.Fprintln(out)

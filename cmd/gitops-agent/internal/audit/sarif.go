@@ -16,6 +16,7 @@ const (
 	sarifVersion = "2.1.0"
 	sarifSchema  = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 	sarifError   = "error"
+	sarifWarning = "warning"
 )
 
 type sarifLog struct {
@@ -108,7 +109,7 @@ type sarifProperties struct {
 }
 
 // newSARIF returns verdicts in the format of tools that collect findings.
-func newSARIF(version string, verdicts []verdict) sarifLog {
+func newSARIF(version string, verdicts []verdict, missed notAuditedView) sarifLog {
 	run := sarifRun{
 		Tool:    sarifTool{sarifDriver{Name: "gitops-agent", Version: version}},
 		Results: []sarifResult{},
@@ -128,6 +129,9 @@ func newSARIF(version string, verdicts []verdict) sarifLog {
 		default:
 			run.Results = append(run.Results, newSARIFResult(v, index[v.Reason]))
 		}
+	}
+	if text := missed.text(); text != "" {
+		invocation.ToolExecutionNotifications = append(invocation.ToolExecutionNotifications, sarifNotification{sarifWarning, sarifMessage{text}})
 	}
 	run.Invocations = []sarifInvocation{invocation}
 	return sarifLog{sarifSchema, sarifVersion, []sarifRun{run}}

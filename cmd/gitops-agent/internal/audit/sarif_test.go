@@ -78,7 +78,7 @@ func sarifVerdicts() []verdict {
 
 func TestSARIFHasRequiredFields(t *testing.T) {
 	t.Parallel()
-	text, err := json.Marshal(newSARIF("v1.2.3", sarifVerdicts()))
+	text, err := json.Marshal(newSARIF("v1.2.3", sarifVerdicts(), notAuditedView{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestSARIFHasRequiredFields(t *testing.T) {
 
 func TestSARIFMatchesVerdicts(t *testing.T) {
 	t.Parallel()
-	log := newSARIF("v1.2.3", sarifVerdicts())
+	log := newSARIF("v1.2.3", sarifVerdicts(), notAuditedView{})
 	if log.Version != "2.1.0" || len(log.Runs) != 1 {
 		t.Fatalf("got version %s and %d runs, want 2.1.0 and 1", log.Version, len(log.Runs))
 	}
@@ -126,7 +126,16 @@ func TestSARIFMatchesVerdicts(t *testing.T) {
 	if run.Results[1].Locations[0].PhysicalLocation != nil {
 		t.Errorf("got a place for a commit without one")
 	}
-	if got := newSARIF("", nil).Runs[0]; got.Results == nil || !got.Invocations[0].ExecutionSuccessful {
+	if got := newSARIF("", nil, notAuditedView{}).Runs[0]; got.Results == nil || !got.Invocations[0].ExecutionSuccessful {
 		t.Errorf("nothing refused: got %+v, want an empty list and success", got)
+	}
+}
+
+// What was not audited is a warning, and no failure of the run.
+func TestSARIFSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	got := newSARIF("", nil, notAudited{sides: 3}.view()).Runs[0].Invocations[0]
+	if len(got.ToolExecutionNotifications) != 1 || !strings.Contains(got.ToolExecutionNotifications[0].Message.Text, "3 commits of side branches") || !got.ExecutionSuccessful {
+		t.Errorf("got %+v, want one warning about 3 commits", got)
 	}
 }

@@ -27,7 +27,7 @@ func writeVerdicts(out io.Writer, d Document, l Listing) {
 		t.Add(plainly("VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW")[:columns(workflows)]...)
 		for _, i := range selected {
 			v := d.Verdicts[i]
-			row := plainly(v.Verdict, v.shortID(), orDash(string(v.Reason)), v.passed(), orDash(v.Subject), orDash(v.Issuer), moment(v.ProvenTime), v.via())
+			row := plainly(v.Verdict, v.shortID(), orDash(string(v.Reason)), v.passed(), signerCell(v.Subject, v.ClaimedSubject), signerCell(v.Issuer, v.ClaimedIssuer), moment(v.ProvenTime), v.via())
 			row[0] = v.word()
 			t.Add(row[:columns(workflows)]...)
 		}
@@ -45,6 +45,14 @@ func columns(workflows bool) int {
 		return 8
 	}
 	return 7
+}
+
+// signerCell returns what a signature proves about its signer, or what it claims.
+func signerCell(proven, claimed string) string {
+	if proven == "" && claimed != "" {
+		return claimed + " (unproven)"
+	}
+	return orDash(proven)
 }
 
 // plainly returns a row without colours.
@@ -76,6 +84,13 @@ func writeTotals(out io.Writer, d Document, l Listing) {
 		text += "; --all or --only lists the verdicts"
 	}
 	_, _ = fmt.Fprintf(out, "%s: %s\n", term.Printable(d.Revision), text)
+}
+
+// writeNotAudited prints what of the range has no verdict.
+func writeNotAudited(out io.Writer, v notAuditedView) {
+	if text := v.text(); text != "" {
+		_, _ = fmt.Fprintln(out, text)
+	}
 }
 
 func (v verdictView) word() term.Cell {

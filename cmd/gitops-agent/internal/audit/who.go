@@ -12,18 +12,20 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/gitsource"
 	"gitops-agent/verify"
 )
 
 // Who is the JSON result of an audit without a policy: who signed, whether or not anyone would accept it.
 type Who struct {
-	SchemaVersion int         `json:"schemaVersion"`
-	Revision      string      `json:"revision"`
-	Proven        int         `json:"proven"`   // commits and tags whose signatures prove who signed
-	Unproven      int         `json:"unproven"` // those with signatures that prove nothing, or that cannot be read
-	Unsigned      int         `json:"unsigned"`
-	Signers       []whoSigner `json:"signers"` // the one with the most objects first
-	Claims        []whoClaim  `json:"claims"`  // of the unproven, the most frequent one first
+	SchemaVersion int            `json:"schemaVersion"`
+	Revision      string         `json:"revision"`
+	Proven        int            `json:"proven"`   // commits and tags whose signatures prove who signed
+	Unproven      int            `json:"unproven"` // those with signatures that prove nothing, or that cannot be read
+	Unsigned      int            `json:"unsigned"`
+	NotAudited    notAuditedView `json:"notAudited"`
+	Signers       []whoSigner    `json:"signers"` // the one with the most objects first
+	Claims        []whoClaim     `json:"claims"`  // of the unproven, the most frequent one first
 }
 
 // whoSigner counts the objects that an identity provably signed.
@@ -55,10 +57,29 @@ func (a *Audit) RunWho(ctx context.Context) (Who, error) {
 	for _, v := range a.auditTag(ctx, chosen) {
 		t.add(v)
 	}
-	if err := a.each(ctx, chosen.commits, func(_ int, v verdict) { t.add(v) }); err != nil {
+	merged := make([]merge, len(chosen.commits))
+	err = a.each(ctx, chosen.commits, func(i int, v verdict) {
+		merged[i] = merge{v.Object, v.Merged}
+		t.add(v)
+	})
+	if err != nil || chosen.tip == "" {
+		return t.who(a.revision), cmp.Or(err, t.failed)
+	}
+	side, complete, err := a.sideBranches(ctx, chosen.floor, chosen.commits, slices.DeleteFunc(merged, func(m merge) bool { return len(m.other) == 0 }))
+	if err != nil {
 		return Who{}, err
 	}
-	return t.who(a.revision), t.failed
+	missed := notAudited{len(side), !complete}
+	if a.sides {
+		ids := make([]gitsource.ID, len(side))
+		for i, s := range side {
+			ids[i] = s.id
+		}
+		missed.sides, err = 0, a.each(ctx, ids, func(_ int, v verdict) { t.add(v) })
+	}
+	w := t.who(a.revision)
+	w.NotAudited = missed.view()
+	return w, cmp.Or(err, t.failed)
 }
 
 type (
@@ -164,6 +185,7 @@ func (w Who) WriteText(out io.Writer) {
 	}
 	_, _ = fmt.Fprintf(out, "%s: %s, %d proven, %d not proven, %d unsigned\n",
 		term.Printable(w.Revision), term.Count(len(w.Signers), "signer"), w.Proven, w.Unproven, w.Unsigned)
+	writeNotAudited(out, w.NotAudited)
 }
 
 // Err returns an error with the status ExitRefused if the history is not whole, or nil: without a policy nothing else is refused.
