@@ -57,7 +57,7 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 	if targets := values(parseTrailers(o.message), trailerTarget); targetProblem(targets) == "" {
 		v.Target = strings.Join(targets, ", ")
 	}
-	signer, err := p.auditObject(o, v)
+	signer, err := p.auditObject(ctx, o, v)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (p *Policy) auditTag(ctx context.Context, repo *gitsource.Repository, v *Ve
 		return err
 	}
 	p.noteObject(o, v)
-	_, err = p.auditObject(o, v)
+	_, err = p.auditObject(ctx, o, v)
 	return err
 }
 
@@ -123,8 +123,8 @@ func (v *Verdict) noteProof(proven proof) {
 }
 
 // auditObject proves o and copies the proof into v, even if no signer matches.
-func (p *Policy) auditObject(o object, v *Verdict) (*matcher, error) {
-	proven, err := p.prover.proveInto(o, v)
+func (p *Policy) auditObject(ctx context.Context, o object, v *Verdict) (*matcher, error) {
+	proven, err := p.prover.proveInto(ctx, o, v)
 	if err != nil {
 		return nil, err
 	}

@@ -107,6 +107,23 @@ func checks() []check {
 		// The proof.
 		{"signature is about this object", "proof.go", `content != s.content`, "", "TestProveContent/message_changed"},
 		{"log entry is embedded", "proof.go", `len(s.logEntry) == 0`, "", "TestProveForm/no_log_entry"},
+		// Evidence.
+		{"evidence is needed", "evidence.go", `p.evidence == nil`, "", "TestProveForm/no_log_entry"},
+		{"signature of the object beside the evidence", "evidence.go", `!s.matchesCertificateKey()`, "", "TestEvidence/signature_of_the_commit"},
+		{"evidence that cannot be read", "evidence.go", `err != nil {
+		return proof{}, fmt.Errorf("read evidence`, "", "TestEvidenceWithoutSource"},
+		{"evidence size", "evidence.go", `len(text) > MaxEvidence`, "", "TestEvidence/too_long"},
+		{"evidence exists", "evidence.go", `len(bundles) == 0`, "", "TestEvidence/missing"},
+		{"number of bundles", "evidence.go", `len(bundles) > maxBundles`, "", "TestEvidence/too_many"},
+		{"earliest evidence counts", "evidence.go", `proven.provenTime.Before(earliest.provenTime)`, "", "TestEarliestEvidenceCounts"},
+		{"bundle has the rebuilt body", "evidence.go", `!bytes.Equal(body, e.entry.TransparencyLogEntry().GetCanonicalizedBody())`, "", "TestEvidence/no_body"},
+		{"type of the bundle", "evidence.go", `b.GetMediaType() != bundleType`, "", "TestEvidence/media_type"},
+		{"bundle has the certificate of the object", "evidence.go", `!bytes.Equal(material.GetCertificate().GetRawBytes(), s.leaf.Raw)`, "", "TestEvidence/certificate_replaced"},
+		{"digest of the bundle is SHA-256", "evidence.go", `message.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256`, "", "TestEvidence/digest_algorithm"},
+		{"bundle is about this object", "evidence.go", `!bytes.Equal(message.GetMessageDigest().GetDigest(), digest[:])`, "", "TestEvidence/another_digest"},
+		{"bundle has one log entry", "evidence.go", `len(material.GetTlogEntries()) != 1`, "", "TestEvidence/two_entries"},
+		{"bundle has no timestamps", "evidence.go", `len(material.GetTimestampVerificationData().GetRfc3161Timestamps()) != 0`, "", "TestEvidence/timestamp"},
+		{"reason of evidence in another form", "evidence.go", `rejected.Reason == ReasonMalformedSignature`, "", "TestEvidence/label"},
 		{"log entry can be read", "entity.go", `err != nil {
 		return entity{}, refuse(ReasonBadLogEntry, "entry: %w"`, "", "TestProveLog/log_removed"},
 		{"Rekor v1 signs the entry's time", "log_entry.go", `e.isV1 && len(promise) == 0`, "", "TestProveLog/set_removed_timestamp"},

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -87,7 +88,7 @@ func judgeObject(p *Policy, o corpusObject) Verdict {
 	}
 	taken, err := split(o.Raw)
 	if err == nil {
-		_, err = p.auditObject(taken, &v)
+		_, err = p.auditObject(context.Background(), taken, &v)
 	}
 	return v.conclude(err)
 }

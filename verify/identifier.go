@@ -22,7 +22,13 @@ func NewIdentifier(trustedRoot []byte) (*Identifier, error) {
 }
 
 // Identifier returns an Identifier with the trusted root of the policy. What the policy requires, also of timestamps, does not matter to it.
-func (p *Policy) Identifier() (*Identifier, error) { return newIdentifier(p.prover.root) }
+func (p *Policy) Identifier() (*Identifier, error) {
+	i, err := newIdentifier(p.prover.root)
+	if err != nil {
+		return nil, err
+	}
+	return i.WithEvidence(p.prover.evidence), nil
+}
 
 func newIdentifier(tr *trustedRoot) (*Identifier, error) {
 	prover, err := newProver(tr, TimestampOptional)
@@ -34,7 +40,7 @@ func (i *Identifier) Audit(ctx context.Context, repo *gitsource.Repository, id g
 	v := Verdict{Object: id}
 	o, err := readCommit(ctx, repo, id)
 	if err == nil {
-		err = i.identify(o, &v)
+		err = i.identify(ctx, o, &v)
 	}
 	return v.concludeIdentity(err)
 }
@@ -44,14 +50,14 @@ func (i *Identifier) AuditTag(ctx context.Context, repo *gitsource.Repository, i
 	v := Verdict{Object: id}
 	o, err := readTag(ctx, repo, id)
 	if err == nil {
-		err = i.identify(o, &v)
+		err = i.identify(ctx, o, &v)
 	}
 	return v.concludeIdentity(err)
 }
 
-func (i *Identifier) identify(o object, v *Verdict) error {
+func (i *Identifier) identify(ctx context.Context, o object, v *Verdict) error {
 	v.noteObject(o)
-	_, err := i.prover.proveInto(o, v)
+	_, err := i.prover.proveInto(ctx, o, v)
 	return err
 }
 
@@ -63,8 +69,8 @@ func (v *Verdict) concludeIdentity(err error) Verdict {
 }
 
 // proveInto proves o and copies the proof into v, or, if o proves nothing, the identity that its certificate claims.
-func (p *prover) proveInto(o object, v *Verdict) (proof, error) {
-	proven, err := p.prove(o)
+func (p *prover) proveInto(ctx context.Context, o object, v *Verdict) (proof, error) {
+	proven, err := p.prove(ctx, v.Object, o)
 	if err != nil {
 		v.ClaimedSubject, v.ClaimedIssuer = claimOf(o)
 		return proof{}, err

@@ -62,7 +62,7 @@ func (p *Policy) admit(ctx context.Context, repo *gitsource.Repository, id gitso
 	if err != nil {
 		return admitted{}, err
 	}
-	proven, err := p.prover.prove(o)
+	proven, err := p.prover.prove(ctx, id, o)
 	if err != nil {
 		return admitted{}, forCommit(id, err)
 	}

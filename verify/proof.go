@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 	"github.com/sigstore/sigstore-go/pkg/tlog"
 	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
+
+	"gitops-agent/gitsource"
 )
 
 // A proof states that the holder of this certificate signed this object at this time. It does not state that the holder
@@ -21,12 +24,14 @@ type proof struct {
 	provenTime  time.Time
 	logIndex    int64  // index of the entry in the transparency log
 	log         string // address of the transparency log
+	evidence    []byte // the bundle that proved it; nil if the log entry is in the signature
 }
 
 // A prover verifies signatures in a fixed sequence of steps. It is immutable and safe for concurrent use.
 type prover struct {
 	root     *trustedRoot
 	verifier *sigstore.Verifier
+	evidence Evidence // about objects without a log entry; nil if there is none
 }
 
 func newProver(tr *trustedRoot, timestamps TimestampRule) (*prover, error) {
@@ -45,10 +50,10 @@ func newProver(tr *trustedRoot, timestamps TimestampRule) (*prover, error) {
 	return &prover{root: tr, verifier: verifier}, nil
 }
 
-// prove verifies the signature of o offline, from the bytes of o and the trusted root. It checks the form of the signature
+// prove verifies the signature of o offline, from the bytes of o, the evidence and the trusted root. The id is that of o. It checks the form of the signature
 // first, then that the signature is about the content of o, and then lets sigstore-go check the rest. docs/verify.md
 // describes the sequence.
-func (p *prover) prove(o object) (proof, error) {
+func (p *prover) prove(ctx context.Context, id gitsource.ID, o object) (proof, error) {
 	der, err := unarmor(o.signature)
 	if err != nil {
 		return proof{}, err
@@ -61,7 +66,7 @@ func (p *prover) prove(o object) (proof, error) {
 		return proof{}, refuse(ReasonContentMismatch, "signed content has SHA-256 %x, this object has %x", s.content[:6], content[:6])
 	}
 	if len(s.logEntry) == 0 {
-		return proof{}, refuse(ReasonOnlineOnly, "signed in gitsign's online mode, which cannot be verified offline")
+		return p.proveOnline(ctx, id, s)
 	}
 	e, err := newEntity(s)
 	if err != nil {

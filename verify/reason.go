@@ -20,6 +20,8 @@ const (
 	ReasonTooLarge           Reason = "too-large"
 	ReasonContentMismatch    Reason = "content-mismatch"
 	ReasonOnlineOnly         Reason = "online-only"
+	ReasonEvidenceMissing    Reason = "evidence-missing"
+	ReasonBadEvidence        Reason = "bad-evidence"
 )
 
 // Reasons about the proof behind a signature.
@@ -69,6 +71,8 @@ func explanations() []explanation {
 		{ReasonTooLarge, "object is larger than 1 MiB", "shorten the commit message or reduce the number of parents"},
 		{ReasonContentMismatch, "signature belongs to other content", "the object was changed after it was signed, or the signature was copied from another object; sign this commit"},
 		{ReasonOnlineOnly, "signature contains no transparency log entry", "git config gitsign.rekorMode offline, then sign again: git commit --amend --no-edit -S"},
+		{ReasonEvidenceMissing, "signed in gitsign's online mode, and there is no evidence of the log about it", "fetch it: gitops-agent evidence fetch A..B --rekor URL, or sign offline: git config gitsign.rekorMode offline"},
+		{ReasonBadEvidence, "evidence is not a bundle about this signature", "fetch it again: gitops-agent evidence fetch A..B --rekor URL"},
 		{ReasonBadSignature, "signature does not match its certificate", "the signature was altered; sign again"},
 		{ReasonUntrustedLog, "log entry is from a log that the trusted root does not trust at that time", "check that the trusted root belongs to the Sigstore that signed, and refresh it"},
 		{ReasonBadLogEntry, "log entry does not prove that this signature was logged", "the entry was altered or belongs to another signature; sign again"},

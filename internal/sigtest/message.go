@@ -1,6 +1,7 @@
 package sigtest
 
 import (
+	"crypto/ecdsa"
 	"crypto/x509"
 	"encoding/asn1"
 	"fmt"
@@ -35,6 +36,8 @@ type Message struct {
 	Tokens [][]byte
 	// Unsigned are further unsigned attributes.
 	Unsigned []Attribute
+
+	key *ecdsa.PrivateKey // of the certificate
 }
 
 // Armor encodes the message as gitsign does: CMS SignedData in a PEM block of the type SIGNED MESSAGE.

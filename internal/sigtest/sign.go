@@ -157,6 +157,7 @@ func (m *Message) sign(draft *Certificate, opts SignOptions) error {
 	if m.SignedAttrs, err = encodeAttributes(attributes); err != nil {
 		return err
 	}
+	m.key = draft.Key
 	if m.Signature, err = signECDSA(draft.Key, m.SignedAttrs); err != nil {
 		return fmt.Errorf("sign attributes: %w", err)
 	}

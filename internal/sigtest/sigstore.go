@@ -44,6 +44,7 @@ type Sigstore struct {
 	rekorV1 []*rekorLog
 	rekorV2 []*rekorLog
 	tsas    []*timestampAuthority
+	online  []onlineEntry // of rekorV1, in the order of logging
 }
 
 // window is the time during which a key is valid, both ends inclusive; a zero end means no end.

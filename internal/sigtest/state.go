@@ -19,6 +19,7 @@ type state struct {
 	Options Options             `json:"options"`
 	Windows map[Part][]window   `json:"windows"`
 	Leaves  map[Part][][][]byte `json:"leaves"` // by generation: hashes of the entries, without those that a new log already has
+	Online  []onlineEntry       `json:"online,omitempty"`
 }
 
 // Save writes the Sigstore to a directory, which must exist. Load continues it, also in another process. Save also writes TrustedRootFile. Each
@@ -58,7 +59,7 @@ func Load(dir string) (*Sigstore, error) {
 func (s *Sigstore) state() state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := state{Options: s.options, Windows: map[Part][]window{}, Leaves: map[Part][][][]byte{}}
+	out := state{Options: s.options, Online: s.online, Windows: map[Part][]window{}, Leaves: map[Part][][][]byte{}}
 	for _, ca := range s.cas {
 		out.Windows[CA] = append(out.Windows[CA], ca.window)
 	}
@@ -99,6 +100,7 @@ func (s *Sigstore) restore(saved state) error {
 			}
 		}
 	}
+	s.online = saved.Online
 	return nil
 }
 

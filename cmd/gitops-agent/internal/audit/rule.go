@@ -27,7 +27,9 @@ func rules() []rule {
 			verify.ReasonUnsigned, verify.ReasonNotSigstore, verify.ReasonMalformedSignature,
 		}},
 		{"content", "the signature covers exactly these bytes", []verify.Reason{verify.ReasonContentMismatch}},
-		{"entry", "it contains its entry in a transparency log", []verify.Reason{verify.ReasonOnlineOnly}},
+		{"entry", "it contains its entry in a transparency log, or there is evidence of the entry", []verify.Reason{
+			verify.ReasonOnlineOnly, verify.ReasonEvidenceMissing, verify.ReasonBadEvidence,
+		}},
 		{"proof", "key, log, time, authority and certificate log prove the signature", []verify.Reason{
 			verify.ReasonBadSignature, verify.ReasonUntrustedLog, verify.ReasonBadLogEntry, verify.ReasonNoTrustedTime, verify.ReasonNoTimestamp,
 			verify.ReasonUntrustedTimestamp,
