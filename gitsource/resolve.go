@@ -151,11 +151,7 @@ func (r *Repository) resolveBase(ctx context.Context, base string) (ID, error) {
 func (r *Repository) resolveRef(name string) (ID, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, rule := range plumbing.RefRevParseRules {
-		full := plumbing.ReferenceName(fmt.Sprintf(rule, name))
-		if full != plumbing.HEAD && (!strings.HasPrefix(string(full), "refs/") || full.Validate() != nil) {
-			continue // other top-level names are files of git, such as config
-		}
+	for _, full := range candidates(name) {
 		for range 5 {
 			ref, err := r.storage.Reference(full)
 			if errors.Is(err, plumbing.ErrReferenceNotFound) {
@@ -171,6 +167,46 @@ func (r *Repository) resolveRef(name string) (ID, error) {
 		}
 	}
 	return "", fmt.Errorf("ref: %w", ErrNotFound)
+}
+
+// Refs returns the full names of the refs that the name in rev can stand for, in the order in which Resolve and git prefer them. It returns none for an id,
+// and more than one for an ambiguous name.
+func (r *Repository) Refs(rev string) ([]string, error) {
+	name := rev
+	if i := strings.IndexAny(rev, "~^"); i >= 0 {
+		name = rev[:i]
+	}
+	if name == "@" {
+		name = "HEAD"
+	}
+	if _, err := ParseID(name); err == nil {
+		return nil, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []string
+	for _, full := range candidates(name) {
+		_, err := r.storage.Reference(full)
+		switch {
+		case err == nil:
+			found = append(found, string(full))
+		case !errors.Is(err, plumbing.ErrReferenceNotFound):
+			return nil, fmt.Errorf("read ref %s: %w", full, err)
+		}
+	}
+	return found, nil
+}
+
+// candidates returns the full names that a name can stand for, in the order of git. Other names at the top level are files of git, such as config.
+func candidates(name string) []plumbing.ReferenceName {
+	var full []plumbing.ReferenceName
+	for _, rule := range plumbing.RefRevParseRules {
+		candidate := plumbing.ReferenceName(fmt.Sprintf(rule, name))
+		if candidate == plumbing.HEAD || strings.HasPrefix(string(candidate), "refs/") && candidate.Validate() == nil {
+			full = append(full, candidate)
+		}
+	}
+	return full
 }
 
 // resolveShort returns the one commit or annotated tag whose id begins with prefix.

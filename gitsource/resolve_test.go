@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,4 +92,24 @@ func TestResolveAmbiguous(t *testing.T) {
 		seen[prefix] = raw
 	}
 	t.Fatal("no two of 5000 commits share four digits")
+}
+
+// A name can be that of several refs. They are in the order of git, in which a tag precedes a branch.
+func TestRefs(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	ids := g.history("main", 1)
+	g.push("v1", ids[0])
+	g.push("only", ids[0])
+	g.run("tag", "v1", string(ids[0]))
+	g.run("pack-refs", "--all")
+	repo := open(t, g.dir)
+	for rev, want := range map[string][]string{
+		"v1": {"refs/tags/v1", "refs/heads/v1"}, "v1^{tag}": {"refs/tags/v1", "refs/heads/v1"}, "heads/v1": {"refs/heads/v1"},
+		"only~3": {"refs/heads/only"}, "@": {"HEAD"}, "nothing": nil, "config": nil, string(ids[0]): nil, "": nil,
+	} {
+		if got, err := repo.Refs(rev); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %q and %v, want %q", rev, got, err, want)
+		}
+	}
 }

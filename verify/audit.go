@@ -19,6 +19,10 @@ type Verdict struct {
 	Hint     string // the remedy for Reason; empty with it
 	Err      error  // a *RejectedError, or why the object could not be read; nil when it was accepted
 
+	Name     string       // of a tag, as it is signed
+	Points   gitsource.ID // of a tag: the object that it names
+	PointsTo string       // the type of that object
+
 	Merged  []gitsource.ID // parents of a commit after the first
 	Payload string         // SHA-256 of what a signature covers, in hex; empty if the object could not be read
 	Denied  bool           // the deny list contains the object by its id or by its payload; no seal covers it
@@ -72,21 +76,32 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 	return p.authorizeChange(ctx, repo, a, before)
 }
 
-// AuditTag verifies one annotated tag: its signature, its signer, and the deny list. It does not read the object that the
-// tag points at. Check never reads tags.
-func (p *Policy) AuditTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) Verdict {
+// AuditTag verifies one annotated tag: its signature, its signer, the deny list, and that it is at the ref whose name was signed. ref is the full name of the
+// ref that points at the tag, or "" for a tag that was found in another way, for example by its id: then no name is compared. AuditTag does not
+// read the object that the tag points at. Check never reads tags.
+func (p *Policy) AuditTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, ref string) Verdict {
 	v := Verdict{Object: id}
-	return v.conclude(p.auditTag(ctx, repo, &v))
+	return v.conclude(p.auditTag(ctx, repo, &v, ref))
 }
 
-func (p *Policy) auditTag(ctx context.Context, repo *gitsource.Repository, v *Verdict) error {
+func (p *Policy) auditTag(ctx context.Context, repo *gitsource.Repository, v *Verdict, ref string) error {
 	o, err := readTag(ctx, repo, v.Object)
 	if err != nil {
 		return err
 	}
 	p.noteObject(o, v)
-	_, err = p.auditObject(ctx, o, v)
-	return err
+	if _, err := p.auditObject(ctx, o, v); err != nil {
+		return err
+	}
+	return checkName(o, ref)
+}
+
+// checkName refuses a tag at another ref than the one of its name. A signature covers the name, and anyone who can push can put the tag at another ref.
+func checkName(o object, ref string) error {
+	if want := "refs/tags/" + o.name; ref != "" && ref != want {
+		return refuse(ReasonWrongName, "signed as %q, found at %q", want, ref)
+	}
+	return nil
 }
 
 // readTag reads and splits an annotated tag. A tag that is too large is refused.
@@ -110,6 +125,7 @@ func (p *Policy) noteObject(o object, v *Verdict) {
 func (v *Verdict) noteObject(o object) {
 	payload := o.digest()
 	v.Payload = hex.EncodeToString(payload[:])
+	v.Name, v.Points, v.PointsTo = o.name, o.target, o.kind
 	if len(o.parents) > 1 {
 		v.Merged = o.parents[1:]
 	}

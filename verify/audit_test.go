@@ -56,19 +56,27 @@ func TestAuditTag(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := l.policy()
-	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", raw)); !v.Accepted || v.Signer != "alice" {
+	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", raw), ""); !v.Accepted || v.Signer != "alice" {
 		t.Errorf("got %+v, want it accepted", v)
 	}
+	for ref, want := range map[string]verify.Reason{
+		"refs/tags/v1": "", "refs/tags/v9.9.9-security-fix": verify.ReasonWrongName, "refs/heads/v1": verify.ReasonWrongName, "refs/tags/x/v1": verify.ReasonWrongName,
+	} {
+		v := p.AuditTag(t.Context(), l.repo, l.object("tag", raw), ref)
+		if v.Reason != want || v.Accepted != (want == "") || v.Signer != "alice" || v.Name != "v1" || v.Points != commit || v.PointsTo != "commit" {
+			t.Errorf("%s: got %+v, want %q for the tag v1 of alice", ref, v, want)
+		}
+	}
 	altered := replace("release", "retract")(l, raw)
-	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", altered)); v.Reason != verify.ReasonContentMismatch {
+	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", altered), ""); v.Reason != verify.ReasonContentMismatch {
 		t.Errorf("altered: got %v, want %s", v.Err, verify.ReasonContentMismatch)
 	}
 	large := l.object("tag", append(raw, make([]byte, 1<<20)...))
-	if v := p.AuditTag(t.Context(), l.repo, large); v.Reason != verify.ReasonTooLarge {
+	if v := p.AuditTag(t.Context(), l.repo, large, ""); v.Reason != verify.ReasonTooLarge {
 		t.Errorf("large: got %v, want %s", v.Err, verify.ReasonTooLarge)
 	}
 	unsigned := sigtest.TagSpec{Object: string(commit), Name: "v2", Message: "x"}.Payload(l.now)
-	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", unsigned)); v.Reason != verify.ReasonUnsigned {
+	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", unsigned), ""); v.Reason != verify.ReasonUnsigned {
 		t.Errorf("unsigned: got %v, want %s", v.Err, verify.ReasonUnsigned)
 	}
 }
@@ -76,7 +84,7 @@ func TestAuditTag(t *testing.T) {
 func TestAuditSeparatesReadErrors(t *testing.T) {
 	t.Parallel()
 	l := newTestRepo(t)
-	v := l.policy().AuditTag(t.Context(), l.repo, gitsource.ID("1111111111111111111111111111111111111111"))
+	v := l.policy().AuditTag(t.Context(), l.repo, gitsource.ID("1111111111111111111111111111111111111111"), "")
 	if v.Accepted || v.Err == nil || v.Reason != "" {
 		t.Errorf("got %+v, want an error that is not a refusal", v)
 	}

@@ -177,6 +177,7 @@ func checks() []check {
 		{"payloads of commits that are not verified", "policy.go", `if len(p.options.Deny.Payloads) > 0 {`, `if false {`, "TestCheckDeny/payload_not_verified_in_tip_mode"},
 		{"denied certificate", "policy.go", `slices.Contains(p.options.Deny.Certificates, fingerprint)`, "", "TestCheckDeny/certificate"},
 		{"denied log entry", "policy.go", `slices.Contains(p.options.Deny.LogIndexes, proven.logIndex)`, "", "TestCheckDeny/log_index"},
+		{"tag is at the ref of its name", "audit.go", `ref != "" && ref != want`, "", "TestAuditTag"},
 		{"role change", "policy.go", `!a.signer.may(RoleChange)`, "", "TestCheckRoles"},
 		{"paths", "policy.go", `!a.signer.mayChangePath(path)`, "", "TestCheckPaths/other_folder"},
 		{"trees can be compared", "policy.go", `err != nil {

@@ -45,8 +45,8 @@ func (i *Identifier) Audit(ctx context.Context, repo *gitsource.Repository, id g
 	return v.concludeIdentity(err)
 }
 
-// AuditTag identifies who signed an annotated tag. It does not read the object that the tag points at.
-func (i *Identifier) AuditTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) Verdict {
+// AuditTag identifies who signed an annotated tag, at whatever ref it is. It does not read the object that the tag points at.
+func (i *Identifier) AuditTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, _ string) Verdict {
 	v := Verdict{Object: id}
 	o, err := readTag(ctx, repo, id)
 	if err == nil {

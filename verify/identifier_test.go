@@ -44,7 +44,7 @@ func TestIdentifier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := identifier.AuditTag(t.Context(), l.repo, l.object("tag", raw)); v.Subject != mallory.Subject || v.Accepted || v.Payload == "" {
+	if v := identifier.AuditTag(t.Context(), l.repo, l.object("tag", raw), "refs/tags/other"); v.Subject != mallory.Subject || v.Accepted || v.Payload == "" {
 		t.Errorf("tag: got %+v, want the identity that signed it", v)
 	}
 	if _, err := verify.NewIdentifier([]byte("{}")); err == nil {

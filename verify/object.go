@@ -24,6 +24,8 @@ type object struct {
 	tree    gitsource.ID // of a commit
 	parents []gitsource.ID
 	target  gitsource.ID // of a tag
+	kind    string       // of a tag: the type of target
+	name    string       // of a tag
 	message []byte       // part of payload
 }
 
@@ -133,7 +135,7 @@ func splitTag(raw []byte) (object, error) {
 	}
 	return object{
 		payload: raw[:start], signature: raw[start:], offset: start,
-		target: target, message: raw[len(raw)-len(message) : start],
+		target: target, kind: string(headers[1].value), name: string(headers[2].value), message: raw[len(raw)-len(message) : start],
 	}, nil
 }
 

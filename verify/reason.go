@@ -44,6 +44,7 @@ const (
 	ReasonDenied        Reason = "denied"
 	ReasonMissingRole   Reason = "missing-role"
 	ReasonOutOfScope    Reason = "out-of-scope"
+	ReasonWrongName     Reason = "wrong-name"
 )
 
 // Reasons about the place of a commit in its history.
@@ -87,6 +88,7 @@ func explanations() []explanation {
 		{ReasonDenied, "commit, payload, certificate or log entry is on the deny list", "check trust.deny; a commit that replaces the denied one needs a new history or an anchor above it"},
 		{ReasonMissingRole, "signer may not change files", "a signer without the role change may sign only commits that change no files: git commit --allow-empty"},
 		{ReasonOutOfScope, "signer may not change these files", "check paths of the signer in trust.signers, or let another signer make the change"},
+		{ReasonWrongName, "tag is at another ref than the one that was signed", "a tag counts only at refs/tags/ under the name in it; find out who moved it, or have a tag of the wanted name signed: git tag --sign NAME COMMIT"},
 		{ReasonWrongTarget, "commit is not made for this target", "end the message of the tip with the trailer Gitops-Target: <cluster>/<branch>, or check trust.binding"},
 		{ReasonNotDescendant, "history was rewritten or rolled back", "the accepted commit must be on the first-parent path of the tip; gitops-agent allow-rewrite <full sha> accepts a rewrite on purpose"},
 		{ReasonMissingAnchor, "anchor is not in the history", "trust.anchor must be on the first-parent path of the branch; check the remote and the anchor"},

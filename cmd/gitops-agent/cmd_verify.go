@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"gitops-agent/cmd/gitops-agent/internal/audit"
@@ -81,6 +82,7 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 		return err
 	}
 	opts.audit.Progress, opts.audit.Paths, opts.audit.Explain = term.NewProgress(notes), opts.output == outputSARIF, opts.explain
+	opts.audit.Warn = func(text string) { _, _ = fmt.Fprintf(notes, "gitops-agent: warning: %s\n", term.Printable(text)) }
 	a, err := audit.Open(ctx, opts.audit)
 	if err != nil {
 		return err

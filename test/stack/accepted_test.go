@@ -109,7 +109,7 @@ func TestTags(t *testing.T) {
 	r.git("tag", "-m", "release", "v1")
 	r.as(s, login{token: s.people.person("mallory@lab.test")}).git("tag", "-m", "release", "v2", "v1^{commit}")
 	policy := newPolicy(t, s.trustedRoot(), nil, s.alice())
-	audit := func(tag gitsource.ID) verify.Verdict { return policy.AuditTag(t.Context(), r.open(), tag) }
+	audit := func(tag gitsource.ID) verify.Verdict { return policy.AuditTag(t.Context(), r.open(), tag, "") }
 
 	if verdict := audit(r.id("v1")); !verdict.Accepted || verdict.Subject != "alice@lab.test" {
 		t.Errorf("v1: got %+v, want it accepted", verdict)

@@ -47,7 +47,7 @@ func TestRekorV1(t *testing.T) {
 		})
 	}
 	r.as(s, login{token: alice, noTimestamp: true, rekorV1: true}).git("tag", "-m", "release", "v1")
-	if verdict := policy.AuditTag(t.Context(), r.open(), r.id("v1")); !verdict.Accepted {
+	if verdict := policy.AuditTag(t.Context(), r.open(), r.id("v1"), "refs/tags/v1"); !verdict.Accepted {
 		t.Errorf("tag: got %v, want it accepted", verdict.Err)
 	}
 	r.verify(0, s.auditFlags(s.alice(), "v1^{tag}"), "1 accepted, 0 refused")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
@@ -26,6 +27,7 @@ type Options struct {
 	ReadConfig  func() (agent.Config, error) // called unless Trust names a root and signers
 	Listing     Listing                      // the verdicts to print
 	Progress    *term.Progress               // Run ends it
+	Warn        func(text string)            // called for each warning
 }
 
 // An Audit verifies the commits of an open repository.
@@ -38,6 +40,7 @@ type Audit struct {
 	revision   string
 	listing    Listing
 	progress   *term.Progress
+	warn       func(text string)
 }
 
 // Open reads the trust settings and opens the repository; a remote repository is fetched first. The caller closes the Audit.
@@ -64,7 +67,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
 			note: opts.Progress.Show, sides: opts.Sides,
 		},
-		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress,
+		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress, warn: opts.Warn,
 	}, nil
 }
 
@@ -102,7 +105,25 @@ func (a *Audit) chosen(ctx context.Context) (selection, error) {
 	if a.remote && errors.Is(err, gitsource.ErrNotFound) {
 		err = term.WithHint(err, "name a commit of the branch that --branch names, or a tag of the remote")
 	}
-	return chosen, err
+	if err != nil {
+		return selection{}, err
+	}
+	return chosen, a.warnAboutNames()
+}
+
+// warnAboutNames warns about each name in the revision that several refs have, as git does.
+func (a *Audit) warnAboutNames() error {
+	from, to, _ := cutRange(a.revision)
+	for _, name := range []string{from, to} {
+		refs, err := a.repo.Refs(name)
+		if err != nil {
+			return err
+		}
+		if len(refs) > 1 {
+			a.warn(fmt.Sprintf("%q is ambiguous: it is %s; the first one is verified", name, strings.Join(refs, " and ")))
+		}
+	}
+	return nil
 }
 
 // settings returns the trust settings.

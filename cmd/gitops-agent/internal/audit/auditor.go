@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -40,13 +39,13 @@ func (a auditor) progress(format string, args ...any) {
 // A judge verifies one object: a *verify.Policy, or a *verify.Identifier, which accepts nothing.
 type judge interface {
 	Audit(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) verify.Verdict
-	AuditTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) verify.Verdict
+	AuditTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, ref string) verify.Verdict
 }
 
 // A selection holds the objects that a revision names.
 type selection struct {
 	tag        gitsource.ID   // an annotated tag, or ""
-	tagName    string         // as in the revision
+	ref        string         // the full name of the ref of the tag; "" if the revision names the tag by its id
 	commits    []gitsource.ID // oldest first
 	floor, tip gitsource.ID   // of a range; tip is "" if it is none, and floor if the range begins with the history
 }
@@ -54,14 +53,17 @@ type selection struct {
 // verdict is the verdict on an object.
 type verdict struct {
 	verify.Verdict
-	kind     string       // "commit" or "tag"
-	name     string       // of a tag, as in the revision
+	kind     string       // kindCommit or kindTag
+	name     string       // of the ref of a tag, without refs/tags/; "" if it is not known
 	sealedBy gitsource.ID // the commit that seals a refused one, or ""
 	mergedBy gitsource.ID // of a commit of a side branch: the merge that brings it into the range
 	depth    int          // of a refused commit: first parents between HEAD and it, or notBelowHead; only if Options.Explain is set
 	first    bool         // it has no parent
 	path     string       // a file that it changes, if Options.Paths is set
 }
+
+// The kinds of objects.
+const kindCommit, kindTag = "commit", "tag"
 
 // The words for a verdict.
 const (
@@ -88,7 +90,7 @@ func (a auditor) audit(ctx context.Context, chosen selection) ([]verdict, notAud
 		return nil, notAudited{}, err
 	}
 	if chosen.tip == "" {
-		return append(a.auditTag(ctx, chosen), verdicts...), notAudited{}, nil
+		return append(a.auditTags(ctx, chosen), verdicts...), notAudited{}, nil
 	}
 	var merges []merge
 	for _, v := range verdicts {
@@ -148,7 +150,11 @@ func (a auditor) choose(ctx context.Context, revision string) (selection, error)
 	var chosen selection
 	name := strings.TrimSuffix(revision, "^{tag}")
 	if tag, err := a.repo.Resolve(ctx, name+"^{tag}"); err == nil {
-		chosen.tag, chosen.tagName = tag, path.Base(name)
+		refs, err := a.repo.Refs(name)
+		if err != nil {
+			return selection{}, err
+		}
+		chosen.tag, chosen.ref = tag, append(refs, "")[0]
 	}
 	if chosen.tag != "" && name != revision {
 		return chosen, nil
@@ -158,12 +164,23 @@ func (a auditor) choose(ctx context.Context, revision string) (selection, error)
 	return chosen, err
 }
 
-// auditTag verifies the tag of a selection, if there is one.
-func (a auditor) auditTag(ctx context.Context, chosen selection) []verdict {
-	if chosen.tag == "" {
-		return nil
+// maxTags bounds the number of tags of tags.
+const maxTags = 10
+
+// auditTags verifies the tag of a selection, if there is one, and the tags that it names in turn. The name of the first one must be that of its ref; an
+// inner tag has no ref.
+func (a auditor) auditTags(ctx context.Context, chosen selection) []verdict {
+	var verdicts []verdict
+	name := strings.TrimPrefix(chosen.ref, "refs/tags/")
+	for id, ref := chosen.tag, chosen.ref; id != "" && len(verdicts) < maxTags; ref = "" {
+		v := a.judge.AuditTag(ctx, a.repo, id, ref)
+		verdicts = append(verdicts, verdict{kind: kindTag, name: name, Verdict: v})
+		id, name = "", ""
+		if v.PointsTo == kindTag {
+			id = v.Points
+		}
 	}
-	return []verdict{{kind: "tag", name: chosen.tagName, Verdict: a.judge.AuditTag(ctx, a.repo, chosen.tag)}}
+	return verdicts
 }
 
 // cutRange splits A..B.
@@ -260,7 +277,7 @@ func (a auditor) each(ctx context.Context, ids []gitsource.ID, use func(i int, v
 }
 
 func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) verdict {
-	v := verdict{kind: "commit", Verdict: a.judge.Audit(ctx, a.repo, id)}
+	v := verdict{kind: kindCommit, Verdict: a.judge.Audit(ctx, a.repo, id)}
 	if !v.Accepted && v.Reason != "" {
 		l, err := a.repo.Links(ctx, id)
 		v.first = len(l.Parents) == 0
@@ -298,7 +315,7 @@ func (a auditor) measure(ctx context.Context, verdicts []verdict) {
 // gets no path.
 func (a auditor) locate(ctx context.Context, verdicts []verdict) {
 	for i, v := range verdicts {
-		if v.Accepted || v.kind != "commit" {
+		if v.Accepted || v.kind != kindCommit {
 			continue
 		}
 		after, err := a.tree(ctx, string(v.Object))

@@ -28,6 +28,9 @@ func TestManualNamesRulesAndFields(t *testing.T) {
 		if r.name == ruleChange {
 			rows.WriteString(" (commits only)")
 		}
+		if r.name == ruleName {
+			rows.WriteString(" (tags only)")
+		}
 		rows.WriteString(" |")
 	}
 	want(rows.String())

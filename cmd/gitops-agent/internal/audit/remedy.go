@@ -110,9 +110,9 @@ func signerFor(v verdict) []string {
 func (r remedies) signAgain(i int) []string {
 	v := r.verdicts[i]
 	switch {
-	case v.kind == "tag" && v.name == string(v.Object):
+	case v.kind == kindTag && v.name == "":
 		return []string{"git tag --force --sign -m MESSAGE NAME 'NAME^{}'"}
-	case v.kind == "tag":
+	case v.kind == kindTag:
 		return []string{fmt.Sprintf("git tag --force --sign -m MESSAGE %s '%s^{}'", v.name, v.name)}
 	case v.depth == 0:
 		return []string{"git commit --amend --no-edit --allow-empty --gpg-sign"}

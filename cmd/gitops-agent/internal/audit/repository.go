@@ -37,7 +37,8 @@ func (r openRepository) fetchTag(ctx context.Context, revision string) bool {
 	if r.source == nil {
 		return false
 	}
-	_, err := r.source.FetchTag(ctx, strings.TrimSuffix(revision, "^{tag}"))
+	name := strings.TrimSuffix(revision, "^{tag}")
+	_, err := r.source.FetchTag(ctx, strings.TrimPrefix(name, "refs/tags/"))
 	return err == nil
 }
 

@@ -14,8 +14,8 @@ type rule struct {
 	reasons  []verify.Reason // of a failure
 }
 
-// ruleChange is the name of the rule that does not apply to tags.
-const ruleChange = "change"
+// The names of the rule that does not apply to tags, and of the one that applies only to them.
+const ruleChange, ruleName = "change", "name"
 
 // rules returns the rules in the order in which package verify checks them.
 func rules() []rule {
@@ -40,6 +40,7 @@ func rules() []rule {
 			verify.ReasonWrongIdentity, verify.ReasonOutsideWindow,
 		}},
 		{ruleChange, "the role and the paths of the signer allow the change; only the agent compares guests", []verify.Reason{verify.ReasonMissingRole, verify.ReasonOutOfScope}},
+		{ruleName, "it is at the ref whose name was signed, if a ref names it", []verify.Reason{verify.ReasonWrongName}},
 	}
 }
 
@@ -64,7 +65,9 @@ func ruleViews(v verdict) []ruleView {
 	case v.Accepted:
 	case v.Reason == "":
 		result = ruleNotChecked
-	case v.Signer != "": // the signer is recognised, so the change is not allowed
+	case v.Signer != "" && v.kind == kindTag: // the signer is recognised, so the rest is not allowed
+		failed = ruleName
+	case v.Signer != "":
 		failed = ruleChange
 	default:
 		failed = ruleOf(v.Reason)
@@ -72,7 +75,7 @@ func ruleViews(v verdict) []ruleView {
 	var views []ruleView
 	for _, r := range rules() {
 		switch {
-		case v.kind == "tag" && r.name == ruleChange:
+		case v.kind == kindTag && r.name == ruleChange, v.kind != kindTag && r.name == ruleName:
 		case r.name == failed:
 			views = append(views, ruleView{r.name, ruleFailed})
 			result = ruleNotChecked

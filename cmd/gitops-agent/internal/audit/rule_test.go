@@ -48,12 +48,13 @@ func TestRuleViews(t *testing.T) {
 		want    []ruleResult
 	}{
 		"accepted":     {verdict{kind: "commit", Verdict: verify.Verdict{Accepted: true}}, []ruleResult{y, y, y, y, y, y, y, y}},
-		"tag":          {verdict{kind: "tag", Verdict: verify.Verdict{Accepted: true}}, []ruleResult{y, y, y, y, y, y, y}},
+		"tag":          {verdict{kind: "tag", Verdict: verify.Verdict{Accepted: true}}, []ruleResult{y, y, y, y, y, y, y, y}},
+		"moved_tag":    {verdict{kind: "tag", Verdict: refused(verify.ReasonWrongName, "alice")}, []ruleResult{y, y, y, y, y, y, y, n}},
 		"malformed":    {verdict{kind: "commit", Verdict: refused(verify.ReasonMalformed, "")}, []ruleResult{n, x, x, x, x, x, x, x}},
 		"bad_log":      {verdict{kind: "commit", Verdict: refused(verify.ReasonBadLogEntry, "")}, []ruleResult{y, y, y, y, n, x, x, x}},
 		"out_of_scope": {verdict{kind: "commit", Verdict: refused(verify.ReasonOutOfScope, "alice")}, []ruleResult{y, y, y, y, y, y, y, n}},
 		"no_parent":    {verdict{kind: "commit", Verdict: refused(verify.ReasonIncompleteHistory, "alice")}, []ruleResult{y, y, y, y, y, y, y, n}},
-		"unread":       {verdict{kind: "tag", Verdict: verify.Verdict{Err: errors.New("disk")}}, []ruleResult{x, x, x, x, x, x, x}},
+		"unread":       {verdict{kind: "tag", Verdict: verify.Verdict{Err: errors.New("disk")}}, []ruleResult{x, x, x, x, x, x, x, x}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

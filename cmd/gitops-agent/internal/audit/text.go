@@ -100,7 +100,7 @@ func (v verdictView) word() term.Cell {
 // shortID returns the first ten digits of the id, with "tag" before that of a tag.
 func (v verdictView) shortID() string {
 	id := fmt.Sprintf("%.10s", v.ID)
-	if v.Kind == "tag" {
+	if v.Kind == kindTag {
 		return "tag " + id
 	}
 	return id

@@ -54,7 +54,7 @@ func (a *Audit) RunWho(ctx context.Context) (Who, error) {
 		return Who{}, err
 	}
 	t := &tally{signers: map[identity]*whoSigner{}, claims: map[claim]*whoClaim{}}
-	for _, v := range a.auditTag(ctx, chosen) {
+	for _, v := range a.auditTags(ctx, chosen) {
 		t.add(v)
 	}
 	merged := make([]merge, len(chosen.commits))
