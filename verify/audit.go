@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -19,6 +20,7 @@ type Verdict struct {
 	Hint     string // the remedy for Reason; empty with it
 	Err      error  // a *RejectedError, or why the object could not be read; nil when it was accepted
 
+	Title    string       // first line of the message, cut to maxTitle bytes
 	Name     string       // of a tag, as it is signed
 	Points   gitsource.ID // of a tag: the object that it names
 	PointsTo string       // the type of that object
@@ -125,10 +127,20 @@ func (p *Policy) noteObject(o object, v *Verdict) {
 func (v *Verdict) noteObject(o object) {
 	payload := o.digest()
 	v.Payload = hex.EncodeToString(payload[:])
+	v.Title = title(o.message)
 	v.Name, v.Points, v.PointsTo = o.name, o.target, o.kind
 	if len(o.parents) > 1 {
 		v.Merged = o.parents[1:]
 	}
+}
+
+// maxTitle is how much of a message a Verdict contains, in bytes.
+const maxTitle = 160
+
+// title returns the beginning of the first line of a message.
+func title(message []byte) string {
+	line, _, _ := bytes.Cut(message, []byte("\n"))
+	return strings.TrimSpace(strings.ToValidUTF8(string(line[:min(len(line), maxTitle)]), ""))
 }
 
 func (v *Verdict) noteProof(proven proof) {

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -87,5 +88,18 @@ func TestAuditSeparatesReadErrors(t *testing.T) {
 	v := l.policy().AuditTag(t.Context(), l.repo, gitsource.ID("1111111111111111111111111111111111111111"), "")
 	if v.Accepted || v.Err == nil || v.Reason != "" {
 		t.Errorf("got %+v, want an error that is not a refusal", v)
+	}
+}
+
+// A verdict has the first line of the message, also of a commit that proves nothing, and never more than a bounded part of it.
+func TestAuditHasTheTitle(t *testing.T) {
+	t.Parallel()
+	l := newTestRepo(t)
+	for message, want := range map[string]string{
+		"change a guest\n\nand more": "change a guest", "\nsecond line": "", strings.Repeat("é", 100): strings.Repeat("é", 80), "x\xff": "x",
+	} {
+		if got := l.policy().Audit(t.Context(), l.repo, l.unsigned(draft{message: message})).Title; got != want {
+			t.Errorf("%q: got the title %q, want %q", message, got, want)
+		}
 	}
 }

@@ -465,20 +465,20 @@ func TestFirstParents(t *testing.T) {
 	t.Parallel()
 	s := newTestHistory(t)
 	third := s.commit(s.on(s.next))
-	got, err := verify.FirstParents(t.Context(), s.repo, s.accepted, third, 2)
+	got, err := verify.FirstParents(t.Context(), s.repo, s.accepted, third, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]gitsource.ID{s.next, third}, got); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
-	if all, err := verify.FirstParents(t.Context(), s.repo, "", third, 10); err != nil || len(all) != 3 {
+	if all, err := verify.FirstParents(t.Context(), s.repo, "", third, 10, nil); err != nil || len(all) != 3 {
 		t.Errorf("from the beginning: got %v, %v, want 3 commits", all, err)
 	}
-	if _, err := verify.FirstParents(t.Context(), s.repo, s.accepted, third, 1); !isReason(err, verify.ReasonTooManyCommits) {
+	if _, err := verify.FirstParents(t.Context(), s.repo, s.accepted, third, 1, nil); !isReason(err, verify.ReasonTooManyCommits) {
 		t.Errorf("beyond the limit: got %v, want %s", err, verify.ReasonTooManyCommits)
 	}
-	if none, err := verify.FirstParents(t.Context(), s.repo, third, third, 10); err != nil || len(none) != 0 {
+	if none, err := verify.FirstParents(t.Context(), s.repo, third, third, 10, nil); err != nil || len(none) != 0 {
 		t.Errorf("of nothing: got %v, %v, want none", none, err)
 	}
 }

@@ -22,9 +22,9 @@ const (
 // the list begins with the first commit of the history. FirstParents verifies nothing. It returns a *RejectedError if the
 // history does not contain from (not-descendant), or has more than limit commits after from (too-many-commits). It also
 // returns one if a commit does not show its parents (incomplete-history, malformed, too-large): that commit is then the first
-// one of the list.
-func FirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) ([]gitsource.ID, error) {
-	l, err := walkFirstParents(ctx, repo, from, to, limit)
+// one of the list. FirstParents calls seen, unless it is nil, with the number of commits after it read one.
+func FirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int, seen func(n int)) ([]gitsource.ID, error) {
+	l, err := walkFirstParents(ctx, repo, from, to, limit, seen)
 	var rejected *RejectedError
 	if errors.As(err, &rejected) && slices.Contains([]Reason{ReasonIncompleteHistory, ReasonMalformed, ReasonTooLarge}, rejected.Reason) {
 		l.path = append(l.path, rejected.Commit)
@@ -45,7 +45,7 @@ type lineage struct {
 }
 
 // walkFirstParents returns the path from one commit to another. If a commit cannot be read, it returns the commits above it, newest first, with the error.
-func walkFirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (lineage, error) {
+func walkFirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int, seen func(n int)) (lineage, error) {
 	payload, err := payloadOf(ctx, repo, from)
 	if err != nil {
 		return lineage{}, err
@@ -67,6 +67,9 @@ func walkFirstParents(ctx context.Context, repo *gitsource.Repository, from, to 
 			l.sealCandidates = append(l.sealCandidates, len(l.path))
 		}
 		l.path = append(l.path, id)
+		if seen != nil {
+			seen(len(l.path))
+		}
 		if len(o.parents) == 0 {
 			if from != "" {
 				return lineage{}, forCommit(to, refuse(ReasonNotDescendant, "%s is not on the first-parent path", from))
@@ -108,7 +111,7 @@ func (l lineage) reversed() lineage {
 
 // boundedLineage is walkFirstParents with the limits for one acceptance: maxWalk commits read, maxCommits on the path.
 func boundedLineage(ctx context.Context, repo *gitsource.Repository, floor, tip gitsource.ID) (lineage, error) {
-	l, err := walkFirstParents(ctx, repo, floor, tip, maxWalk)
+	l, err := walkFirstParents(ctx, repo, floor, tip, maxWalk, nil)
 	if err != nil {
 		return lineage{}, err
 	}

@@ -1,8 +1,12 @@
 package verify
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"gitops-agent/gitsource"
 )
@@ -136,9 +140,27 @@ type RejectedError struct {
 func (e *RejectedError) Error() string {
 	text := fmt.Sprintf("reject %.7s: %s", string(e.Commit), e.Reason.Meaning())
 	if e.Err != nil {
-		text += ": " + e.Err.Error()
+		text += ": " + hexBytes(e.Err.Error())
 	}
 	return text
+}
+
+// byteArray matches an array of bytes as fmt prints it: [18 52 …], eight bytes or more.
+var byteArray = regexp.MustCompile(`\[(?:\d{1,3} ){7,}\d{1,3}\]`)
+
+// hexBytes replaces arrays of bytes in the text of an error by hexadecimal digits. Errors of sigstore-go and of its logs contain such arrays.
+func hexBytes(text string) string {
+	return byteArray.ReplaceAllStringFunc(text, func(array string) string {
+		var raw []byte
+		for number := range strings.FieldsSeq(strings.Trim(array, "[]")) {
+			b, err := strconv.ParseUint(number, 10, 8)
+			if err != nil {
+				return array
+			}
+			raw = append(raw, byte(b))
+		}
+		return hex.EncodeToString(raw)
+	})
 }
 
 func (e *RejectedError) Unwrap() error { return e.Err }

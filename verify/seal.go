@@ -52,7 +52,7 @@ type seals struct {
 // the rules of HistoryFirstParent and HistoryAll to seals, for every mode of the policy. It returns the same refusals as
 // FirstParents.
 func (p *Policy) SealedBy(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (map[gitsource.ID]gitsource.ID, error) {
-	l, err := walkFirstParents(ctx, repo, from, to, limit)
+	l, err := walkFirstParents(ctx, repo, from, to, limit, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 	if err := opts.Listing.check(); err != nil {
 		return nil, err
 	}
+	opts.Progress.Show("opening the repository")
 	settings, err := opts.settings()
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 	return &Audit{
 		auditor: auditor{
 			repo: repo.Repository, judge: settings.judge, policy: settings.policy,
-			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
+			done: opts.Progress.Count("verified"),
 			note: opts.Progress.Show, sides: opts.Sides,
 		},
 		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress, warn: opts.Warn,

@@ -212,7 +212,9 @@ func (a auditor) chooseRange(ctx context.Context, from, to string) (selection, e
 func (a auditor) reach(ctx context.Context, floor, tip gitsource.ID) ([]gitsource.ID, error) {
 	var ids []gitsource.ID
 	for to := tip; ; {
-		path, err := verify.FirstParents(ctx, a.repo, floor, to, maxAudited-len(ids))
+		path, err := verify.FirstParents(ctx, a.repo, floor, to, maxAudited-len(ids), func(n int) {
+			a.progress("reading the history: %d commits", len(ids)+n)
+		})
 		ids = append(path, ids...)
 		if len(path) == 0 || err == nil {
 			return ids, err
@@ -245,6 +247,7 @@ func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsou
 	if !slices.ContainsFunc(verdicts, func(v verdict) bool { return !v.Accepted }) {
 		return nil
 	}
+	a.progress("looking for seals")
 	sealedBy, err := a.policy.SealedBy(ctx, a.repo, floor, tip, maxAudited)
 	if errors.As(err, new(*verify.RejectedError)) {
 		return nil // a seal covers only a history in which every commit shows its parents

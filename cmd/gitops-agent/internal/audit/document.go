@@ -54,7 +54,8 @@ type verdictView struct {
 	Kind           string        `json:"kind"`           // commit or tag
 	Name           string        `json:"name,omitempty"` // of a tag, as it is signed
 	ID             string        `json:"id"`
-	Verdict        string        `json:"verdict"` // accepted, refused or sealed
+	Title          string        `json:"title,omitempty"` // first line of the message
+	Verdict        string        `json:"verdict"`         // accepted, refused or sealed
 	Accepted       bool          `json:"accepted"`
 	Reason         verify.Reason `json:"reason,omitempty"`
 	Message        string        `json:"message,omitempty"`
@@ -99,7 +100,7 @@ func newDocument(revision string, verdicts []verdict) Document {
 
 func newVerdictView(v verdict) verdictView {
 	view := verdictView{
-		Kind: v.kind, Name: v.Name, ID: string(v.Object), Verdict: v.word(), Accepted: v.Accepted, Reason: v.Reason, Hint: v.Hint, Rules: ruleViews(v),
+		Kind: v.kind, Name: v.Name, Title: v.Title, ID: string(v.Object), Verdict: v.word(), Accepted: v.Accepted, Reason: v.Reason, Hint: v.Hint, Rules: ruleViews(v),
 		MergedBy: string(v.mergedBy), Signer: v.Signer, Subject: v.Subject, Issuer: v.Issuer, ProvenTime: v.ProvenTime,
 		ClaimedSubject: v.ClaimedSubject, ClaimedIssuer: v.ClaimedIssuer,
 		Workflow: v.Workflow, Repository: v.Repository, Ref: v.Ref, Trigger: v.Trigger, Log: v.Log, LogIndex: v.LogIndex,

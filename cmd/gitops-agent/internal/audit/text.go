@@ -24,12 +24,13 @@ func writeVerdicts(out io.Writer, d Document, l Listing) {
 	workflows := slices.ContainsFunc(d.Verdicts, func(v verdictView) bool { return v.Workflow != "" })
 	if selected := l.selected(d); len(selected) > 0 {
 		t := term.Table{}
-		t.Add(plainly("VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW")[:columns(workflows)]...)
+		t.AddText(columns(workflows, "VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW", "SUBJECT")...)
 		for _, i := range selected {
 			v := d.Verdicts[i]
-			row := plainly(v.Verdict, v.shortID(), orDash(string(v.Reason)), v.passed(), signerCell(v.Subject, v.ClaimedSubject), signerCell(v.Issuer, v.ClaimedIssuer), moment(v.ProvenTime), v.via())
+			row := plainly(columns(workflows, v.Verdict, v.shortID(), orDash(string(v.Reason)), v.passed(), signerCell(v.Subject, v.ClaimedSubject),
+				signerCell(v.Issuer, v.ClaimedIssuer), moment(v.ProvenTime), v.via(), orDash(term.Shorten(v.Title, maxSubject)))...)
 			row[0] = v.word()
-			t.Add(row[:columns(workflows)]...)
+			t.Add(row...)
 		}
 		t.Write(out, p)
 	}
@@ -39,12 +40,15 @@ func writeVerdicts(out io.Writer, d Document, l Listing) {
 	}
 }
 
-// columns returns the number of columns: the last one is for workflows.
-func columns(workflows bool) int {
+// maxSubject is the length of a printed first line of a message, in characters.
+const maxSubject = 60
+
+// columns returns the cells of a row. The one before the last is for workflows, and is left out if there are none.
+func columns(workflows bool, cells ...string) []string {
 	if workflows {
-		return 8
+		return cells
 	}
-	return 7
+	return slices.Delete(cells, len(cells)-2, len(cells)-1)
 }
 
 // signerCell returns what a signature proves about its signer, or what it claims.

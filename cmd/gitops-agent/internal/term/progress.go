@@ -35,6 +35,52 @@ func (p *Progress) Show(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", Shorten(Printable(fmt.Sprintf(format, args...)), 100))
 }
 
+// Count returns a function that shows how much of something is done, and, once there is something to judge by, the rate and the time that is left:
+// "verified 3120 of 15507, 620/s, 20s left". The rate is that since the first call; another total begins another count.
+func (p *Progress) Count(what string) func(n, of int) {
+	c := counter{what: what}
+	return func(n, of int) {
+		if p.isSilent() {
+			return
+		}
+		p.Show("%s", c.text(n, of, time.Now()))
+	}
+}
+
+// isSilent reports whether nothing is printed.
+func (p *Progress) isSilent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out == nil
+}
+
+// A counter measures the rate of work. Its methods may be called by several goroutines at once.
+type counter struct {
+	what string
+
+	mu    sync.Mutex
+	start time.Time // of the count
+	first int       // the number at start
+	of    int       // another number begins another count
+}
+
+// text returns what is done at a time.
+func (c *counter) text(n, of int, at time.Time) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.start.IsZero() || of != c.of {
+		c.start, c.first, c.of = at, n, of
+	}
+	text := fmt.Sprintf("%s %d of %d", c.what, n, of)
+	elapsed := at.Sub(c.start).Seconds()
+	if done := n - c.first; done > 0 && elapsed > 0 {
+		rate := float64(done) / elapsed
+		left := time.Duration(float64(of-n) / rate * float64(time.Second))
+		text += fmt.Sprintf(", %.0f/s, %s left", rate, left.Round(time.Second))
+	}
+	return text
+}
+
 // End clears the line. Later calls of Show print nothing.
 func (p *Progress) End() {
 	p.mu.Lock()
