@@ -101,10 +101,7 @@ func syncOf(p plan.Guest) report.Sync {
 // judgeSteps adds the steps that the gate holds, with a condition for the first one, and notes whether a step may run.
 func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now time.Time, present map[string]time.Time) {
 	for _, step := range p.Steps {
-		v := judge.Judge(step)
-		if why, refused := t.volumeHold(step); refused && !v.Held {
-			v = why
-		}
+		v := t.judge(judge, step)
 		if !v.Held {
 			a.released = true
 			continue
@@ -119,7 +116,7 @@ func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now tim
 // judgeOrders adds the steps of orders that the gate holds, with a condition for each.
 func (a *assessment) judgeOrders(t *track, p plan.Guest, judge gate.Gate, now time.Time, present map[string]time.Time) {
 	for _, step := range p.Orders {
-		v := judge.Judge(step)
+		v := t.judge(judge, step)
 		if !v.Held {
 			a.released = true
 			continue

@@ -271,6 +271,10 @@ func TestCrashAroundAnOrder(t *testing.T) {
 		"shutdown": {cluster.OpShutdown, "shutdown" + web1, pvesim.Stopped, true},
 		"reboot":   {cluster.OpReboot, "reboot" + web1, pvesim.Stopped, true},
 		"suspend":  {cluster.OpSuspend, "suspend" + web1, pvesim.Paused, true},
+		"snapshot": {cluster.OpSnapshot, snapshotWeb1, pvesim.Snapshotted, true},
+		"backup":   {cluster.OpBackup, backupWeb1, pvesim.BackedUp, true},
+		"delete":   {cluster.OpDeleteSnapshot, deleteWeb1, pvesim.SnapshotDeleted, true},
+		"rollback": {cluster.OpRollback, rollbackWeb1, pvesim.RolledBack, true},
 	} {
 		for _, at := range []string{"before-call", "after-call", "waiting"} {
 			t.Run(name+"/"+at, func(t *testing.T) {
@@ -281,7 +285,17 @@ func TestCrashAroundAnOrder(t *testing.T) {
 						l.ok(l.sim.SetRunning(201, test.up))
 						time.Sleep(2 * time.Minute)
 						l.sim.ResetCounters()
+						if strings.Contains(test.run, "name=s1") && test.op != cluster.OpSnapshot {
+							l.asRoot("POST", "/snapshot", "snapname=s1")
+							l.sim.ResetCounters()
+						}
 						l.push("Operate\n\nGitops-Run: "+test.run+"\nGitops-Target: home/main\n", otto)
+						if test.op == cluster.OpDeleteSnapshot || test.op == cluster.OpRollback {
+							stop := l.start()
+							digest := l.digestOfHold(201)
+							stop()
+							l.approve(digest)
+						}
 					})
 					want, times := journal.OrderRun, 1
 					if at == "before-call" {

@@ -8,7 +8,9 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/report"
 )
 
@@ -36,7 +38,10 @@ func (e *Engine) beginRound(ctx context.Context) bool {
 		e.rounds.due = true
 		return true
 	}
-	if !e.observer.Begin(ctx, observe.Request{VMIDs: e.vmids(), UnderHA: observe.UnderHA(e.guests), Ready: e.readyErr != nil || !e.errands.inline}) {
+	if !e.observer.Begin(ctx, observe.Request{
+		VMIDs: e.vmids(), UnderHA: observe.UnderHA(e.guests), Ready: e.readyErr != nil || !e.errands.inline,
+		Snapshots: order.NeedSnapshots(order.OpenOrders(e.opts.Journal.State(), now.Add(-gate.OrderLifetime))),
+	}) {
 		return false // the list of guests hangs
 	}
 	e.rounds.began, e.rounds.due = now, false

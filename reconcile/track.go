@@ -75,6 +75,15 @@ func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 	return newFailure
 }
 
+// judge returns the verdict on a step: that of the gate, or that on its volumes.
+func (t *track) judge(g gate.Gate, step plan.Step) gate.Verdict {
+	v := g.Judge(step)
+	if why, refused := t.volumeHold(step); refused && !v.Held {
+		return why
+	}
+	return v
+}
+
 // volumeHold returns the verdict on a step whose last try was refused because of its volumes, and whether it was.
 func (t *track) volumeHold(step plan.Step) (gate.Verdict, bool) {
 	refusal, inUse, refused := volumes.Refusal(t.failed)

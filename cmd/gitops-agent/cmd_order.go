@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
@@ -35,6 +33,7 @@ and the present run state of the guest are checked only when the order arrives. 
 			ending{term.ExitRefused, "the agent would refuse the order"}),
 		Example: `  gitops-agent order reboot VirtualMachine/db-1 -m 'db-1 hangs after the migration'
   gitops-agent order shutdown VirtualMachine/web-1 timeout=2m for=8h
+  gitops-agent order snapshot VirtualMachine/db-1 name=before-upgrade
   gitops-agent order start Container/dns-1 --target home/main -o json`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,8 +41,8 @@ and the present run state of the guest are checked only when the order arrives. 
 			opts.required = cmd.Flags().Changed("config")
 			return runOrder(cmd.Context(), p.out, p.err, opts)
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return orderWords(p.config, args)
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return orderWords(cmd.Context(), p.config, args)
 		},
 	}
 	cmd.Flags().StringVarP(&opts.reason, "message", "m", "", "the subject of the commit: why the operation is needed")
@@ -100,7 +99,7 @@ func runOrder(ctx context.Context, out, notes io.Writer, opts orderOptions) erro
 		return term.WriteJSON(out, document)
 	}
 	if document.NeedsApproval {
-		_, _ = fmt.Fprintln(notes, "gitops-agent: note: it loses what the guest has not written, so the agent holds it until it is approved: status shows the digest")
+		_, _ = fmt.Fprintln(notes, "gitops-agent: note: it loses data, so the agent holds it until it is approved: status shows the digest")
 	}
 	_, err = fmt.Fprintln(out, document.Command)
 	return err
@@ -135,25 +134,4 @@ func (d *orderDocument) check(ctx context.Context, notes io.Writer, config agent
 // orderCommand returns the command for a POSIX shell. All trailers are in the last paragraph of the message; elsewhere they have no effect.
 func orderCommand(reason, text, target string) string {
 	return "git commit --allow-empty -S -m " + shellQuoted(term.Printable(reason)) + " -m " + shellQuoted(order.RunPrefix+text+"\nGitops-Target: "+target)
-}
-
-// orderWords completes the words of an order: the operation, a guest that has it, and keys that were not given yet.
-func orderWords(configPath string, args []string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	switch len(args) {
-	case 0:
-		return order.Operations(), cobra.ShellCompDirectiveNoFileComp
-	case 1:
-		hasOperation := func(label string) bool {
-			_, err := order.Parse(args[0] + " " + label)
-			return err == nil
-		}
-		return slices.DeleteFunc(retryLabels(configPath, nil), func(label string) bool { return !hasOperation(label) }), cobra.ShellCompDirectiveNoFileComp
-	}
-	var keys []cobra.Completion
-	for _, key := range order.Keys(cluster.Op(args[0])) {
-		if !slices.ContainsFunc(args[2:], func(word string) bool { return strings.HasPrefix(word, key+"=") }) {
-			keys = append(keys, key+"=")
-		}
-	}
-	return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

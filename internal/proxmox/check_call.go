@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
@@ -63,6 +64,11 @@ var shapes = map[cluster.Op]func(cluster.Call) error{
 	cluster.OpReset:     checkEmpty,
 	cluster.OpSuspend:   checkEmpty,
 	cluster.OpResume:    checkEmpty,
+
+	cluster.OpSnapshot:       checkSnapshot,
+	cluster.OpDeleteSnapshot: checkSnapshotOnly,
+	cluster.OpRollback:       checkSnapshotOnly,
+	cluster.OpBackup:         checkBackup,
 }
 
 // checkShape returns an error for a call that lacks a parameter that its operation needs, or has parameters that its operation does not take.
@@ -99,6 +105,38 @@ func checkCloudInit(call cluster.Call) error {
 		return errors.New("a container has no cloud-init drive")
 	}
 	return checkEmpty(call)
+}
+
+// snapshotName matches the names of snapshots that Proxmox accepts. The name becomes a part of a path.
+//
+// Source: PVE::JSONSchema, format pve-configid.
+var snapshotName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{1,39}$`)
+
+func checkSnapshot(call cluster.Call) error {
+	if name := call.Params[cluster.ParamSnapshot]; !snapshotName.MatchString(name) {
+		return fmt.Errorf("%q is not a name of a snapshot", name)
+	}
+	return nil
+}
+
+func checkSnapshotOnly(call cluster.Call) error {
+	if len(call.Params) > 1 {
+		return fmt.Errorf("%s takes no parameter but %s", call.Op, cluster.ParamSnapshot)
+	}
+	return checkSnapshot(call)
+}
+
+// checkBackup rejects a backup without a storage, which would be written to a storage of the node's choice, and parameters that delete other backups.
+func checkBackup(call cluster.Call) error {
+	if call.Params["storage"] == "" {
+		return errors.New("a backup needs a storage")
+	}
+	for key := range call.Params {
+		if !slices.Contains([]string{"storage", "mode", "compress", "protected", "notes-template", "remove"}, key) {
+			return fmt.Errorf("parameter %s is not allowed here", key)
+		}
+	}
+	return nil
 }
 
 func checkEmpty(call cluster.Call) error {

@@ -62,6 +62,15 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 		x.to(http.MethodPost, routeSuspend, about.path()+"/status/suspend")
 	case cluster.OpResume:
 		x.to(http.MethodPost, routeResume, about.path()+"/status/resume")
+	case cluster.OpSnapshot:
+		x.to(http.MethodPost, routeSnapshots, about.path()+"/snapshot")
+	case cluster.OpDeleteSnapshot:
+		x.to(http.MethodDelete, routeSnapshot, about.path()+"/snapshot/"+takeSnapshotName(params))
+	case cluster.OpRollback:
+		x.to(http.MethodPost, routeRollback, about.path()+"/snapshot/"+takeSnapshotName(params)+"/rollback")
+	case cluster.OpBackup:
+		x.to(http.MethodPost, routeBackup, "/nodes/"+call.Node+"/vzdump")
+		params["vmid"] = strconv.Itoa(call.VMID)
 	case cluster.OpDestroy:
 		x.to(http.MethodDelete, routeGuest, about.path()+query(params)) // Proxmox rejects a body
 	default:
@@ -71,6 +80,13 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 		params["digest"] = call.Digest
 	}
 	return x, params, nil
+}
+
+// takeSnapshotName moves the name of the snapshot from the parameters to the path.
+func takeSnapshotName(params map[string]string) string {
+	name := params[cluster.ParamSnapshot]
+	delete(params, cluster.ParamSnapshot)
+	return name
 }
 
 // to sets the method and the path of an exchange.

@@ -23,6 +23,11 @@ func oneOfEach() map[cluster.Op]cluster.Call {
 		cluster.OpHAAdd:   {Params: map[string]string{"state": "started"}},
 		cluster.OpHASet:   {Params: map[string]string{"max_restart": "2"}},
 		cluster.OpMigrate: {Params: map[string]string{"target": "pve2"}},
+		cluster.OpBackup:  {Params: map[string]string{"storage": "local"}},
+
+		cluster.OpSnapshot:       {Params: map[string]string{"snapname": "s1"}},
+		cluster.OpDeleteSnapshot: {Params: map[string]string{"snapname": "s1"}},
+		cluster.OpRollback:       {Params: map[string]string{"snapname": "s1"}},
 	}
 	for _, op := range cluster.Ops() {
 		call := calls[op]
@@ -86,6 +91,22 @@ func TestDoSendsMoreCalls(t *testing.T) {
 		"template_ct": {
 			cluster.Call{Op: cluster.OpTemplate, Kind: ct},
 			seen{"POST", "/nodes/pve1/lxc/101/template", "", ""},
+		},
+		"snapshot": {
+			cluster.Call{Op: cluster.OpSnapshot, Kind: vm, Params: map[string]string{"snapname": "s1", "description": "a", "vmstate": "1"}},
+			seen{"POST", "/nodes/pve1/qemu/101/snapshot", `{"description":"a","snapname":"s1","vmstate":"1"}`, json},
+		},
+		"delete_snapshot": {
+			cluster.Call{Op: cluster.OpDeleteSnapshot, Kind: ct, Params: map[string]string{"snapname": "s1"}},
+			seen{"DELETE", "/nodes/pve1/lxc/101/snapshot/s1", "", ""},
+		},
+		"rollback": {
+			cluster.Call{Op: cluster.OpRollback, Kind: vm, Params: map[string]string{"snapname": "s1"}},
+			seen{"POST", "/nodes/pve1/qemu/101/snapshot/s1/rollback", "", ""},
+		},
+		"backup": {
+			cluster.Call{Op: cluster.OpBackup, Kind: ct, Params: map[string]string{"storage": "local", "mode": "stop", "remove": "0"}},
+			seen{"POST", "/nodes/pve1/vzdump", `{"mode":"stop","remove":"0","storage":"local","vmid":"101"}`, json},
 		},
 		"reboot": {
 			cluster.Call{Op: cluster.OpReboot, Kind: vm, Params: map[string]string{"timeout": "180"}},

@@ -62,9 +62,9 @@ func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
 // the new guest does not exist before, and a clone is filed under its template.
 func (u upid) about() address {
 	switch u.kind {
-	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmreset", "qmpause", "qmresume", "qmdestroy", "qmigrate", "qmtemplate", "qmmove":
+	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmreset", "qmpause", "qmresume", "qmdestroy", "qmigrate", "qmtemplate", "qmmove", "qmsnapshot", "qmdelsnapshot", "qmrollback":
 		return address{kind: guest.VirtualMachine, node: u.node, vmid: u.vmid()}
-	case "vzstart", "vzstop", "vzshutdown", "vzreboot", "vzdestroy", "vzmigrate", "vztemplate", "move_volume":
+	case "vzstart", "vzstop", "vzshutdown", "vzreboot", "vzdestroy", "vzmigrate", "vztemplate", "move_volume", "vzsnapshot", "vzdelsnapshot", "vzrollback":
 		return address{kind: guest.Container, node: u.node, vmid: u.vmid()}
 	default:
 		return address{}

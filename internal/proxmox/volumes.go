@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 )
 
 // MissingAudit returns a path on which the token lacks VM.Audit, so that Proxmox leaves guests out of its lists, or "". A guest to which the
@@ -146,36 +147,36 @@ func (r *Reader) Replications(ctx context.Context) ([]cluster.Replication, error
 // digest of the whole configuration, so sections of different states are not mixed.
 //
 // Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/snapshot and …/config?snapshot=.
-func (r *Reader) Snapshots(ctx context.Context, row cluster.Row) (cluster.Snapshots, error) {
+func (r *Reader) Snapshots(ctx context.Context, row cluster.Row) (guest.Snapshots, error) {
 	about := addressOf(row)
 	if err := about.check(); err != nil {
-		return cluster.Snapshots{}, fmt.Errorf("read snapshots of %s: %w", about, err)
+		return guest.Snapshots{}, fmt.Errorf("read snapshots of %s: %w", about, err)
 	}
 	listed, err := get[[]struct {
 		Name   string `json:"name"`
 		Digest string `json:"digest"`
 	}](ctx, r, &exchange{route: routeSnapshots, path: about.path() + "/snapshot", node: about.node, about: about})
 	if err != nil {
-		return cluster.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, err)
+		return guest.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, err)
 	}
-	found, current := cluster.Snapshots{}, false
+	found, current := guest.Snapshots{}, false
 	for _, s := range listed {
 		if s.Name == "current" {
 			found.Digest, current = s.Digest, true
 			continue
 		}
-		found.Sections = append(found.Sections, cluster.SnapshotSection{Name: s.Name})
+		found.Sections = append(found.Sections, guest.SnapshotSection{Name: s.Name})
 	}
 	if !current || found.Digest == "" {
-		return cluster.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, errNoDigest)
+		return guest.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, errNoDigest)
 	}
 	for i := range found.Sections {
 		keys, err := r.snapshotKeys(ctx, about, found.Sections[i].Name)
 		switch {
 		case err != nil:
-			return cluster.Snapshots{}, err
+			return guest.Snapshots{}, err
 		case keys["digest"] != found.Digest:
-			return cluster.Snapshots{}, fmt.Errorf("read snapshots of %s: %w", about, cluster.ErrConflict)
+			return guest.Snapshots{}, fmt.Errorf("read snapshots of %s: %w", about, cluster.ErrConflict)
 		}
 		delete(keys, "digest")
 		found.Sections[i].Keys = keys
@@ -195,6 +196,29 @@ func (r *Reader) snapshotKeys(ctx context.Context, about address, name string) (
 		texts[key] = string(text)
 	}
 	return texts, nil
+}
+
+// Backups lists the backups of a guest on a storage as the node shows them, with the first line of their notes. It needs Datastore.Audit or
+// Datastore.AllocateSpace on the storage and VM.Backup on the guest.
+//
+// Source: PVE API, GET /nodes/{node}/storage/{storage}/content; PVE::Storage check_volume_access.
+func (r *Reader) Backups(ctx context.Context, node, storage string, vmid int) ([]cluster.Backup, error) {
+	if err := checkNode(node); err != nil {
+		return nil, err
+	}
+	path := "/nodes/" + node + "/storage/" + url.PathEscape(storage) + "/content?content=backup&vmid=" + strconv.Itoa(vmid)
+	rows, err := get[[]struct {
+		Volume string `json:"volid"`
+		Notes  scalar `json:"notes"`
+	}](ctx, r, &exchange{route: routeContent, path: path, node: node})
+	if err != nil {
+		return nil, fmt.Errorf("list backups of %d in %s on %s: %w", vmid, storage, node, err)
+	}
+	backups := make([]cluster.Backup, 0, len(rows))
+	for _, row := range rows {
+		backups = append(backups, cluster.Backup{Volume: row.Volume, Notes: string(row.Notes)})
+	}
+	return backups, nil
 }
 
 // StoredVolumes lists the disks on a storage as the node shows them: those of one vmid, or all if vmid is 0. It needs Datastore.Audit on the

@@ -70,7 +70,7 @@ func readsSnapshots(t *testing.T, sim *pvesim.Sim, client *Client) {
 		t.Fatal(err)
 	}
 	after, err := client.Snapshots(t.Context(), row)
-	want := cluster.Snapshots{Digest: sim.Digest(100), Sections: []cluster.SnapshotSection{{
+	want := guest.Snapshots{Digest: sim.Digest(100), Sections: []guest.SnapshotSection{{
 		Name: "one", Keys: map[string]string{"scsi7": "local-lvm:vm-300-disk-0,size=1G", "cores": "2", "snaptime": "1700000000"},
 	}}}
 	if err != nil {

@@ -36,17 +36,15 @@ func backup(c *call) (reply, error) {
 	if id == "" {
 		id = "local"
 	}
-	err := c.sim.locked(func() error {
-		if c.sim.storage(id) == nil {
-			return apiErrorf("storage '%s' does not exist", id)
-		}
-		return c.require("/storage/"+id, "Datastore.AllocateSpace")
-	})
+	err := c.sim.locked(func() error { return c.require("/storage/"+id, "Datastore.AllocateSpace") })
 	if err != nil {
 		return reply{}, err
 	}
 	return c.start("vzdump", vmid, func(t *task) error {
 		if err := t.applyFault(BeforeBegin); err != nil {
+			return err
+		}
+		if err := t.locked(func() error { return t.sim.activate(id) }); err != nil {
 			return err
 		}
 		begun := time.Now()
@@ -59,6 +57,15 @@ func backup(c *call) (reply, error) {
 		}
 		return t.locked(func() error { return t.endBackup(c, vmid, id, begun, err) })
 	})
+}
+
+// activate returns the error of a backup to a storage that does not exist. The state is locked.
+func (s *Sim) activate(storage string) error {
+	if s.storage(storage) != nil {
+		return nil
+	}
+	missing := "storage '" + storage + "' does not exist"
+	return apiErrorf("could not activate storage '%s': %s could not get storage information for '%s': %s", storage, missing, storage, missing)
 }
 
 func (t *task) beginBackup(c *call, vmid int, storage string) error {

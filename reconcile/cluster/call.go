@@ -16,6 +16,8 @@ import (
 //   - migrate: Params are target, and online or with-local-disks (virtual machine), restart or timeout (container).
 //   - template: no Params; it cannot be undone.
 //   - start, reboot, shutdown, stop, reset, suspend, resume: Params such as timeout and forceStop.
+//   - snapshot: Params are snapname, description and vmstate; delete-snapshot and rollback: snapname.
+//   - backup: Params are storage, mode, compress, protected, notes-template and remove.
 //   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
 type Call struct {
 	Op      Op
@@ -28,6 +30,9 @@ type Call struct {
 	Delete  []string
 	Digest  string // of the configuration that the call was planned for; Proxmox rejects the call if it has changed. "" means no check
 }
+
+// ParamSnapshot is the parameter with the name of the snapshot that a call is about.
+const ParamSnapshot = "snapname"
 
 // TaskTypes returns the types of the tasks that Proxmox may run the call as. It returns nil for a call that never has a task.
 func (c Call) TaskTypes() []string {

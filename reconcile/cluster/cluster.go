@@ -13,6 +13,7 @@ import (
 type Cluster interface {
 	Reader
 	VolumeReader
+	BackupReader
 	// Do dispatches one call and returns its UPID, empty if Proxmox answered synchronously. It first waits until the call may be sent, and
 	// then runs check immediately before it sends the request. If check fails, nothing is sent and Do returns its error. A nil check always
 	// passes. Once ctx has ended, nothing is sent any more, and Do returns an error that wraps ErrWritesStopped; the reply to a request that was sent is
@@ -33,6 +34,8 @@ type Reader interface {
 	// that only the inventory contains (node, name, pool, template, HA) are copied from row. It fails with ErrNotExist only
 	// if the guest's own node reports that the guest does not exist.
 	Observe(ctx context.Context, row Row) (guest.Observed, error)
+	// Snapshots reads the snapshot sections of one guest's configuration. It fails with ErrConflict if the configuration changed meanwhile.
+	Snapshots(ctx context.Context, row Row) (guest.Snapshots, error)
 	// Status reads the run state of one guest from the guest itself.
 	Status(ctx context.Context, row Row) (guest.Status, error)
 	// HA returns the resources of the HA manager by vmid, in one call.

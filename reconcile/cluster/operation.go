@@ -31,9 +31,13 @@ const (
 
 // Operations that only signed orders ask for. Orders also ask for some of the operations above.
 const (
-	OpReset   Op = "reset"
-	OpSuspend Op = "suspend"
-	OpResume  Op = "resume"
+	OpReset          Op = "reset"
+	OpSuspend        Op = "suspend"
+	OpResume         Op = "resume"
+	OpSnapshot       Op = "snapshot"
+	OpDeleteSnapshot Op = "delete-snapshot"
+	OpRollback       Op = "rollback"
+	OpBackup         Op = "backup"
 )
 
 // operation is a row of the table of operations.
@@ -51,6 +55,7 @@ type operation struct {
 	late           LateCall     // what becomes of a call that acts after the step was planned again
 	volumes        volumeScope  // the volumes that the call attaches, changes or deletes
 	taskKind       taskKind     // what decides how long a task of the call takes
+	snapshots      bool         // what the call does depends on the snapshots that the guest has
 	orderOnly      bool         // no plan contains the operation: only a signed order asks for it
 }
 
@@ -97,6 +102,19 @@ var operations = []operation{
 	{op: OpReset, late: LateActs, vmTasks: []string{"qmreset"}, leavesTask: true, orderOnly: true},
 	{op: OpSuspend, late: LateActs, vmTasks: []string{"qmpause"}, leavesTask: true, orderOnly: true},
 	{op: OpResume, late: LateActs, vmTasks: []string{"qmresume"}, leavesTask: true, orderOnly: true},
+	{
+		op: OpSnapshot, late: LateActs, vmTasks: []string{"qmsnapshot"}, containerTasks: []string{"vzsnapshot"},
+		leavesTask: true, volumes: snapshotVolumes, taskKind: allocates, snapshots: true, orderOnly: true,
+	},
+	{
+		op: OpDeleteSnapshot, late: LateActs, vmTasks: []string{"qmdelsnapshot"}, containerTasks: []string{"vzdelsnapshot"},
+		leavesTask: true, volumes: snapshotVolumes, taskKind: copies, snapshots: true, orderOnly: true,
+	},
+	{
+		op: OpRollback, late: LateActs, vmTasks: []string{"qmrollback"}, containerTasks: []string{"vzrollback"},
+		leavesTask: true, volumes: snapshotVolumes, taskKind: allocates, snapshots: true, orderOnly: true,
+	},
+	{op: OpBackup, late: LateActs, vmTasks: []string{"vzdump"}, containerTasks: []string{"vzdump"}, leavesTask: true, taskKind: copies, orderOnly: true},
 	{op: OpDestroy, late: LateActs, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
 }
 
@@ -116,12 +134,13 @@ type volumeScope int
 // The scopes. An operation without a scope gives the guest no volume and takes none from another guest. That includes a resize: it only grows a
 // volume that the guest holds.
 const (
-	noVolumes     volumeScope = iota
-	namedVolumes              // those that the parameters put into slots, and those in the keys that the call deletes
-	volumesOfSlot             // those in the slot that the call is about
-	localVolumes              // those on storages of one node: the guest's node deletes them when they are copied
-	allVolumes                // all of the guest: they get other names
-	ownVolumes                // those that belong to the guest: they are deleted
+	noVolumes       volumeScope = iota
+	namedVolumes                // those that the parameters put into slots, and those in the keys that the call deletes
+	volumesOfSlot               // those in the slot that the call is about
+	localVolumes                // those on storages of one node: the guest's node deletes them when they are copied
+	allVolumes                  // all of the guest: they get other names
+	snapshotVolumes             // those in slots that the call takes into a snapshot, or those of the snapshot that the call is about
+	ownVolumes                  // those that belong to the guest: they are deleted
 )
 
 // Ops lists every operation, in the order of a guest's life.
@@ -162,6 +181,9 @@ func (op Op) BringsUp() bool { return op.row().bringsUp }
 // WritesConfig reports whether the operation changes keys of the guest's configuration. Its call carries the digest of the configuration,
 // and Proxmox refuses the call if the configuration has changed meanwhile.
 func (op Op) WritesConfig() bool { return op.row().writesConfig }
+
+// NeedsSnapshots reports whether what the operation does depends on the snapshots that the guest has.
+func (op Op) NeedsSnapshots() bool { return op.row().snapshots }
 
 // IsOrderOnly reports whether no plan contains the operation: only a signed order asks for it.
 func (op Op) IsOrderOnly() bool { return op.row().orderOnly }

@@ -30,8 +30,9 @@ func TestOperationProperties(t *testing.T) {
 		"reaches_stopped": {func(op Op) bool { return op.Reaches() == guest.StatusStopped }, []Op{OpShutdown, OpStop}},
 		"brings_up":       {Op.BringsUp, []Op{OpCreate, OpStart}},
 		"writes_config":   {Op.WritesConfig, []Op{OpConfig, OpResize, OpMove}},
-		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume}},
-		"order_only":      {Op.IsOrderOnly, []Op{OpReset, OpSuspend, OpResume}},
+		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup}},
+		"order_only":      {Op.IsOrderOnly, []Op{OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup}},
+		"needs_snapshots": {Op.NeedsSnapshots, []Op{OpSnapshot, OpDeleteSnapshot, OpRollback}},
 		"may_answer_null": {Op.MayAnswerNull, []Op{OpConfig, OpResize, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpTemplate}},
 		"no_task_of_a_vm": {
 			func(op Op) bool { return len(Call{Op: op, Kind: guest.VirtualMachine}.TaskTypes()) == 0 },

@@ -17,8 +17,6 @@ type VolumeReader interface {
 	StorageConfigs(ctx context.Context) ([]Storage, error)
 	// Replications lists the replication jobs of all guests that the token may see.
 	Replications(ctx context.Context) ([]Replication, error)
-	// Snapshots reads the snapshot sections of one guest's configuration. It fails with ErrConflict if the configuration changed meanwhile.
-	Snapshots(ctx context.Context, row Row) (Snapshots, error)
 	// StoredVolumes lists the disks on a storage as a node shows them: those of one vmid, or all if vmid is 0. It omits disks that the token may
 	// not see.
 	StoredVolumes(ctx context.Context, node, storage string, vmid int) ([]StoredVolume, error)
@@ -54,18 +52,6 @@ type Replication struct {
 	Target string // the node with the copies
 }
 
-// Snapshots are the snapshot sections of a guest's configuration.
-type Snapshots struct {
-	Digest   string // of the whole configuration; the same as that of an observation if nothing changed in between
-	Sections []SnapshotSection
-}
-
-// SnapshotSection is the configuration of a guest when a snapshot was made.
-type SnapshotSection struct {
-	Name string
-	Keys map[string]string
-}
-
 // StoredVolume is a volume as its storage lists it.
 type StoredVolume struct {
 	ID     string
@@ -78,11 +64,12 @@ type VolumeEffect string
 
 // The effects on volumes.
 const (
-	Attaches VolumeEffect = "attach"  // the volume is put into a slot
-	Imports  VolumeEffect = "import"  // the volume is copied into a new one
-	Moves    VolumeEffect = "move"    // the volume is copied, and its guest gives it up; or it gets another name
-	Deletes  VolumeEffect = "delete"  // the volume is deleted
-	Migrates VolumeEffect = "migrate" // the volume is moved to another node if its storage is local
+	Attaches VolumeEffect = "attach"   // the volume is put into a slot
+	Imports  VolumeEffect = "import"   // the volume is copied into a new one
+	Moves    VolumeEffect = "move"     // the volume is copied, and its guest gives it up; or it gets another name
+	Deletes  VolumeEffect = "delete"   // the volume is deleted
+	Migrates VolumeEffect = "migrate"  // the volume is moved to another node if its storage is local
+	Freezes  VolumeEffect = "snapshot" // a snapshot of the volume is taken, deleted, or brought back
 )
 
 // Touch is a volume on which a call acts, in a way that matters to other guests that use the volume.
@@ -109,6 +96,8 @@ func Touches(call Call, live guest.Observed) []Touch {
 		}
 		slices.Sort(volumes)
 		return touchesOf(Moves, slices.Compact(volumes))
+	case snapshotVolumes:
+		return touchesOf(Freezes, snapshottedVolumes(call, live))
 	case ownVolumes:
 		list := touchesOf(Deletes, guest.Volumes(live))
 		if call.Params["destroy-unreferenced-disks"] == "1" {
@@ -117,6 +106,27 @@ func Touches(call Call, live guest.Observed) []Touch {
 		return list
 	}
 	return nil
+}
+
+// snapshottedVolumes returns the volumes on which a call about a snapshot acts, sorted: those in the slots of the guest now for a new snapshot, and those
+// in the slots that the guest had for an existing one.
+func snapshottedVolumes(call Call, live guest.Observed) []string {
+	references := guest.References(live)
+	if call.Op != OpSnapshot {
+		references = nil
+		if live.Snapshots != nil {
+			section, _ := live.Snapshots.Section(call.Params[ParamSnapshot])
+			references = guest.SnapshotReferences(live.Kind, section.Name, section.Keys)
+		}
+	}
+	var volumes []string
+	for _, r := range references {
+		if r.Relation == guest.Holds && r.Part != guest.InPending {
+			volumes = append(volumes, r.Volume)
+		}
+	}
+	slices.Sort(volumes)
+	return slices.Compact(volumes)
 }
 
 func touchesOf(effect VolumeEffect, volumes []string) []Touch {

@@ -41,8 +41,20 @@ func lossOf(step plan.Step) string {
 		return "ends the guest without a shutdown if it does not shut down in time"
 	case cluster.OpStop, cluster.OpReset:
 		return "ends the running guest without a shutdown"
+	case cluster.OpDeleteSnapshot:
+		return "deletes the snapshot " + step.Snapshot
+	case cluster.OpRollback:
+		return "ends the guest, and loses what it has written since the snapshot " + step.Snapshot + restored(step.Restores)
 	}
 	return "loses data"
+}
+
+// restored says what a rollback changes in the configuration of its guest.
+func restored(changes []string) string {
+	if len(changes) == 0 {
+		return ""
+	}
+	return "; in the configuration it changes " + strings.Join(changes, ", ")
 }
 
 // Order returns why the signer of an order may not touch its guest, "" if the signer may. A guest is within the limit of a signer if one

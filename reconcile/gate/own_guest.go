@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -19,11 +20,14 @@ func (g Gate) judgeOwnGuest(step plan.Step) Verdict {
 		"do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config")
 }
 
-// endsGuest reports whether a call stops, restarts, moves or destroys its guest.
+// endsGuest reports whether a call stops, pauses, restarts, moves or destroys its guest.
 func endsGuest(call cluster.Call) bool {
 	if call.Op == cluster.OpHAAdd || call.Op == cluster.OpHASet {
 		return call.Params["state"] == "stopped" || call.Params["state"] == "disabled"
 	}
-	ends := []cluster.Op{cluster.OpMigrate, cluster.OpReboot, cluster.OpReset, cluster.OpSuspend, cluster.OpTemplate, cluster.OpDestroy}
+	if call.Op == cluster.OpBackup {
+		return call.Params["mode"] != order.ModeSnapshot
+	}
+	ends := []cluster.Op{cluster.OpMigrate, cluster.OpReboot, cluster.OpReset, cluster.OpSuspend, cluster.OpTemplate, cluster.OpRollback, cluster.OpDestroy}
 	return slices.Contains(ends, call.Op) || call.Op.Reaches() == guest.StatusStopped
 }

@@ -10,14 +10,20 @@ import (
 // that its owner or the HA manager moved has not drifted.
 func (c *comparison) compareNode() {
 	d, o := c.want, c.live
-	allowed := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
-	target := d.target()
-	if !allowed || o.Node == "" || target == "" || o.Node == d.Node || slices.Contains(d.Nodes, o.Node) || c.ignoresKey("node") {
+	if !LeavesNode(*d, o.Node) {
 		return
 	}
+	target := d.target()
 	change := Change{Key: "node", From: o.Node, To: target, Write: WriteMigrate, Value: target, Origin: d.Origin}
 	change.Class, change.Note = migrationCost(d.Migrate, o)
 	c.add(change)
+}
+
+// LeavesNode reports whether the manifest asks to move the guest away from a node.
+func LeavesNode(d Desired, node string) bool {
+	c := comparison{want: &d}
+	allowed := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
+	return allowed && node != "" && d.target() != "" && node != d.Node && !slices.Contains(d.Nodes, node) && !c.ignoresKey("node")
 }
 
 // OnOtherNode reports whether a guest is on a node that its manifest does not name, and the manifest does not ask to move it.
@@ -51,6 +57,11 @@ func migrationCost(migrate Migration, o *Observed) (Class, string) {
 	default:
 		return Live, "moves while it runs, local disks are copied"
 	}
+}
+
+// HostDevice returns a key of the guest with a device of its host, which prevents the guest from leaving the node, and whether there is one.
+func HostDevice(o Observed) (key string, bound bool) {
+	return firstHostDevice(&o, edit{live: &o}.running())
 }
 
 // firstHostDevice returns the first key that prevents the guest from leaving its node, and whether there is one.

@@ -19,6 +19,8 @@ type Observed struct {
 	Resource *HA    // its entry with the HA manager; nil if it has none or it was not read
 	Pool     string // "" if it has none or the token may not see it
 	ReadAt   time.Time
+
+	Snapshots *Snapshots // of the same configuration; nil if they were not read, since only some orders need them
 }
 
 // Value is the text of a native key now, and its pending change for the next start.

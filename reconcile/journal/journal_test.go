@@ -48,7 +48,7 @@ func oneOfEach() []Body {
 		Waited{Step: "s1", Seconds: 60, Uptime: 86400, UptimeAt: 30},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",
-			ProvenTime: proven, State: OrderReleased, Step: "s1", VMID: 101, Identity: "i1", Entry: "e1", Limited: true, Why: "no", UPID: "UPID:pve1:1", Log: "a\nb",
+			ProvenTime: proven, State: OrderReleased, Step: "s1", VMID: 101, Identity: "i1", Entry: "e1", Limited: true, Why: "no", UPID: "UPID:pve1:1", Log: "a\nb", Volume: "pbs:backup/vm/101/2026-01-01T00:00:00Z",
 		},
 		Overridden{VMID: 101, Order: "k1", State: "stopped", Until: proven},
 		Writer{Number: 3, Nonce: "ABCDEFGHIJKLMNOP"},

@@ -138,7 +138,7 @@ var kinds = []*kind{
 	row[Ordered]{
 		name: "ordered", version: 1,
 		newer: func(b Ordered) int {
-			fields := b.VMID != 0 || b.Identity != "" || b.Entry != "" || b.Limited || b.Why != "" || b.UPID != "" || b.Log != ""
+			fields := b.VMID != 0 || b.Identity != "" || b.Entry != "" || b.Limited || b.Why != "" || b.UPID != "" || b.Log != "" || b.Volume != ""
 			return laterField(5, b.Signer != "" || b.State == OrderFailed || fields)
 		},
 		decode:   decodeVia(func(b Ordered) Ordered { b.ProvenTime = b.ProvenTime.UTC(); return b }),

@@ -239,6 +239,7 @@ type Ordered struct {
 	Why      string `json:"why,omitempty"`     // of a refused or failed order: the reason, for people
 	UPID     string `json:"upid,omitempty"`    // of the task that executed the order
 	Log      string `json:"log,omitempty"`     // the last lines of the task's log
+	Volume   string `json:"volume,omitempty"`  // of the backup that the order made
 }
 
 // Overridden records that an order gave a guest another run state than its manifest wants, until a time. It replaces the guest's earlier Overridden

@@ -17,6 +17,8 @@ type conclusion struct {
 	log        string            // the last lines of the log of the last call's task, if they were read
 	sent       bool              // the last call was sent, or may have been sent
 	repeated   bool              // the step is planned again although its call may still act
+	backup     string            // the volume of the backup that the step made
+	noBackup   error             // why that volume is not known; nil if it is, or if the step made none
 	warnings   []string          // lines of the logs of tasks that ended with warnings
 }
 

@@ -58,6 +58,11 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	case proof.Conflict(seen.Kind) != "":
 		return errReplaced
 	}
+	if step.Order != nil && step.Op.NeedsSnapshots() {
+		if seen, err = observe.WithSnapshots(ctx, w.cluster, seen); err != nil {
+			return err
+		}
+	}
 	if err := checkOrder(step, seen); err != nil {
 		return err
 	}

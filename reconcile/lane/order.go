@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 )
@@ -37,6 +38,9 @@ func (w *Worker) executeOrder(ctx context.Context, basis *Basis, step plan.Step,
 	if err != nil {
 		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
+	if err := w.holdAgain(ctx, step); err != nil {
+		return false, err
+	}
 	warnings, err := w.run(ctx, basis, step, verdict, calls, t.Seen)
 	w.noteVolumes(step.Guest.VMID, err)
 	t.Warnings = append(t.Warnings, warnings...)
@@ -51,10 +55,11 @@ func (w *Worker) executeOrder(ctx context.Context, basis *Basis, step plan.Step,
 
 // beginOrder returns the records with which the step of an order begins: the order is not open any more, and an override of the guest's run state begins
 // or ends. The override is in force before the call, so that no plan undoes its effect.
-func (w *Worker) beginOrder(step plan.Step, begun journal.Begun) []journal.Body {
+func (w *Worker) beginOrder(step plan.Step, begun journal.Begun, seen guest.Observed) []journal.Body {
 	if step.Order == nil {
 		return nil
 	}
+	noteForFinish(begun, step, seen)
 	released := step.Order.As(journal.OrderReleased)
 	released.Step = begun.Step
 	records := []journal.Body{released}
@@ -81,9 +86,12 @@ func orderRecords(begun journal.Begun, c conclusion, state journal.State) []jour
 		return nil
 	}
 	ended := state.Orders[key].As(orderState(c))
-	ended.Key, ended.Step, ended.UPID, ended.Log = key, begun.Step, c.task, c.log
-	if c.err != nil && ended.State != journal.OrderRun {
+	ended.Key, ended.Step, ended.UPID, ended.Log, ended.Volume = key, begun.Step, c.task, c.log, c.backup
+	switch {
+	case c.err != nil && ended.State != journal.OrderRun:
 		ended.Why = c.err.Error()
+	case c.noBackup != nil:
+		ended.Why = c.noBackup.Error()
 	}
 	if ended.State == journal.OrderSeen {
 		ended.Step, ended.Why = "", ""
@@ -178,23 +186,6 @@ func settleOrder(ctx context.Context, reader cluster.Reader, open journal.OpenSt
 	return c, nil
 }
 
-// checkRestart waits until the guest runs again after an order restarted it. It makes no call: an order asks for one, and a plan starts the guest if its
-// manifest wants that.
-func (w *Worker) checkRestart(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
-	if cluster.Op(step.Op) != cluster.OpReboot || c.result != journal.Done {
-		return c
-	}
-	err := w.waitUntilRunning(ctx, cluster.Call{Op: cluster.OpReboot, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID})
-	switch {
-	case err == nil:
-	case HangingTask(err) == nil && errors.Is(err, errNoEffect):
-		c.result, c.err = journal.Failed, fmt.Errorf("%s %d does not run after its restart: %w", step.Kind, step.VMID, err)
-	default:
-		return conclusion{err: err, dispatched: c.dispatched}
-	}
-	return c
-}
-
 // orderLog returns the last lines of the task that executed an order, "" for every other step. The outcome does not depend on them.
 func (w *Worker) orderLog(ctx context.Context, begun journal.Begun, c conclusion) string {
 	if begun.Detail[detailOrder] == "" || c.task == "" || c.log != "" {
@@ -213,16 +204,35 @@ const maxLog = 2000
 // clipped returns the end of a text, as valid UTF-8.
 func clipped(text string) string { return strings.ToValidUTF8(text[max(len(text)-maxLog, 0):], "") }
 
+// readSnapshots adds the snapshots of the guest to the reading of a turn if an open order needs them. While the configuration changes, the order waits.
+func (w *Worker) readSnapshots(ctx context.Context, needed map[int]bool, got cluster.Snapshot, t *turn) error {
+	if !needed[t.VMID] || t.Absence != "" || t.Seen.Snapshots != nil {
+		return nil
+	}
+	seen, err := observe.WithSnapshots(ctx, w.cluster, t.Seen)
+	if errors.Is(err, cluster.ErrConflict) {
+		return nil
+	}
+	t.Seen, got.Guests[t.VMID] = seen, seen
+	return err
+}
+
 // checkOrder returns why the guest as seen immediately before the call does not allow an order, nil if it does.
 func checkOrder(step plan.Step, seen guest.Observed) error {
 	if step.Order == nil {
 		return nil
 	}
-	switch why := plan.PowerRefusal(step.Op, seen); {
+	switch why := plan.OrderRefusal(step.Order.Request, seen); {
 	case seen.Lock != "":
 		return fmt.Errorf("%w (%s)", cluster.ErrLocked, seen.Lock)
 	case why != "":
 		return fmt.Errorf("%w: %s", cluster.ErrConflict, why)
+	}
+	if step.Snapshot == "" {
+		return nil
+	}
+	if snapshot, restores := plan.SnapshotOf(step.Order.Request, seen); snapshot != step.Snapshot || !slices.Equal(restores, step.Restores) {
+		return fmt.Errorf("%w: the snapshot or the configuration has changed since the order was judged", cluster.ErrConflict)
 	}
 	return nil
 }

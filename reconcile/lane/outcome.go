@@ -54,6 +54,9 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 		ended.Error = c.err.Error()
 	}
 	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
+	if secrets := state.Applied[begun.VMID]; begun.Op == string(cluster.OpRollback) && c.result != journal.NotRun && len(secrets.Fingerprints) > 0 {
+		records = append(records, journal.Applied{VMID: begun.VMID, Identity: secrets.Identity}) // the guest may have older ones again
+	}
 	if c.repeated {
 		records = append(records, journal.Repeated{VMID: begun.VMID})
 	}

@@ -58,7 +58,7 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun 
 		}
 	}
 	records := beginFilling(basis, begun, step, w.journal.State(), seen)
-	return w.appendIfCurrent(ctx, basis, append(records, w.beginOrder(step, begun)...)...)
+	return w.appendIfCurrent(ctx, basis, append(records, w.beginOrder(step, begun, seen)...)...)
 }
 
 // end journals the outcome of a step, and everything that follows from it.

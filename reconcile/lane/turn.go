@@ -15,6 +15,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
@@ -91,6 +92,9 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 		return false, err
 	}
 	want := basis.desiredFor(t.VMID, state)
+	if err := w.readSnapshots(ctx, order.NeedSnapshots(want.Orders), got, t); err != nil {
+		return false, err
+	}
 	want.Secrets = w.vault.States(want.Guests)
 	planned := plan.New(want, got)
 	if len(planned.Guests) != 1 {

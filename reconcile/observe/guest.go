@@ -52,6 +52,19 @@ func ReadGuest(ctx context.Context, reader cluster.Reader, row cluster.Row, vers
 	return seen, err
 }
 
+// WithSnapshots returns a guest that was just read with its snapshots. It fails with ErrConflict if the configuration has changed since.
+func WithSnapshots(ctx context.Context, reader cluster.Reader, seen guest.Observed) (guest.Observed, error) {
+	snapshots, err := reader.Snapshots(ctx, cluster.Row{Kind: seen.Kind, VMID: seen.VMID, Node: seen.Node})
+	if err != nil {
+		return seen, fmt.Errorf("read the snapshots of guest %d: %w", seen.VMID, err)
+	}
+	if snapshots.Digest != seen.Digest {
+		return seen, fmt.Errorf("read the snapshots of guest %d: its configuration changed meanwhile: %w", seen.VMID, cluster.ErrConflict)
+	}
+	seen.Snapshots = &snapshots
+	return seen, nil
+}
+
 // absence asks the cluster about a vmid that no list has: Gone if it is free, Hidden if a guest has it that the token may not see.
 func absence(ctx context.Context, reader cluster.Reader, vmid int) (cluster.Absence, error) {
 	taken, err := reader.Exists(ctx, vmid)

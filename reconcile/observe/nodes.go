@@ -27,6 +27,8 @@ type readJob struct {
 	row     cluster.Row
 	listed  bool
 	version guest.Version
+
+	snapshots bool // also read the guest's snapshots
 }
 
 // flight is a reading that was asked for and has not arrived.
@@ -64,7 +66,7 @@ func (o *Observer) launch(ctx context.Context, r *round, vmids []int) {
 	jobs := make(map[string][]readJob)
 	for _, vmid := range vmids {
 		row, listed := o.rowOf(vmid)
-		jobs[row.Node] = append(jobs[row.Node], readJob{round: r, row: row, listed: listed, version: o.inventory.Version})
+		jobs[row.Node] = append(jobs[row.Node], readJob{round: r, row: row, listed: listed, version: o.inventory.Version, snapshots: r.request.Snapshots[vmid]})
 		o.flying[vmid] = flight{since: now, node: row.Node}
 		delete(o.due, vmid)
 	}
@@ -80,6 +82,9 @@ func (o *Observer) launch(ctx context.Context, r *round, vmids []int) {
 				for job, more := n.next(); more; job, more = n.next() {
 					began := time.Now()
 					reading := Find(ctx, o.reader, job.row, job.listed, job.version)
+					if job.snapshots && reading.Err == nil && reading.Absence == "" {
+						reading.Seen, _ = WithSnapshots(ctx, o.reader, reading.Seen) // without them the order waits for the next reading
+					}
 					o.mail.post(arrival{round: job.round, part: PartGuests, began: began, reading: reading})
 				}
 			})

@@ -10,7 +10,10 @@ import (
 type Request struct {
 	VMIDs   []int // the guests that matter, sorted
 	UnderHA []int // those of them whose manifests configure HA
-	Ready   bool  // also ask whether the cluster may be written to, not only if a node is offline
+
+	Snapshots map[int]bool // the guests whose snapshots an order needs
+
+	Ready bool // also ask whether the cluster may be written to, not only if a node is offline
 }
 
 // Progress is what has arrived since the call before.

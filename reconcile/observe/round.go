@@ -116,6 +116,7 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 	o.markChanged(a.inventory)
 	o.inventory = a.inventory
 	o.markListed(r.request.VMIDs)
+	o.markWithoutSnapshots(r.request.Snapshots)
 	o.forget(r.request.VMIDs)
 	o.underHA = setOf(r.request.UnderHA)
 	if len(o.underHA) == 0 {

@@ -39,6 +39,15 @@ func (o *Observer) markListed(vmids []int) {
 	}
 }
 
+// markWithoutSnapshots makes guests due whose snapshots an order needs and whose newest reading does not have them.
+func (o *Observer) markWithoutSnapshots(needed map[int]bool) {
+	for vmid := range needed {
+		if seen, known := o.seen[vmid]; known && seen.Snapshots == nil {
+			o.due[vmid] = true
+		}
+	}
+}
+
 // DueAll makes every guest due.
 func (o *Observer) DueAll() {
 	for v := range o.seen {

@@ -27,14 +27,21 @@ func Check(r Request, guests []guest.Desired, state journal.State) (d *guest.Des
 		return d, fmt.Sprintf("vmid %d belongs to %s/%s", d.VMID, owned.Kind, owned.Name)
 	case d.Invalid != nil:
 		return d, "this release refuses the manifest of " + r.Guest.Label()
-	case d.Template:
+	case d.Template && !AllowsTemplate(r.Op):
 		return d, "the guest is a template"
 	}
-	return d, Contradiction(r, d.State)
+	return d, Contradiction(r, d)
 }
 
-// Contradiction returns why the run state of a manifest forbids a request, "" if it does not.
-func Contradiction(r Request, state guest.RunState) string {
+// Contradiction returns why a manifest forbids a request, since the agent would undo it; "" if it does not.
+func Contradiction(r Request, d *guest.Desired) string {
+	if r.Op == cluster.OpMigrate {
+		if target := r.Params[KeyTarget]; guest.LeavesNode(*d, target) {
+			return fmt.Sprintf("the manifest allows no node %s, so the agent would move the guest away again: change spec.placement", target)
+		}
+		return ""
+	}
+	state := d.WantedState()
 	_, overrides := r.Params[KeyFor]
 	reaches := r.Reaches()
 	contradicts := reaches != "" && state != reaches && (state == guest.Running || state == guest.Stopped)
@@ -61,7 +68,7 @@ func stateText(state guest.RunState) string {
 
 func takesOverride(op cluster.Op) bool {
 	row, _ := find(string(op))
-	_, takes := row.param(KeyFor)
+	_, takes := row.param(KeyFor, guest.VirtualMachine)
 	return takes
 }
 

@@ -15,6 +15,21 @@ type Open struct {
 	journal.Order
 }
 
+// NeedSnapshots returns the vmids of the guests whose snapshots an open order needs; nil if there are none.
+func NeedSnapshots(open map[int][]Open) map[int]bool {
+	var vmids map[int]bool
+	for vmid, orders := range open {
+		if !slices.ContainsFunc(orders, func(o Open) bool { return o.Op.NeedsSnapshots() }) {
+			continue
+		}
+		if vmids == nil {
+			vmids = make(map[int]bool)
+		}
+		vmids[vmid] = true
+	}
+	return vmids
+}
+
 // OpenOrders returns the one-shot operations of the journal that have not begun and were proven after a time, by the vmid of their guest, the oldest first.
 func OpenOrders(state journal.State, after time.Time) map[int][]Open {
 	var list map[int][]Open

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,22 +14,31 @@ import (
 type operation struct {
 	op       cluster.Op
 	vmOnly   bool // containers do not have the operation
+	template bool // a template has the operation too
 	params   []param
 	required []string // keys of params
 }
 
 // param is a key that an operation takes.
 type param struct {
-	key  string
-	want string // the allowed values, for people
-	ok   func(value string) bool
+	key    string
+	want   string // the allowed values, for people
+	ok     func(value string) bool
+	vmOnly bool // containers do not have the key
 }
 
 // Keys of parameters.
 const (
-	KeyFor     = "for"     // how long the order overrides the run state of the manifest
-	KeyTimeout = "timeout" // how long the guest may take to shut down
-	KeyForce   = "force"   // Yes: stop the guest hard after the timeout
+	KeyFor       = "for"       // how long the order overrides the run state of the manifest
+	KeyTimeout   = "timeout"   // how long the guest may take to shut down
+	KeyForce     = "force"     // Yes: stop the guest hard after the timeout
+	KeyName      = "name"      // of the snapshot
+	KeyMemory    = "vmstate"   // Yes: the snapshot contains the memory of the running guest
+	KeyStorage   = "storage"   // of the backup
+	KeyMode      = "mode"      // of the backup, as Proxmox names it
+	KeyProtected = "protected" // Yes: Proxmox refuses to delete the backup
+	KeyNotes     = "notes"     // of the backup
+	KeyTarget    = "target"    // node that the guest moves to
 )
 
 // Yes is the value of a key that asks for something.
@@ -41,10 +51,43 @@ const (
 )
 
 var (
-	override = param{KeyFor, "a duration from 1m to 168h, such as 2h", isDuration(minOverride, maxOverride)}
-	timeout  = param{KeyTimeout, "a duration in whole seconds from 1s to 1h, such as 90s", isDuration(minTimeout, maxTimeout)}
-	force    = param{KeyForce, "yes or no", isOneOf(Yes, "no")}
+	override  = param{key: KeyFor, want: "a duration from 1m to 168h, such as 2h", ok: isDuration(minOverride, maxOverride)}
+	timeout   = param{key: KeyTimeout, want: "a duration in whole seconds from 1s to 1h, such as 90s", ok: isDuration(minTimeout, maxTimeout)}
+	force     = param{key: KeyForce, want: yesOrNo, ok: isYesOrNo}
+	name      = param{key: KeyName, want: "the name of a snapshot: 2 to 40 letters, digits, - and _, a letter first, and neither current nor pending", ok: isSnapshotName}
+	memory    = param{key: KeyMemory, want: yesOrNo, ok: isYesOrNo, vmOnly: true}
+	storage   = param{key: KeyStorage, want: "the name of a storage", ok: storageName.MatchString}
+	mode      = param{key: KeyMode, want: "snapshot, suspend or stop", ok: isOneOf(ModeSnapshot, ModeSuspend, ModeStop)}
+	protected = param{key: KeyProtected, want: yesOrNo, ok: isYesOrNo}
+	notes     = param{key: KeyNotes, want: "up to 100 letters, digits and . _ : + -", ok: note.MatchString}
+	target    = param{key: KeyTarget, want: "the name of a node", ok: nodeName.MatchString}
 )
+
+const yesOrNo = "yes or no"
+
+// The modes of a backup: how the guest is kept consistent.
+const (
+	ModeSnapshot = "snapshot" // the guest goes on
+	ModeSuspend  = "suspend"  // the guest is paused for a moment
+	ModeStop     = "stop"     // the guest is shut down and started again
+)
+
+// The names that parameters have, as Proxmox accepts them. No note contains braces, which are variables of Proxmox.
+//
+// Source: PVE::JSONSchema, formats pve-configid, pve-storage-id and pve-node; PVE::AbstractConfig for the reserved names.
+var (
+	snapshotName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{1,39}$`)
+	storageName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,98}[A-Za-z0-9]$`)
+	nodeName     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+	note         = regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,100}$`)
+)
+
+func isSnapshotName(value string) bool {
+	lower := strings.ToLower(value)
+	return snapshotName.MatchString(value) && lower != "current" && lower != "pending"
+}
+
+func isYesOrNo(value string) bool { return value == Yes || value == "no" }
 
 // operations is the one place that defines the one-shot operations, in the order in which messages list them.
 var operations = []operation{
@@ -55,6 +98,11 @@ var operations = []operation{
 	{op: cluster.OpReset, vmOnly: true},
 	{op: cluster.OpSuspend, vmOnly: true},
 	{op: cluster.OpResume, vmOnly: true},
+	{op: cluster.OpSnapshot, params: []param{name, memory}, required: []string{KeyName}},
+	{op: cluster.OpDeleteSnapshot, params: []param{name}, required: []string{KeyName}},
+	{op: cluster.OpRollback, params: []param{name}, required: []string{KeyName}},
+	{op: cluster.OpBackup, template: true, params: []param{storage, mode, protected, notes}, required: []string{KeyStorage}},
+	{op: cluster.OpMigrate, template: true, params: []param{target}, required: []string{KeyTarget}},
 }
 
 // Operations lists the names of the one-shot operations.
@@ -66,10 +114,35 @@ func Operations() []string {
 	return names
 }
 
-// Keys lists the keys that an operation takes, nil for an unknown operation.
-func Keys(op cluster.Op) []string {
+// Keys lists the keys that an operation takes for a guest of a kind, nil for an unknown operation.
+func Keys(op cluster.Op, kind guest.Kind) []string {
 	row, _ := find(string(op))
-	return row.keys()
+	return row.keys(kind)
+}
+
+// Kinds lists the kinds of guests that have an operation, nil for an unknown operation.
+func Kinds(op cluster.Op) []string {
+	if row, known := find(string(op)); known {
+		return row.kinds()
+	}
+	return nil
+}
+
+// Values lists the values of a key that takes one of a few, nil for any other key.
+func Values(key string) []string {
+	switch key {
+	case KeyMode:
+		return []string{ModeSnapshot, ModeSuspend, ModeStop}
+	case KeyForce, KeyMemory, KeyProtected:
+		return []string{Yes, "no"}
+	}
+	return nil
+}
+
+// AllowsTemplate reports whether a template has the operation too.
+func AllowsTemplate(op cluster.Op) bool {
+	row, _ := find(string(op))
+	return row.template
 }
 
 func find(name string) (operation, bool) {
@@ -88,16 +161,19 @@ func (o operation) kinds() []string {
 	return []string{string(guest.VirtualMachine), string(guest.Container)}
 }
 
-func (o operation) keys() []string {
+func (o operation) keys(kind guest.Kind) []string {
 	var keys []string
 	for _, p := range o.params {
-		keys = append(keys, p.key)
+		if !p.vmOnly || kind != guest.Container {
+			keys = append(keys, p.key)
+		}
 	}
 	return keys
 }
 
-func (o operation) param(key string) (param, bool) {
-	i := slices.IndexFunc(o.params, func(p param) bool { return p.key == key })
+// param returns the parameter with a key of a guest of a kind.
+func (o operation) param(key string, kind guest.Kind) (param, bool) {
+	i := slices.IndexFunc(o.params, func(p param) bool { return p.key == key && (!p.vmOnly || kind != guest.Container) })
 	if i < 0 {
 		return param{}, false
 	}

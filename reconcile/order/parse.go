@@ -44,7 +44,7 @@ func Parse(value string) (Request, error) {
 	}
 	for _, key := range row.required {
 		if _, given := r.Params[key]; !given {
-			p, _ := row.param(key)
+			p, _ := row.param(key, ref.Kind)
 			return Request{}, fmt.Errorf("%s needs %s=: %s", row.op, key, p.want)
 		}
 	}
@@ -66,15 +66,15 @@ func parseGuest(row operation, word string) (guest.Ref, error) {
 // add adds the parameter of one word, "key=value".
 func (r *Request) add(row operation, word string) error {
 	key, value, found := strings.Cut(word, "=")
-	p, known := row.param(key)
+	p, known := row.param(key, r.Guest.Kind)
 	_, twice := r.Params[key]
 	switch {
 	case !found:
 		return fmt.Errorf("got %q after the guest, want key=value", word)
-	case !known && len(row.params) == 0:
+	case !known && len(row.keys(r.Guest.Kind)) == 0:
 		return fmt.Errorf("key %q of %s is unknown: it takes none", key, row.op)
 	case !known:
-		return fmt.Errorf("key %q of %s is unknown, want %s", key, row.op, oneOf(row.keys()))
+		return fmt.Errorf("key %q of %s is unknown, want %s", key, row.op, oneOf(row.keys(r.Guest.Kind)))
 	case twice:
 		return fmt.Errorf("key %s occurs twice", key)
 	case !p.ok(value):

@@ -11,6 +11,9 @@ func TestParse(t *testing.T) {
 	for _, text := range []string{
 		"start VirtualMachine/web-1", "start Container/dns-1 for=2h", "shutdown VirtualMachine/web-1 timeout=90s force=yes for=30m", "stop Container/dns-1 for=168h",
 		"reboot Container/dns-1 timeout=1h", "reset VirtualMachine/web-1", "suspend VirtualMachine/web-1", "resume VirtualMachine/web-1",
+		"snapshot VirtualMachine/web-1 name=pre-upgrade vmstate=yes", "snapshot Container/dns-1 name=S1", "delete-snapshot VirtualMachine/web-1 name=s1",
+		"rollback Container/dns-1 name=s_1", "backup VirtualMachine/web-1 storage=pbs mode=stop protected=yes notes=before-6.2",
+		"migrate VirtualMachine/web-1 target=pve2", "migrate Container/dns-1 target=pve2",
 	} {
 		r, err := Parse(text)
 		if err != nil || r.String() != text {
@@ -23,11 +26,24 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                           "one space between",
-		"start  VirtualMachine/web-1":                "one space between",
-		"start VirtualMachine/web-1 ":                "one space between",
-		"dance VirtualMachine/web-1":                 "want start, shutdown, stop, reboot, reset, suspend or resume",
-		"rollback VirtualMachine/web-1 name=s1":      "want start, shutdown",
+		"":                              "one space between",
+		"start  VirtualMachine/web-1":   "one space between",
+		"start VirtualMachine/web-1 ":   "one space between",
+		"dance VirtualMachine/web-1":    "want start, shutdown, stop, reboot, reset, suspend, resume, snapshot, delete-snapshot, rollback, backup or migrate",
+		"rollback VirtualMachine/web-1": "rollback needs name=",
+		"rollback VirtualMachine/web-1 name=Current":             "neither current nor pending",
+		"snapshot VirtualMachine/web-1 name=PENDING":             "neither current nor pending",
+		"snapshot VirtualMachine/web-1 name=s":                   "2 to 40 letters",
+		"snapshot VirtualMachine/web-1 name=1s":                  "a letter first",
+		"snapshot VirtualMachine/web-1 name=a/b":                 "2 to 40 letters",
+		"snapshot Container/dns-1 name=s1 vmstate=yes":           "want name",
+		"backup VirtualMachine/web-1":                            "backup needs storage=",
+		"backup VirtualMachine/web-1 storage=a/b":                "the name of a storage",
+		"backup VirtualMachine/web-1 storage=pbs mode=live":      "snapshot, suspend or stop",
+		"backup VirtualMachine/web-1 storage=pbs notes={{node}}": "letters, digits",
+		"backup VirtualMachine/web-1 storage=pbs prune=1":        "want storage, mode, protected or notes",
+		"migrate VirtualMachine/web-1":                           "migrate needs target=",
+		"migrate VirtualMachine/web-1 target=pve/2":              "the name of a node",
 		"start":                                      "names no guest",
 		"start web-1":                                "want <kind>/<name>",
 		"start VirtualMachine/":                      "want <kind>/<name>",

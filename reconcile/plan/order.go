@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 )
 
 // withOrders adds the steps of the guest's orders. A guest gets none while it is locked or its run state is not known, and if it was not read or is not the
-// guest that its manifest means: its orders wait. An order that the guest does not allow becomes a step that ends the order.
+// guest that its manifest means: its orders wait. An order about snapshots waits until they were read. An order that the guest does not allow becomes a step that ends the order.
 func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) Guest {
 	orders := want.Orders[d.VMID]
 	if len(orders) == 0 || d.VMID == 0 {
@@ -24,6 +25,9 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	identity := want.Owned[d.VMID].Identity
 	for i := range orders {
 		o := &orders[i]
+		if o.Op.NeedsSnapshots() && live.Snapshots == nil {
+			continue
+		}
 		step := orderStep(p, d, live, o)
 		if o.Identity != identity {
 			step.Refused = fmt.Sprintf("vmid %d belongs to another guest than when the order was accepted", d.VMID)
@@ -47,43 +51,45 @@ func isSameGuest(p Guest) bool {
 func orderStep(p Guest, d *guest.Desired, live guest.Observed, o *order.Open) Step {
 	step := newStep(p, live, o.Op, o.Class(), "order of "+o.Subject)
 	step.Order = o
-	call := newCall(o.Op, live)
-	call.Params = orderParams(o, d)
+	call := orderCall(o, d, live)
 	step.Calls = []cluster.Call{call}
-	step.Refused = order.Contradiction(o.Request, d.WantedState())
+	step.Touches = Touches(step.Calls, live)
+	switch o.Op { //nolint:exhaustive // of orders
+	case cluster.OpBackup:
+		step.CopyTargets = []string{call.Params["storage"]}
+	case cluster.OpRollback, cluster.OpDeleteSnapshot:
+		step.Snapshot, step.Restores = SnapshotOf(o.Request, live)
+	}
+	step.Refused = order.Contradiction(o.Request, d)
 	if step.Refused == "" {
-		step.Refused = PowerRefusal(o.Op, live)
+		step.Refused = OrderRefusal(o.Request, live)
 	}
 	return step
 }
 
-// PowerRefusal returns why Proxmox would refuse an order of the run state, or why it would change nothing; "" if it would not.
-func PowerRefusal(op cluster.Op, live guest.Observed) string {
-	stopped, paused, running := live.Status == guest.StatusStopped, live.Status == guest.StatusPaused, live.Status == guest.StatusRunning
-	switch {
-	case live.Template:
-		return "the guest is a template"
-	case live.HA && (op.Reaches() != "" && op != cluster.OpReboot || op == cluster.OpSuspend):
-		return "the HA manager keeps the run state of the guest: change spec.ha of its manifest"
-	case op == cluster.OpStart && !stopped:
-		return "the guest is not stopped: it is " + string(live.Status)
-	case op != cluster.OpStart && stopped:
-		return "the guest is stopped"
-	case paused && (op == cluster.OpShutdown || op == cluster.OpReboot):
-		return "the guest is paused, so it cannot shut down: resume it before, or stop it"
-	case paused && (op == cluster.OpReset || op == cluster.OpSuspend):
-		return "the guest is paused"
-	case running && op == cluster.OpResume:
-		return "the guest is not paused"
+// orderCall returns the call of an order.
+func orderCall(o *order.Open, d *guest.Desired, live guest.Observed) cluster.Call {
+	call := newCall(o.Op, live)
+	switch o.Op { //nolint:exhaustive // the others have no parameters
+	case cluster.OpShutdown, cluster.OpReboot:
+		call.Params = shutdownParams(o, d)
+	case cluster.OpMigrate:
+		return migrateCall(live, o.Params[order.KeyTarget], d.Lifecycle)
+	case cluster.OpSnapshot:
+		call.Params = map[string]string{cluster.ParamSnapshot: o.Params[order.KeyName], "description": order.Note(o.Key, "")}
+		if o.Params[order.KeyMemory] == order.Yes {
+			call.Params["vmstate"] = "1"
+		}
+	case cluster.OpRollback, cluster.OpDeleteSnapshot:
+		call.Params = map[string]string{cluster.ParamSnapshot: o.Params[order.KeyName]}
+	case cluster.OpBackup:
+		call.Params = backupParams(o)
 	}
-	return ""
+	return call
 }
 
-// orderParams returns the parameters of an order's call. The manifest says how long the guest may take to shut down, unless the order does.
-func orderParams(o *order.Open, d *guest.Desired) map[string]string {
-	if o.Op != cluster.OpShutdown && o.Op != cluster.OpReboot {
-		return nil
-	}
+// shutdownParams returns the parameters of a shutdown or a restart. The manifest says how long the guest may take, unless the order does.
+func shutdownParams(o *order.Open, d *guest.Desired) map[string]string {
 	seconds := shutdownSeconds(d.Lifecycle)
 	if given := o.Duration(order.KeyTimeout); given > 0 {
 		seconds = int(given.Seconds())
@@ -91,6 +97,19 @@ func orderParams(o *order.Open, d *guest.Desired) map[string]string {
 	params := map[string]string{"timeout": strconv.Itoa(seconds)}
 	if o.Params[order.KeyForce] == order.Yes {
 		params["forceStop"] = "1"
+	}
+	return params
+}
+
+// backupParams returns the parameters of a backup. Proxmox would delete older backups by the settings of the storage, and an order deletes nothing that it does
+// not name. The compression is that of Proxmox's web interface.
+func backupParams(o *order.Open) map[string]string {
+	params := map[string]string{
+		"storage": o.Params[order.KeyStorage], "mode": cmp.Or(o.Params[order.KeyMode], order.ModeSnapshot), "compress": "zstd", "remove": "0",
+		"notes-template": order.Note(o.Key, o.Params[order.KeyNotes]),
+	}
+	if o.Params[order.KeyProtected] == order.Yes {
+		params["protected"] = "1"
 	}
 	return params
 }

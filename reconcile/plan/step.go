@@ -34,6 +34,9 @@ type Step struct {
 	AfterAdoption   bool            // the guest is adopted first: the identity that an approval names does not exist yet
 	Reason          string          // for people: "removed from the repository", "state: running"
 
+	Snapshot string   // of an order that deletes a snapshot or brings it back: its name and time
+	Restores []string // of a rollback: what it changes in the configuration; of guards with the values
+
 	Order   *order.Open // the signed order that asks for the step; nil for a step of a plan
 	Refused string      // of an order: why the guest does not allow it now, which ends the order; such a step has no calls
 
@@ -69,8 +72,10 @@ func (s Step) Digest(clusterName, identity string) string {
 		Pending  []string   `json:"pending,omitempty"`
 		Doubt    string     `json:"doubt,omitempty"`
 		Order    string     `json:"order,omitempty"`
+		Snapshot string     `json:"snapshot,omitempty"`
+		Restores []string   `json:"restores,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", nil}
+	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, nil}
 	if s.Order != nil {
 		subject.Order = s.Order.Key // an approval releases this order and no later one
 	}

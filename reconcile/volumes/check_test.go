@@ -22,16 +22,14 @@ import (
 // fakeCluster has the guests 201 (the guest of the calls, managed), 202 (managed) and 1000 on pve1, and 1001 on pve2.
 type fakeCluster struct {
 	fixture.FakeReader
-	missing      string // a path without VM.Audit
-	offline      string // a node
-	storages     []cluster.Storage
-	jobs         []cluster.Replication
-	sections     map[int][]cluster.SnapshotSection
-	snapshotsErr error
-	stored       []cluster.StoredVolume
-	storedErr    error
-	listedAgain  *cluster.Inventory // from the second inventory on
-	inventories  atomic.Int64
+	missing     string // a path without VM.Audit
+	offline     string // a node
+	storages    []cluster.Storage
+	jobs        []cluster.Replication
+	stored      []cluster.StoredVolume
+	storedErr   error
+	listedAgain *cluster.Inventory // from the second inventory on
+	inventories atomic.Int64
 }
 
 func (f *fakeCluster) Inventory(ctx context.Context) (cluster.Inventory, error) {
@@ -60,11 +58,6 @@ func (f *fakeCluster) StorageConfigs(context.Context) ([]cluster.Storage, error)
 func (f *fakeCluster) Replications(context.Context) ([]cluster.Replication, error) {
 	f.Note("replications")
 	return f.jobs, nil
-}
-
-func (f *fakeCluster) Snapshots(_ context.Context, row cluster.Row) (cluster.Snapshots, error) {
-	f.Note("snapshots %d", row.VMID)
-	return cluster.Snapshots{Digest: f.Guests[row.VMID].Digest, Sections: f.sections[row.VMID]}, f.snapshotsErr
 }
 
 func (f *fakeCluster) StoredVolumes(_ context.Context, node, storage string, vmid int) ([]cluster.StoredVolume, error) {
@@ -103,8 +96,8 @@ func newFake() *fakeCluster {
 			{ID: "only1", Shared: true, Nodes: []string{"pve1"}},
 			{ID: "thick", Backing: "vg pve"},
 		},
-		sections: map[int][]cluster.SnapshotSection{},
 	}
+	f.Sections = map[int][]guest.SnapshotSection{}
 	f.Guests = map[int]guest.Observed{}
 	for vmid, node := range map[int]string{201: "pve1", 202: "pve1", 1000: "pve1", 1001: "pve2"} {
 		f.Listed.Rows = append(f.Listed.Rows, row(vmid, node))
@@ -149,9 +142,9 @@ func TestCheck(t *testing.T) {
 	}{
 		"free":                            {nil, deletes(local), "", ""},
 		"own_volume_attached":             {nil, attaches(local), "", ""},
-		"own_snapshot":                    {func(f *fakeCluster) { f.sections[201] = sectionWith("scsi0", local) }, deletes(local), "", ""},
+		"own_snapshot":                    {func(f *fakeCluster) { f.Sections[201] = sectionWith("scsi0", local) }, deletes(local), "", ""},
 		"other_guest":                     {func(f *fakeCluster) { f.set(1000, "scsi3", local) }, deletes(local), "(1000) as scsi3", ""},
-		"snapshot":                        {func(f *fakeCluster) { f.sections[1000] = sectionWith("scsi0", local) }, deletes(local), "scsi0 of snapshot s1", ""},
+		"snapshot":                        {func(f *fakeCluster) { f.Sections[1000] = sectionWith("scsi0", local) }, deletes(local), "scsi0 of snapshot s1", ""},
 		"unused_deleted":                  {func(f *fakeCluster) { f.set(202, "unused0", local) }, deletes(local), "unused0", ""},
 		"unused_of_owned_attached":        {func(f *fakeCluster) { f.set(202, "unused0", foreign) }, attaches(foreign), "", ""},
 		"unused_of_unmanaged_attached":    {func(f *fakeCluster) { f.set(1000, "unused0", foreign) }, attaches(foreign), "unused0", ""},
@@ -178,8 +171,8 @@ func TestCheck(t *testing.T) {
 		"node_offline_without_the_volume": {func(f *fakeCluster) { f.offline = "pve2" }, deletes(local), "", ""},
 		"node_offline_without_guests":     {func(f *fakeCluster) { f.offline = "pve2"; f.Listed.Rows = f.Listed.Rows[:3] }, deletes(shared), "", ""},
 		"guest_not_read":                  {func(f *fakeCluster) { f.ObserveErr = map[int]error{1000: cluster.ErrDenied} }, deletes(local), "", GuestUnread},
-		"snapshots_not_read":              {func(f *fakeCluster) { f.snapshotsErr = errors.New("broken") }, deletes(local), "", GuestUnread},
-		"snapshots_of_another_state":      {func(f *fakeCluster) { f.snapshotsErr = cluster.ErrConflict }, deletes(local), "", GuestUnread},
+		"snapshots_not_read":              {func(f *fakeCluster) { f.SnapshotsErr = errors.New("broken") }, deletes(local), "", GuestUnread},
+		"snapshots_of_another_state":      {func(f *fakeCluster) { f.SnapshotsErr = cluster.ErrConflict }, deletes(local), "", GuestUnread},
 		"guest_destroyed_meanwhile":       {func(f *fakeCluster) { f.ObserveErr = map[int]error{1000: cluster.ErrNotExist} }, deletes(local), "", ""},
 		"guest_moved_out_of_sight": {func(f *fakeCluster) {
 			f.ObserveErr = map[int]error{1000: cluster.ErrNotExist}
@@ -217,8 +210,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func sectionWith(key, volume string) []cluster.SnapshotSection {
-	return []cluster.SnapshotSection{{Name: "s1", Keys: map[string]string{key: volume + ",size=4G", "name": "x"}}}
+func sectionWith(key, volume string) []guest.SnapshotSection {
+	return []guest.SnapshotSection{{Name: "s1", Keys: map[string]string{key: volume + ",size=4G", "name": "x"}}}
 }
 
 func replicated(target string) func(*fakeCluster) {

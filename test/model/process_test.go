@@ -173,9 +173,14 @@ func (p *process) Nodes(ctx context.Context) ([]cluster.Node, error) {
 }
 
 // Snapshots is the last reading of a guest whose volumes are looked for.
-func (p *process) Snapshots(ctx context.Context, row cluster.Row) (cluster.Snapshots, error) {
+func (p *process) Snapshots(ctx context.Context, row cluster.Row) (guest.Snapshots, error) {
 	p.noteCache(fmt.Sprintf("guest %d", row.VMID))
 	return p.reader.Snapshots(ctx, row)
+}
+
+// Backups lists none: no order of the model makes one.
+func (p *process) Backups(context.Context, string, string, int) ([]cluster.Backup, error) {
+	return nil, nil
 }
 
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.

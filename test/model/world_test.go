@@ -277,12 +277,12 @@ func (r reader) StorageConfigs(context.Context) ([]cluster.Storage, error) {
 
 func (r reader) Replications(context.Context) ([]cluster.Replication, error) { return nil, nil }
 
-func (r reader) Snapshots(_ context.Context, row cluster.Row) (cluster.Snapshots, error) {
+func (r reader) Snapshots(_ context.Context, row cluster.Row) (guest.Snapshots, error) {
 	g, exists := r.guests[row.VMID]
 	if !exists {
-		return cluster.Snapshots{}, fmt.Errorf("%w: %d", cluster.ErrNotExist, row.VMID)
+		return guest.Snapshots{}, fmt.Errorf("%w: %d", cluster.ErrNotExist, row.VMID)
 	}
-	return cluster.Snapshots{Digest: g.digest()}, nil
+	return guest.Snapshots{Digest: g.digest()}, nil
 }
 
 func (r reader) StoredVolumes(_ context.Context, _, _ string, vmid int) ([]cluster.StoredVolume, error) {

@@ -40,6 +40,9 @@ func Run(t *testing.T, target Target) {
 		{"warnings", testWarnings},
 		{"pool", testPool},
 		{"ha", testHA},
+		{"snapshot", testSnapshot},
+		{"snapshot_container", testSnapshotOfContainer},
+		{"backup", testBackup},
 		{"migrate", testMigrate},
 		{"migrate_container", testMigrateContainer},
 	} {

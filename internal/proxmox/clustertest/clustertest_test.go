@@ -34,6 +34,7 @@ const agentToken = "gitops@pve!agent"
 //	PVE_TEST_TEMPLATE       of containers, local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst
 //	PVE_TEST_ISO            an image, local:iso/tiny.iso
 //	PVE_TEST_POOLS          two existing pools, lab-a,lab-b
+//	PVE_TEST_BACKUPS        storage on which a small backup is made, and left
 func TestCluster(t *testing.T) {
 	t.Run("in_process", func(t *testing.T) {
 		t.Parallel()
@@ -58,6 +59,7 @@ func simulated(t *testing.T, sim *pvesim.Sim, options proxmox.Options) clusterte
 	t.Helper()
 	target := target(t, options)
 	target.Storage, target.OtherStorage, target.Bridge = "local-lvm", "local", "vmbr0"
+	target.Backups = "local"
 	target.Template, target.ISO, target.Pools = "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst", "local:iso/tiny.iso", [2]string{"lab-a", "lab-b"}
 	target.First, target.Last = 9000, 9029
 	target.IgnoreShutdown, target.LockTimeout = sim.IgnoreShutdown, lockTimeout
@@ -90,6 +92,7 @@ func real(t *testing.T, url string) clustertest.Target {
 	target.Storage, target.OtherStorage = os.Getenv("PVE_TEST_STORAGE"), os.Getenv("PVE_TEST_OTHER_STORAGE")
 	target.Template, target.ISO = os.Getenv("PVE_TEST_TEMPLATE"), os.Getenv("PVE_TEST_ISO")
 	target.Bridge = cmp.Or(os.Getenv("PVE_TEST_BRIDGE"), "vmbr0")
+	target.Backups = os.Getenv("PVE_TEST_BACKUPS")
 	if first, second, two := strings.Cut(os.Getenv("PVE_TEST_POOLS"), ","); two {
 		target.Pools = [2]string{first, second}
 	}

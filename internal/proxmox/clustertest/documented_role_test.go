@@ -95,7 +95,7 @@ func TestEveryPrivilegeIsExplained(t *testing.T) {
 			explained[strings.Trim(name, " `")] = true
 		}
 	}
-	granted := slices.Concat(documentedRole(t, quickstart, "GitOps"), documentedRole(t, quickstart, "GitOpsHA"))
+	granted := slices.Concat(documentedRole(t, quickstart, "GitOps"), documentedRole(t, quickstart, "GitOpsHA"), documentedRole(t, quickstart, "GitOpsOrders"))
 	for _, privilege := range granted {
 		if !explained[privilege] {
 			t.Errorf("got no explanation of %s, want one", privilege)

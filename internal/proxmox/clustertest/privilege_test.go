@@ -104,5 +104,7 @@ func agentCalls() []cluster.Call {
 		{Op: cluster.OpMigrate, Params: map[string]string{"target": "pve2"}},
 		{Op: cluster.OpPool, Params: map[string]string{"poolid": "gitops-agent"}},
 		{Op: cluster.OpHAAdd, Params: map[string]string{"state": "stopped"}},
+		{Op: cluster.OpSnapshot, Params: map[string]string{"snapname": "s1"}},
+		{Op: cluster.OpBackup, Params: map[string]string{"storage": "local"}},
 	}
 }

@@ -23,6 +23,7 @@ type Target struct {
 	Template     string    // volume from which containers are created, "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"
 	ISO          string    // volume, "local:iso/tiny.iso"
 	Pools        [2]string // existing pools
+	Backups      string    // storage of backups: the suite makes one small backup there, and leaves it
 
 	// Lacks is called if the cluster lacks something that a test needs; nil skips the test.
 	Lacks func(t *testing.T, what string)

@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/order"
+)
+
+// SnapshotOf describes the existing snapshot that an order is about, as the digest of its step contains it: "s1 2026-11-22T09:26:08Z", since another snapshot
+// with the same name has another time, and what a rollback changes in the configuration. Both are empty if there is no such snapshot.
+func SnapshotOf(r order.Request, live guest.Observed) (text string, restores []string) {
+	section, exists := live.Snapshots.Section(r.Params[order.KeyName])
+	if !exists {
+		return "", nil
+	}
+	if r.Op == cluster.OpRollback {
+		restores = restoredBy(section, live)
+	}
+	return section.Name + " " + takenAt(section), restores
+}
+
+// ofSnapshot are the keys of a snapshot's section that a rollback does not bring back.
+//
+// Source: PVE::AbstractConfig __snapshot_apply_config.
+var ofSnapshot = map[string]bool{
+	"snaptime": true, "snapstate": true, "vmstate": true, "description": true, "parent": true, "digest": true, "lock": true, "vmgenid": true,
+	"runningmachine": true, "runningcpu": true, "running-nets-host-mtu": true,
+}
+
+// guardKeys are the keys with guards, of which a plan shows the values.
+var guardKeys = []string{"protection", "tags"}
+
+// restoredBy describes what a rollback would change in the configuration, sorted: the guards with their values, the other keys by name, since a value may be a
+// secret.
+func restoredBy(section guest.SnapshotSection, live guest.Observed) []string {
+	keys := maps.Clone(section.Keys)
+	for key := range live.Keys {
+		if _, both := keys[key]; !both {
+			keys[key] = ""
+		}
+	}
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		now, then := strings.TrimSpace(live.Keys[key].Text), strings.TrimSpace(section.Keys[key])
+		switch {
+		case ofSnapshot[key] || strings.HasPrefix(key, "unused") || now == then:
+		case slices.Contains(guardKeys, key):
+			list = append(list, fmt.Sprintf("%s: %q -> %q", key, now, then))
+		default:
+			list = append(list, key)
+		}
+	}
+	return list
+}
