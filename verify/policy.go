@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,6 +40,20 @@ func NewPolicy(opts Options) (*Policy, error) {
 
 // Root returns which trusted root the policy uses.
 func (p *Policy) Root() RootInfo { return p.prover.root.info }
+
+// Digest returns the SHA-256 of the settings by which Audit judges: the trusted root, the signers, the timestamp rule and the deny list, as JSON. It
+// changes with each of them.
+func (p *Policy) Digest() [sha256.Size]byte {
+	root := p.prover.root.info.SHA256
+	// Marshalling strings, numbers and times of these types cannot fail.
+	text, _ := json.Marshal(struct {
+		TrustedRoot string
+		Signers     []Signer
+		Timestamps  TimestampRule
+		Deny        Deny
+	}{hex.EncodeToString(root[:]), p.options.Signers, cmp.Or(p.options.Timestamps, TimestampOptional), p.options.Deny})
+	return sha256.Sum256(text)
+}
 
 // An admitted commit is signed by a signer of the policy at a time when the signer was trusted. Its place in the history
 // and the permission of the signer are not checked yet. It holds few bytes, since a range may have a thousand commits.

@@ -392,3 +392,26 @@ func TestPolicyLimits(t *testing.T) {
 		t.Errorf("got entries %s and %s, want the same one of 16 digits", before.Entry(), after.Entry())
 	}
 }
+
+// The digest of a policy changes with everything that Audit judges by, and with nothing else.
+func TestPolicyDigest(t *testing.T) {
+	t.Parallel()
+	l := newTestRepo(t)
+	want := l.policy().Digest()
+	for name, test := range map[string]struct {
+		change func(*verify.Options)
+		same   bool
+	}{
+		"nothing":    {func(*verify.Options) {}, true},
+		"default":    {func(o *verify.Options) { o.Timestamps = verify.TimestampOptional }, true},
+		"history":    {func(o *verify.Options) { o.History = verify.HistoryAll }, true},
+		"timestamps": {func(o *verify.Options) { o.Timestamps = verify.TimestampRequired }, false},
+		"signer":     {func(o *verify.Options) { o.Signers = append(o.Signers, o.Signers[0]) }, false},
+		"deny":       {func(o *verify.Options) { o.Deny.LogIndexes = []int64{7} }, false},
+		"root":       {func(o *verify.Options) { o.TrustedRoot = append(o.TrustedRoot, '\n') }, false},
+	} {
+		if got := l.policy(test.change).Digest(); (got == want) != test.same {
+			t.Errorf("%s: got the same digest %t, want %t", name, got == want, test.same)
+		}
+	}
+}

@@ -40,6 +40,8 @@ const (
 	outputJSON     = "json"
 	outputMarkdown = "markdown"
 	outputSARIF    = "sarif"
+	outputHTML     = "html"
+	outputVSA      = "vsa"
 )
 
 // outputFlag adds -o with the given words; the first is the default.

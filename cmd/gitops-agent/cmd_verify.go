@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/audit"
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -40,7 +41,8 @@ compare the changes of a commit with the guests of its signer. The agent checks 
   gitops-agent verify --repo . --trusted-root trusted_root.json --signer https://accounts.google.com=alice@example.org v1.2
   gitops-agent verify --repo . --trusted-root trusted_root.json --signer 'https://accounts.google.com=*@example.org' v1.2
   gitops-agent verify --who --repo . --trusted-root trusted_root.json ..main
-  gitops-agent verify --repo https://github.com/example/homelab.git --since-anchor -o sarif > verify.sarif`,
+  gitops-agent verify --repo https://github.com/example/homelab.git --since-anchor -o sarif > verify.sarif
+  gitops-agent verify --since-anchor -o html > audit.html`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.audit.ReadConfig = configReader(p.config)
@@ -67,14 +69,17 @@ compare the changes of a commit with the guests of its signer. The agent checks 
 	flags.StringSliceVar(&opts.audit.Listing.Only, "only", nil, "list only these verdicts: accepted, refused, sealed, or a `REASON` such as unsigned")
 	flags.BoolVar(&opts.audit.Listing.All, "all", false, "list every verdict of a long range, and explain every refusal")
 	completeWords(cmd, "only", audit.OnlyWords())
-	outputFlag(cmd, &opts.output, outputText, outputJSON, outputSARIF)
+	flags.StringVar(&opts.verifier.ID, "verifier-id", "", "with -o vsa: a `URI` that says who verified")
+	flags.StringVar(&opts.verifier.Resource, "resource-uri", "", "with -o vsa: the `URI` of the repository (default that of --repo or of the config's first remote)")
+	outputFlag(cmd, &opts.output, outputText, outputJSON, outputSARIF, outputHTML, outputVSA)
 	return cmd
 }
 
 type verifyOptions struct {
-	audit   audit.Options
-	output  string
-	explain bool
+	audit    audit.Options
+	output   string
+	explain  bool
+	verifier audit.Verifier
 }
 
 func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (err error) {
@@ -100,19 +105,28 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 		err = term.WriteJSON(out, result.Document())
 	case outputSARIF:
 		err = result.WriteSARIF(out, thisBuild().Version)
+	case outputHTML:
+		err = result.WriteHTML(out, thisBuild().Version, time.Now())
+	case outputVSA:
+		opts.verifier.Version, opts.verifier.Time = thisBuild().Version, time.Now()
+		err = result.WriteVSA(out, opts.verifier)
 	default:
 		result.WriteText(out, opts.explain)
 	}
 	return cmp.Or(err, result.Err())
 }
 
-// check returns an error for options that do not belong to --who, which makes no verdicts.
+// check returns an error for options that do not belong together. --who makes no verdicts.
 func (o verifyOptions) check() error {
-	if !o.audit.Who {
-		return nil
-	}
+	hasVerifier := o.verifier.ID != "" || o.verifier.Resource != ""
 	switch {
-	case o.output == outputSARIF:
+	case o.output != outputVSA && hasVerifier:
+		return term.UsageErrorf("--verifier-id and --resource-uri belong to -o vsa")
+	case !o.audit.Who && o.output == outputVSA:
+		return o.verifier.Check()
+	case !o.audit.Who:
+		return nil
+	case o.output != outputText && o.output != outputJSON:
 		return term.UsageErrorf("--who prints text or json")
 	case o.explain || o.audit.Listing.All || len(o.audit.Listing.Only) > 0:
 		return term.UsageErrorf("--who accepts and refuses nothing: --explain, --only and --all do not apply")

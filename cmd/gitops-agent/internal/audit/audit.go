@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,7 @@ type Audit struct {
 	listing    Listing
 	progress   *term.Progress
 	warn       func(text string)
+	resource   string // URI of the repository, or ""
 }
 
 // Open reads the trust settings and opens the repository; a remote repository is fetched first. The caller closes the Audit.
@@ -68,7 +70,7 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 			done: opts.Progress.Count("verified"),
 			note: opts.Progress.Show, sides: opts.Sides,
 		},
-		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress, warn: opts.Warn,
+		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress, warn: opts.Warn, resource: resourceOf(opts.Repository.Where, settings.config),
 	}, nil
 }
 
@@ -94,7 +96,10 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 	}
 	document := newDocument(a.revision, verdicts)
 	document.NotAudited = missed.view()
-	return Result{document, verdicts, a.listing}, nil
+	return Result{
+		document: document, verdicts: verdicts, listing: a.listing,
+		subject: vsaSubject(chosen), isRange: chosen.tip != "", resource: a.resource, policy: a.policy.Digest(),
+	}, nil
 }
 
 // chosen finds the objects to verify. It fetches the tag of a remote that the revision names.
@@ -162,6 +167,11 @@ type Result struct {
 	document Document // of all verdicts
 	verdicts []verdict
 	listing  Listing
+
+	subject  []vsaResource // what a summary is about
+	isRange  bool
+	resource string            // URI of the repository, or ""
+	policy   [sha256.Size]byte // digest of the policy
 }
 
 // Document returns the JSON result, with the selected verdicts.
