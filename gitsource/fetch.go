@@ -49,8 +49,9 @@ func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 
 // A wantedRef is the ref that a fetch updates in the store, and the function that finds its object in a remote's advertisement.
 type wantedRef struct {
-	ref  string
-	find func(advertisement) (plumbing.Hash, error)
+	ref   string
+	find  func(advertisement) (plumbing.Hash, error)
+	limit int64 // of the bytes to read from a remote; 0 is Options.MaxFetchBytes
 }
 
 func (s *Source) fetch(ctx context.Context, want wantedRef) (Head, error) {
@@ -93,6 +94,9 @@ func (s *Source) fetchFrom(ctx context.Context, r remote, want wantedRef) (tip p
 	}()
 	defer recoverTo(&err)
 	remaining := s.opts.MaxFetchBytes
+	if want.limit > 0 {
+		remaining = min(remaining, want.limit)
+	}
 	session, err := r.dial(ctx, &remaining)
 	if err != nil {
 		return plumbing.ZeroHash, err
@@ -141,25 +145,30 @@ func (s *Source) update(ctx context.Context, t transfer) error {
 	if current == t.tip && s.repo.has(t.tip) {
 		return nil
 	}
-	branch, err := st.ref(s.tracking())
-	if err != nil {
-		return s.markDamaged(err)
+	known := current // notes have a history of their own
+	if !t.isNotes() {
+		if known, err = st.ref(s.tracking()); err != nil {
+			return s.markDamaged(err)
+		}
 	}
 	if err := st.removeTemporary(); err != nil {
 		return storeError{err}
 	}
 	if !st.has(t.tip) {
-		haves, err := st.haves(branch)
+		haves, err := st.haves(known)
 		if err != nil {
 			return s.markDamaged(err)
 		}
 		err = t.receive(ctx, st, haves)
-		if errors.Is(err, errIncomplete) && len(haves) > 0 { // the remote may have omitted objects that the store has lost
+		if errors.Is(err, errIncomplete) && len(haves) > 0 && !t.isNotes() { // the remote may have omitted objects that the store has lost
 			return s.markDamaged(err)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if t.isNotes() && st.isNoCommit(t.tip) {
+		return fmt.Errorf("%s points at %s, which is no commit", t.ref, t.tip)
 	}
 	s.storeMu.Lock()
 	defer s.storeMu.Unlock()
@@ -188,6 +197,9 @@ func (s *Source) markDamaged(err error) error {
 	s.repo.markDamaged(err)
 	return storeError{err}
 }
+
+// isNotes reports whether the ref has notes, which nothing depends on: what is wrong with them is no reason to clone again.
+func (t transfer) isNotes() bool { return strings.HasPrefix(t.ref, notesPrefix) }
 
 // acceptsType reports whether the ref may point at an object of the type kind.
 func (t transfer) acceptsType(kind plumbing.ObjectType) bool {

@@ -124,6 +124,15 @@ func (s *store) haves(tip plumbing.Hash) ([]plumbing.Hash, error) {
 	return queue, nil
 }
 
+// isNoCommit reports whether the store has an object that is not a commit.
+func (s *store) isNoCommit(h plumbing.Hash) bool {
+	if !s.has(h) {
+		return false // it was just received, as a commit
+	}
+	_, err := readObject(s.storage, plumbing.CommitObject, h, maxCommit)
+	return err != nil
+}
+
 // exists reports whether there is a file or directory at name.
 func exists(name string) (bool, error) {
 	_, err := os.Lstat(name)

@@ -182,3 +182,28 @@ func asEvidence(err error) error {
 	about.Err = fmt.Errorf("evidence: %w", rejected.Err)
 	return &about
 }
+
+// OnlineCertificate returns the certificate, as DER, of a commit or an annotated tag that gitsign signed in its online mode, and nil for every other one,
+// which needs no evidence. It verifies nothing.
+func OnlineCertificate(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) ([]byte, error) {
+	o, err := readCommit(ctx, repo, id)
+	var rejected *RejectedError
+	if errors.As(err, &rejected) && rejected.Reason == ReasonIncompleteHistory {
+		o, err = readTag(ctx, repo, id)
+	}
+	switch {
+	case isRefusal(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	der, err := unarmor(o.signature)
+	if err != nil {
+		return nil, nil //nolint:nilerr // not signed by gitsign
+	}
+	s, err := parseSignature(der)
+	if err != nil || len(s.logEntry) > 0 {
+		return nil, nil //nolint:nilerr // see above
+	}
+	return s.leaf.Raw, nil
+}

@@ -36,28 +36,31 @@ func TestMain(m *testing.M) {
 		programs["sign-as-"+name] = signer(identity, sigtest.SignOptions{})
 	}
 	programs["gitsign"] = signAsGitsign
-	programs["sign-as-online"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()}) // the default of gitsign
+	programs["sign-as-online"] = func() { printProblem(sign(sigtest.GitProgram{Identity: people()["alice"], Online: true})) } // the default of gitsign
+	programs["sign-as-unlogged"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()})
 	testscript.Main(m, programs)
 }
 
 // signer returns a signing program for git.
 func signer(identity sigtest.Identity, opts sigtest.SignOptions) func() {
-	return func() {
-		if err := sign(identity, opts); err != nil {
-			fmt.Fprintln(os.Stderr, err) // git misses the status line and fails
-		}
+	return func() { printProblem(sign(sigtest.GitProgram{Identity: identity, Options: opts})) }
+}
+
+func printProblem(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err) // git misses the status line and fails
 	}
 }
 
-func sign(identity sigtest.Identity, opts sigtest.SignOptions) error {
+func sign(program sigtest.GitProgram) error {
 	dir := os.Getenv(sigstoreVariable)
 	sigstore, err := sigtest.Load(dir)
 	if err != nil {
 		return err
 	}
 	// Proven times are whole seconds. A truncated time must not be before the state that an approval is for.
-	opts.At = time.Now().Add(time.Second)
-	program := sigtest.GitProgram{Sigstore: sigstore, Identity: identity, Options: opts}
+	program.Options.At = time.Now().Add(time.Second)
+	program.Sigstore = sigstore
 	return errors.Join(program.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), sigstore.Save(dir))
 }
 

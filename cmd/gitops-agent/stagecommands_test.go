@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
 )
 
 // stageCommands are the commands of scripts in addition to running programs:
@@ -33,10 +35,11 @@ import (
 //	stopagent                        stop it
 //	forge KIND                       start a forge, or return to it, and set the variables of a job for its pull request
 //	comment FILE                     write the one comment of the pull request to a file
+//	rekor                            start the log in which sign-as-online logs; sets $REKOR to its address
 //	cilines FILE NAME TO             write the shell lines of a step or job of a CI example to a file
 func stageCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand, "cilines": ciLinesCommand, "forge": forgeCommand, "comment": commentCommand,
+		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand, "cilines": ciLinesCommand, "forge": forgeCommand, "comment": commentCommand, "rekor": rekorCommand,
 	}
 }
 
@@ -257,4 +260,15 @@ func stopAgentCommand(ts *testscript.TestScript, neg bool, _ []string) {
 		ts.Fatalf("usage: stopagent, after agent")
 	}
 	stageOf(ts).stopAgent()
+}
+
+// rekorCommand starts the log in which sign-as-online logs, with its search index, and sets REKOR to its address.
+func rekorCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: rekor")
+	}
+	s := stageOf(ts)
+	server := httptest.NewServer(sigtest.RekorServer(func() (*sigtest.Sigstore, error) { return sigtest.Load(s.path("sigstore")) }))
+	ts.Defer(server.Close)
+	ts.Setenv("REKOR", server.URL)
 }

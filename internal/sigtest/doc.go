@@ -16,6 +16,7 @@
 //   - Message (message.go): a signature before it is encoded.
 //   - Mutation (mutation.go): a change that makes a finished message wrong in one respect. SignOptions can also take a part from another
 //     Sigstore (By), leave it out (Absent) or move times.
+//   - Online (online.go): what gitsign's online mode logs; RekorServer (rekorserver.go) serves it.
 //   - GitProgram (gitprogram.go): git's signing program.
 //
 // The parts are authority.go and certificate.go, ctlog.go, rekor.go with the package rekor below this one, and tsa.go; cms.go encodes messages.

@@ -17,6 +17,7 @@ type GitProgram struct {
 	Sigstore *Sigstore
 	Identity Identity
 	Options  SignOptions
+	Online   bool // sign commits as gitsign's online mode does: log the id instead of embedding an entry
 }
 
 // Run signs for git. args are the arguments that follow the program's name. Run reads the payload from stdin, writes the armored signature to
@@ -33,6 +34,9 @@ func (g GitProgram) Run(ctx context.Context, args []string, stdin io.Reader, std
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("sign payload: %w", err)
 	}
+	if g.Online {
+		g.Options.Log = Absent()
+	}
 	m, err := g.Sigstore.Message(payload, g.Identity, g.Options)
 	if err != nil {
 		return err
@@ -40,6 +44,11 @@ func (g GitProgram) Run(ctx context.Context, args []string, stdin io.Reader, std
 	armored, err := m.Armor()
 	if err != nil {
 		return err
+	}
+	if g.Online {
+		if err := g.logCommit(payload, armored, m); err != nil {
+			return err
+		}
 	}
 	if _, err := stdout.Write(armored); err != nil {
 		return fmt.Errorf("write signature: %w", err)
@@ -50,6 +59,16 @@ func (g GitProgram) Run(ctx context.Context, args []string, stdin io.Reader, std
 		return fmt.Errorf("write status: %w", err)
 	}
 	return nil
+}
+
+// logCommit logs the id that git will give to the signed commit.
+func (g GitProgram) logCommit(payload, armored []byte, m *Message) error {
+	raw, err := AttachToCommit(payload, armored)
+	if err != nil {
+		return err
+	}
+	_, err = g.Sigstore.LogOnline(ObjectID("commit", raw), m, g.Options)
+	return err
 }
 
 // checkGitArgs accepts a request for a detached armored signature, in the spellings of git and of gitsign's own options. It ignores the key

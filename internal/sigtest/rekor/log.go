@@ -91,9 +91,22 @@ func (l *Log) Add(r Record, at time.Time) (*rekorpb.TransparencyLogEntry, []byte
 	defer l.mu.Unlock()
 	index := int64(l.leaves.size())
 	l.leaves.append(leafHash(body))
+	entry, err := l.entry(index, body, at)
+	return entry, body, err
+}
+
+// Entry returns an entry again, with the inclusion proof in the tree as it is now. The index is that in the tree.
+func (l *Log) Entry(index int64, body []byte, at time.Time) (*rekorpb.TransparencyLogEntry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.entry(index, body, at)
+}
+
+// entry returns an entry of the tree. The caller holds the lock.
+func (l *Log) entry(index int64, body []byte, at time.Time) (*rekorpb.TransparencyLogEntry, error) {
 	proof, err := l.proof(index)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	entry := &rekorpb.TransparencyLogEntry{
 		LogIndex: l.first + index,
@@ -107,7 +120,13 @@ func (l *Log) Add(r Record, at time.Time) (*rekorpb.TransparencyLogEntry, []byte
 		entry.IntegratedTime = at.Unix()
 		entry.InclusionPromise, err = l.promise(entry, body)
 	}
-	return entry, body, err
+	return entry, err
+}
+
+// EntryID returns the name by which Rekor serves an entry.
+func EntryID(body []byte) string {
+	leaf := leafHash(body)
+	return hex.EncodeToString(leaf[:])
 }
 
 // Leaves returns the hashes of the entries, without those that a new log already has.

@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Repository  Repository
 	Trust       Trust
+	Evidence    Evidence
 	Revision    string                       // a commit, a tag or a range A..B; "" is HEAD
 	Paths       bool                         // find a file that each refused commit changes, for WriteSARIF
 	Explain     bool                         // find what the remedies of Result.WriteText need
@@ -64,6 +65,12 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 		opts.Progress.End()
 		return nil, err
 	}
+	found, err := opts.Evidence.open(ctx, repo, func(n int) { opts.Progress.Show("asking the log, %d", n) })
+	if err != nil {
+		opts.Progress.End()
+		return nil, errors.Join(err, repo.close())
+	}
+	settings = settings.withEvidence(found)
 	return &Audit{
 		auditor: auditor{
 			repo: repo.Repository, judge: settings.judge, policy: settings.policy,

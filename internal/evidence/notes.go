@@ -1,0 +1,65 @@
+package evidence
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/verify"
+)
+
+// NotesRef is the ref of the notes with evidence. A note has the bundles about its commit, one on each line.
+const NotesRef = "refs/notes/gitops-evidence"
+
+// Notes are the notes of a repository. They implement verify.Evidence.
+type Notes struct{ Repository *gitsource.Repository }
+
+var _ verify.Evidence = Notes{}
+
+// Bundles returns the note about an object. A note that is too large counts as bad evidence, not as a failure to read.
+func (n Notes) Bundles(ctx context.Context, id gitsource.ID) ([]byte, error) {
+	text, err := n.Repository.Note(ctx, NotesRef, id, verify.MaxEvidence)
+	switch {
+	case err == nil:
+		return text, nil
+	case errors.Is(err, gitsource.ErrNotFound):
+		return nil, nil
+	case errors.Is(err, gitsource.ErrTooLarge):
+		return bytes.Repeat([]byte(" "), verify.MaxEvidence+1), nil
+	}
+	return nil, fmt.Errorf("read notes %s: %w", NotesRef, err)
+}
+
+// WriteNotes writes bundles as notes of the repository at dir, in one commit. It runs git.
+func WriteNotes(ctx context.Context, dir string, bundles map[gitsource.ID][]byte) error {
+	committer, err := git(ctx, dir, nil, "var", "GIT_COMMITTER_IDENT")
+	if err != nil {
+		return err
+	}
+	var stream bytes.Buffer
+	const message = "evidence of the transparency log\n"
+	fmt.Fprintf(&stream, "commit %s\ncommitter %sdata %d\n%s", NotesRef, committer, len(message), message)
+	if before, err := git(ctx, dir, nil, "rev-parse", "--verify", "--quiet", NotesRef+"^{commit}"); err == nil {
+		fmt.Fprintf(&stream, "from %s", before)
+	}
+	for id, bundle := range bundles {
+		fmt.Fprintf(&stream, "N inline %s\ndata %d\n%s\n", id, len(bundle), bundle)
+	}
+	_, err = git(ctx, dir, stream.Bytes(), "fast-import", "--quiet", "--date-format=raw")
+	return err
+}
+
+func git(ctx context.Context, dir string, input []byte, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...) //nolint:gosec // fixed arguments and ids
+	cmd.Stdin = bytes.NewReader(input)
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git %s: %w: %.500s", args[0], err, bytes.TrimSpace(problem.Bytes()))
+	}
+	return out, nil
+}
