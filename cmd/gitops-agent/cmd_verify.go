@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/audit"
+	"gitops-agent/cmd/gitops-agent/internal/proposal"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 
 	"github.com/spf13/cobra"
@@ -30,13 +32,17 @@ the tag if REV is one, is fetched into a temporary directory. For a remote that 
 --who needs a trusted root and no signers: it lists everyone who provably signed, with the number of commits, and the first and last proven time. What
 a signature only claims, as in gitsign's online mode, is listed apart as not proven.
 
-A commit's place in history, its age and its target are not checked here: "accepted" means that a signer who may make this change signed
+--since-accepted judges one tip exactly as the running agent would: the config and the journal of the host say what was accepted, and history, target,
+age, roles, scopes and manifests are checked. It is for pre-receive hooks and pull requests. Only the floor in the cluster is not read.
+
+Otherwise a commit's place in history, its age and its target are not checked here: "accepted" means that a signer who may make this change signed
 it, and "sealed" that a later commit of the range, by a signer with the role seal, seals it. The command reads no manifests, so it does not
 compare the changes of a commit with the guests of its signer. The agent checks all of this before it accepts a tip.`,
 			ending{term.ExitDone, "everything is accepted or sealed"}, ending{term.ExitError, "something could not be read"},
 			ending{term.ExitRefused, "something is refused, or the history is not whole"}),
 		Example: `  gitops-agent verify main~20..main
   gitops-agent verify --since-anchor --explain
+  gitops-agent verify --since-accepted --repo /srv/homelab.git 3f2a1c9
   gitops-agent verify v1.0..main --only unsigned,wrong-identity
   gitops-agent verify --repo . --trusted-root trusted_root.json --signer https://accounts.google.com=alice@example.org v1.2
   gitops-agent verify --repo . --trusted-root trusted_root.json --signer 'https://accounts.google.com=*@example.org' v1.2
@@ -68,6 +74,7 @@ compare the changes of a commit with the guests of its signer. The agent checks 
 	flags.StringVar(&opts.audit.Evidence.Rekor, "rekor", "", "ask the Rekor log at this `URL` about commits of gitsign's online mode; tells it their ids")
 	flags.StringVar(&opts.audit.Evidence.CAFile, "rekor-ca-file", "", "with --rekor: a `file` with certificates to trust in addition to those of the system")
 	flags.BoolVar(&opts.audit.SinceAnchor, "since-anchor", false, "verify everything after the config's anchor, up to REV")
+	flags.BoolVar(&opts.sinceAccepted, "since-accepted", false, "judge REV as the running agent would, from the config and the journal of its host")
 	flags.BoolVar(&opts.explain, "explain", false, "print for each refusal the reason and the remedy")
 	flags.StringSliceVar(&opts.audit.Listing.Only, "only", nil, "list only these verdicts: accepted, refused, sealed, or a `REASON` such as unsigned")
 	flags.BoolVar(&opts.audit.Listing.All, "all", false, "list every verdict of a long range, and explain every refusal")
@@ -83,11 +90,16 @@ type verifyOptions struct {
 	output   string
 	explain  bool
 	verifier audit.Verifier
+
+	sinceAccepted bool
 }
 
 func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (err error) {
 	if err := opts.check(); err != nil {
 		return err
+	}
+	if opts.sinceAccepted {
+		return runProposal(ctx, out, notes, opts)
 	}
 	opts.audit.Progress, opts.audit.Paths, opts.audit.Explain = term.NewProgress(notes), opts.output == outputSARIF, opts.explain
 	opts.audit.Warn = func(text string) { _, _ = fmt.Fprintf(notes, "gitops-agent: warning: %s\n", term.Printable(text)) }
@@ -125,6 +137,8 @@ func (o verifyOptions) check() error {
 	switch {
 	case o.output != outputVSA && hasVerifier:
 		return term.UsageErrorf("--verifier-id and --resource-uri belong to -o vsa")
+	case o.sinceAccepted:
+		return o.checkProposal()
 	case !o.audit.Who && o.output == outputVSA:
 		return o.verifier.Check()
 	case !o.audit.Who:
@@ -149,4 +163,41 @@ func runWho(ctx context.Context, out io.Writer, a *audit.Audit, output string) e
 		who.WriteText(out)
 	}
 	return cmp.Or(err, who.Err())
+}
+
+// checkProposal returns an error for options that do not belong to --since-accepted.
+func (o verifyOptions) checkProposal() error {
+	_, _, isRange := strings.Cut(o.audit.Revision, "..")
+	switch {
+	case o.audit.Trust.Root != "" || len(o.audit.Trust.Signers) > 0:
+		return term.UsageErrorf("--since-accepted judges by the config; --trusted-root and --signer do not apply")
+	case o.audit.Who || o.audit.SinceAnchor || o.audit.Sides || o.explain || o.audit.Listing.All || len(o.audit.Listing.Only) > 0:
+		return term.UsageErrorf("--since-accepted judges one tip as a whole; it takes only --repo and what belongs to it, and -o")
+	case isRange:
+		return term.UsageErrorf("--since-accepted begins at the accepted revision: name the tip alone")
+	case o.output != outputText && o.output != outputJSON:
+		return term.UsageErrorf("--since-accepted prints text or json")
+	}
+	return nil
+}
+
+// runProposal judges a tip as the running agent would.
+func runProposal(ctx context.Context, out, notes io.Writer, opts verifyOptions) error {
+	config, err := opts.audit.ReadConfig()
+	if err != nil {
+		return err
+	}
+	document, err := proposal.Judge(ctx, proposal.Options{
+		Config: config, Repository: opts.audit.Repository, Tip: cmp.Or(opts.audit.Revision, "HEAD"), Progress: term.NewProgress(notes),
+		Note: func(text string) { _, _ = fmt.Fprintf(notes, "gitops-agent: note: %s\n", term.Printable(text)) },
+	})
+	if err != nil {
+		return err
+	}
+	if opts.output == outputJSON {
+		err = term.WriteJSON(out, document)
+	} else {
+		document.WriteText(out)
+	}
+	return cmp.Or(err, document.Err())
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -33,15 +34,26 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, nil, err
 	}
-	accepted, err := accept(ctx, repo, rev, in.scope, in.force.Accepted, in.recordsSigners(policy), parse)
+	accepted, err := acceptFor(ctx, repo, rev, in.scope, in.force.Accepted, recordsSigners(policy, in.separateApprover), in.journal.State(), parse)
 	if err != nil {
 		return Accepted{}, nil, err
 	}
-	assigned, err := accepted.Assign(in.journal.State())
+	return accepted, policy, nil
+}
+
+// acceptFor is accept for an agent with a state, which assigned vmids to guests.
+func acceptFor(
+	ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool, state journal.State, parse parser,
+) (Accepted, error) {
+	accepted, err := accept(ctx, repo, rev, scope, earlier, recorded, parse)
 	if err != nil {
-		return Accepted{}, nil, &RefusedError{Commit: head, Reason: report.RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
+		return Accepted{}, err
 	}
-	return assigned, policy, nil
+	assigned, err := accepted.Assign(state)
+	if err != nil {
+		return Accepted{}, &RefusedError{Commit: rev.Commit(), Reason: report.RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
+	}
+	return assigned, nil
 }
 
 // refusal returns the report of a refused head, or nil if the error is not a refusal.

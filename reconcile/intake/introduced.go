@@ -20,8 +20,8 @@ type trace struct {
 
 // recordsSigners reports whether the policy needs to know who introduced what: a signer is limited to some guests, or the people who introduced a
 // step may not approve it.
-func (in *Intake) recordsSigners(policy *verify.Policy) bool {
-	return in.separateApprover || policy.HasLimits()
+func recordsSigners(policy *verify.Policy, separateApprover bool) bool {
+	return separateApprover || policy.HasLimits()
 }
 
 // newIntroduced returns the records of who introduced what that differ from the journal's. If the policy does not need them, it ends all of them:

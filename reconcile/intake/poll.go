@@ -125,9 +125,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 		return base.explain(err)
 	}
 	if in.revoked && !signedByChanger(accepted.revision) {
-		return &RefusedError{
-			Commit: head, Reason: string(verify.ReasonMissingRole), Err: errRevoked, Hint: "let a signer with the role change sign a commit on top",
-		}
+		return revokedError(head)
 	}
 	record := accepted.record(base.sequence + 1)
 	durable := func() error { return in.record(ctx, accepted, record, base, LimitsOf(policy)) }
@@ -142,6 +140,13 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 	in.checkedBy, in.floorDue, in.revoked = policy, true, false
 	in.raiseFloor(ctx)
 	return nil
+}
+
+// revokedError refuses a head on a revision that no longer verifies, if no signer with the role change signed a commit above it.
+func revokedError(head gitsource.ID) error {
+	return &RefusedError{
+		Commit: head, Reason: string(verify.ReasonMissingRole), Err: errRevoked, Hint: "let a signer with the role change sign a commit on top",
+	}
 }
 
 // signedByChanger reports whether a signer with the role change signed one of the revision's commits.

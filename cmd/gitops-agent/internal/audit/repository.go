@@ -42,6 +42,15 @@ func (r openRepository) fetchTag(ctx context.Context, revision string) bool {
 	return err == nil
 }
 
+// Open opens the repository. A remote one is fetched into a temporary directory, which the function in the result removes.
+func (r Repository) Open(ctx context.Context, config agent.Config, shown *term.Progress) (*gitsource.Repository, func() error, error) {
+	opened, err := r.open(ctx, config, shown)
+	if err != nil {
+		return nil, nil, err
+	}
+	return opened.Repository, opened.close, nil
+}
+
 // open opens the repository; a remote one is fetched first. The config may be the zero value.
 func (r Repository) open(ctx context.Context, config agent.Config, shown *term.Progress) (openRepository, error) {
 	if isRemote(r.Where) {

@@ -1,0 +1,74 @@
+package intake
+
+import (
+	"context"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/verify"
+)
+
+// A Proposal is what the judgement of a tip needs that no agent has fetched: the repository with the tip, and the policy and the state of the agent. Its
+// judgement is that of Intake.Poll at this moment, except that the floor in the cluster is not read, and that it changes nothing.
+type Proposal struct {
+	Repo             *gitsource.Repository
+	Policy           *verify.Policy
+	Scope            Scope
+	State            journal.State // of the agent
+	Note             RewriteNote
+	SeparateApprover bool // as in Options
+}
+
+// A Judgement is what the agent would accept.
+type Judgement struct {
+	Commit   gitsource.ID // that would come into force: the tip, or an older commit if newer ones name only other clusters
+	Base     gitsource.ID // the accepted revision, or "" if there is none
+	Accepted Accepted     // valid if there is no error
+}
+
+// Judge decides whether the agent would accept a tip. Refusal returns the reason in an error that is a refusal; any other error means that nothing was
+// decided.
+func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error) {
+	var j Judgement
+	var base verify.Base
+	var revoked bool
+	if last := p.State.Accepted; last != nil {
+		j.Base = gitsource.ID(last.Commit)
+		base = verify.Base{Commit: j.Base, ProvenTime: last.ProvenTime}
+		if _, err := p.Repo.Commit(ctx, j.Base); err == nil { // the agent keeps it; a rewritten history does not contain it
+			_, err = p.check(ctx, j.Base, base, manifest.ParseAccepted)
+			revoked = refusal(j.Base, err, time.Time{}) != nil
+		}
+	}
+	var err error
+	if j.Commit, err = p.Policy.Candidate(ctx, p.Repo, tip); err != nil {
+		return j, err
+	}
+	parse := manifest.Parse
+	if j.Commit == j.Base {
+		parse = manifest.ParseAccepted
+	}
+	base.Rewrite = p.Note.read()
+	if j.Accepted, err = p.check(ctx, j.Commit, base, parse); err != nil {
+		return j, err
+	}
+	if revoked && !signedByChanger(j.Accepted.revision) {
+		j.Accepted = Accepted{}
+		return j, revokedError(j.Commit)
+	}
+	return j, nil
+}
+
+func (p Proposal) check(ctx context.Context, head gitsource.ID, base verify.Base, parse parser) (Accepted, error) {
+	rev, err := p.Policy.Check(ctx, p.Repo, head, base)
+	if err != nil {
+		return Accepted{}, err
+	}
+	return acceptFor(ctx, p.Repo, rev, p.Scope, Accepted{}, recordsSigners(p.Policy, p.SeparateApprover), p.State, parse)
+}
+
+// Refusal returns why the agent would refuse a head, or nil if the error of a judgement is not a refusal.
+func Refusal(head gitsource.ID, err error) *report.Refused { return refusal(head, err, time.Now()) }
