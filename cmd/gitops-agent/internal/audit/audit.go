@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -191,6 +192,29 @@ func (r Result) Document() Document {
 	return d
 }
 
+// WriteJSON prints the Document, verdict by verdict, so that a long range needs no copy of it.
+func (r Result) WriteJSON(out io.Writer) error {
+	head := r.document
+	head.Verdicts = []verdictView{}
+	buffered := bufio.NewWriter(out)
+	list, err := term.NewJSONListOf(buffered, head)
+	if err != nil {
+		return err
+	}
+	for _, i := range r.listing.selected(r.document) {
+		if err := list.Add(r.document.Verdicts[i]); err != nil {
+			return err
+		}
+	}
+	if err := list.Close(); err != nil {
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
 // WriteText prints the verdicts and the totals and, if explain is set, the reason and the remedy of each refusal.
 func (r Result) WriteText(out io.Writer, explain bool) {
 	writeVerdicts(out, r.document, r.listing)
@@ -208,7 +232,9 @@ func (r Result) WriteText(out io.Writer, explain bool) {
 func (r Result) WriteSARIF(out io.Writer, version string) error {
 	var selected []verdict
 	for _, i := range r.listing.selected(r.document) {
-		selected = append(selected, r.verdicts[i])
+		if !r.verdicts[i].Accepted { // no result, and a long range has many
+			selected = append(selected, r.verdicts[i])
+		}
 	}
 	return term.WriteJSON(out, newSARIF(version, selected, r.document.NotAudited))
 }

@@ -3,9 +3,13 @@ package audit
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/gittest"
@@ -26,13 +30,14 @@ func longHistory(tb testing.TB, n int) (dir, trustedRoot string) {
 	repo.Files["cluster.yaml"] = "kind: Cluster\n"
 	spec := sigtest.CommitSpec{Tree: repo.Tree()}
 	var stream strings.Builder // one process for all objects
+	objects := tb.TempDir()
 	for i := range n {
 		spec.Message = fmt.Sprintf("change %d", i)
 		raw, id, err := sig.Commit(spec, signer, sigtest.SignOptions{})
 		if err != nil {
 			tb.Fatal(err)
 		}
-		path := filepath.Join(tb.TempDir(), "commit")
+		path := filepath.Join(objects, strconv.Itoa(i))
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			tb.Fatal(err)
 		}
@@ -75,4 +80,28 @@ func BenchmarkAuditRange(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N*commits), "ms/commit")
+}
+
+// BenchmarkAuditHistory runs the program on the history of a large project: 15,507 signed commits. Resident memory is the most of the process.
+func BenchmarkAuditHistory(b *testing.B) {
+	const commits = 15_507
+	dir, root := longHistory(b, commits)
+	program := filepath.Join(b.TempDir(), "gitops-agent")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", program, "gitops-agent/cmd/gitops-agent").CombinedOutput(); err != nil {
+		b.Fatalf("build: %v\n%s", err, out)
+	}
+	var processor time.Duration
+	var resident int64 // KiB
+	for b.Loop() {
+		cmd := exec.CommandContext(b.Context(), program, "verify", "--repo", dir, "--trusted-root", root, "--signer", signer.Issuer+"="+signer.Subject, "..main")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "15507 accepted, 0 refused") {
+			b.Fatalf("got %v, want every commit accepted:\n%s", err, out)
+		}
+		processor += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			resident = max(resident, usage.Maxrss)
+		}
+	}
+	b.ReportMetric(processor.Seconds()*1000/float64(b.N*commits), "cpu-ms/commit")
+	b.ReportMetric(float64(resident)/1024, "rss-MiB")
 }

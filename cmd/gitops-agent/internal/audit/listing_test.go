@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/verify"
 )
 
@@ -88,5 +89,21 @@ func TestDocumentHasTheSelectedVerdicts(t *testing.T) {
 	}
 	if len(longRange(5).Document().Verdicts) != 9 {
 		t.Errorf("got %d verdicts without a selection, want 9", len(longRange(5).Document().Verdicts))
+	}
+}
+
+// The document that is written verdict by verdict is the Document.
+func TestWriteJSONWritesTheDocument(t *testing.T) {
+	t.Parallel()
+	for _, l := range []Listing{{}, {Only: []string{wordAccepted}}, {Only: []string{string(verify.ReasonDenied)}}} {
+		r := longRange(5)
+		r.listing = l
+		var want, got strings.Builder
+		if err := term.WriteJSON(&want, r.Document()); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.WriteJSON(&got); err != nil || got.String() != want.String() {
+			t.Errorf("%v: got %q and %v, want %q", l, got.String(), err, want.String())
+		}
 	}
 }

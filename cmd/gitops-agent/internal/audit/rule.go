@@ -2,6 +2,7 @@ package audit
 
 import (
 	"slices"
+	"sync"
 
 	"gitops-agent/verify"
 )
@@ -58,13 +59,14 @@ type ruleView struct {
 	Result ruleResult `json:"result"`
 }
 
-// ruleViews returns the results of the rules that lead to a verdict. If an object could not be read, no rule was checked.
+// ruleViews returns the results of the rules that lead to a verdict. If an object could not be read, no rule was checked. The results must not be changed:
+// verdicts share them.
 func ruleViews(v verdict) []ruleView {
-	result, failed := rulePassed, ""
+	passed, failed := true, ""
 	switch {
 	case v.Accepted:
 	case v.Reason == "":
-		result = ruleNotChecked
+		passed = false
 	case v.Signer != "" && v.kind == kindTag: // the signer is recognised, so the rest is not allowed
 		failed = ruleName
 	case v.Signer != "":
@@ -72,11 +74,41 @@ func ruleViews(v verdict) []ruleView {
 	default:
 		failed = ruleOf(v.Reason)
 	}
+	return sharedViews()[viewsKey{v.kind == kindTag, passed, failed}]
+}
+
+// A viewsKey is what the results of the rules depend on.
+type viewsKey struct {
+	tag    bool
+	passed bool   // the rules before failed passed
+	failed string // a rule, or "" if none failed
+}
+
+// sharedViews returns the results for every key. A long range has few different ones, and would spend a third of its memory on copies.
+var sharedViews = sync.OnceValue(func() map[viewsKey][]ruleView {
+	all := map[viewsKey][]ruleView{}
+	for _, tag := range []bool{false, true} {
+		for _, passed := range []bool{false, true} {
+			all[viewsKey{tag, passed, ""}] = viewsOf(viewsKey{tag, passed, ""})
+		}
+		for _, r := range rules() {
+			key := viewsKey{tag, true, r.name}
+			all[key] = viewsOf(key)
+		}
+	}
+	return all
+})
+
+func viewsOf(key viewsKey) []ruleView {
+	result := ruleNotChecked
+	if key.passed {
+		result = rulePassed
+	}
 	var views []ruleView
 	for _, r := range rules() {
 		switch {
-		case v.kind == kindTag && r.name == ruleChange, v.kind != kindTag && r.name == ruleName:
-		case r.name == failed:
+		case key.tag && r.name == ruleChange, !key.tag && r.name == ruleName:
+		case r.name == key.failed:
 			views = append(views, ruleView{r.name, ruleFailed})
 			result = ruleNotChecked
 		default:
