@@ -180,6 +180,8 @@ func (o verifyOptions) checkProposal() error {
 	switch {
 	case o.audit.Trust.Root != "" || len(o.audit.Trust.Signers) > 0:
 		return term.UsageErrorf("--since-accepted judges by the config; --trusted-root and --signer do not apply")
+	case o.audit.Evidence != audit.Evidence{}:
+		return term.UsageErrorf("--since-accepted judges as the agent does, which uses no evidence")
 	case o.audit.Who || o.audit.SinceAnchor || o.audit.Sides || o.explain || o.audit.Listing.All || len(o.audit.Listing.Only) > 0:
 		return term.UsageErrorf("--since-accepted judges one tip as a whole; it takes only --repo and what belongs to it, and -o")
 	case isRange:

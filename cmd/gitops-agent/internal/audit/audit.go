@@ -48,7 +48,12 @@ type Audit struct {
 }
 
 // Open reads the trust settings and opens the repository; a remote repository is fetched first. The caller closes the Audit.
-func Open(ctx context.Context, opts Options) (*Audit, error) {
+func Open(ctx context.Context, opts Options) (_ *Audit, err error) {
+	defer func() {
+		if err != nil {
+			opts.Progress.End()
+		}
+	}()
 	if err := opts.Listing.check(); err != nil {
 		return nil, err
 	}
@@ -63,12 +68,10 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 	}
 	repo, err := opts.Repository.open(ctx, settings.config, opts.Progress)
 	if err != nil {
-		opts.Progress.End()
 		return nil, err
 	}
 	found, err := opts.Evidence.open(ctx, repo, func(n int) { opts.Progress.Show("asking the log, %d", n) })
 	if err != nil {
-		opts.Progress.End()
 		return nil, errors.Join(err, repo.close())
 	}
 	settings = settings.withEvidence(found)
@@ -78,7 +81,8 @@ func Open(ctx context.Context, opts Options) (*Audit, error) {
 			done: opts.Progress.Count("verified"),
 			note: opts.Progress.Show, sides: opts.Sides,
 		},
-		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing, revision: revision, progress: opts.Progress, warn: opts.Warn, resource: resourceOf(opts.Repository.Where, settings.config),
+		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing,
+		revision: revision, progress: opts.Progress, warn: opts.Warn, resource: resourceOf(opts.Repository.Where, settings.config),
 	}, nil
 }
 
