@@ -103,3 +103,17 @@ func TestAuditHasTheTitle(t *testing.T) {
 		}
 	}
 }
+
+// A signed tag does not count at a ref with another name, wherever it points.
+func TestIncidentSignedTagAtAnotherRef(t *testing.T) {
+	t.Parallel()
+	l := newTestRepo(t)
+	raw, _, err := l.sig.Tag(sigtest.TagSpec{Object: string(l.commit(draft{})), Name: "v1", Message: "release"}, alice, sigtest.SignOptions{At: l.now.Add(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := l.object("tag", raw)
+	if v := l.policy().AuditTag(t.Context(), l.repo, tag, "refs/tags/v9.9.9-security-fix"); v.Accepted || v.Reason != verify.ReasonWrongName {
+		t.Errorf("got %+v, want %s", v, verify.ReasonWrongName)
+	}
+}

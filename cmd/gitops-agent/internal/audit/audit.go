@@ -78,8 +78,9 @@ func Open(ctx context.Context, opts Options) (_ *Audit, err error) {
 	return &Audit{
 		auditor: auditor{
 			repo: repo.Repository, judge: settings.judge, policy: settings.policy,
-			done: opts.Progress.Count("verified"),
-			note: opts.Progress.Show, sides: opts.Sides,
+			done:   opts.Progress.Count("verified"),
+			walked: opts.Progress.Count("reading the history: commit"),
+			note:   opts.Progress.Show, sides: opts.Sides,
 		},
 		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, explain: opts.Explain, listing: opts.Listing,
 		revision: revision, progress: opts.Progress, warn: opts.Warn, resource: resourceOf(opts.Repository.Where, settings.config),

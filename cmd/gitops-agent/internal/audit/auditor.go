@@ -27,7 +27,14 @@ type auditor struct {
 	policy *verify.Policy                   // whose seals count; nil if no policy judges
 	done   func(n, of int)                  // called after each commit, by several goroutines
 	note   func(format string, args ...any) // shows what the auditor does before and after that; nil shows nothing
+	walked func(n, of int)                  // called after the walk to the beginning of a range read a commit; of is 0, since the walk finds the number; nil calls nothing
 	sides  bool                             // verify the commits of side branches too
+}
+
+func (a auditor) read(n int) {
+	if a.walked != nil {
+		a.walked(n, 0)
+	}
 }
 
 func (a auditor) progress(format string, args ...any) {
@@ -213,7 +220,7 @@ func (a auditor) reach(ctx context.Context, floor, tip gitsource.ID) ([]gitsourc
 	var ids []gitsource.ID
 	for to := tip; ; {
 		path, err := verify.FirstParents(ctx, a.repo, floor, to, maxAudited-len(ids), func(n int) {
-			a.progress("reading the history: %d commits", len(ids)+n)
+			a.read(len(ids) + n)
 		})
 		ids = append(path, ids...)
 		if len(path) == 0 || err == nil {

@@ -37,6 +37,7 @@ func (p *Progress) Show(format string, args ...any) {
 
 // Count returns a function that shows how much of something is done, and, once there is something to judge by, the rate and the time that is left:
 // "verified 3120 of 15507, 620/s, 20s left". The rate is that since the first call; another total begins another count.
+// Without a total, of is 0 and no time is left to show.
 func (p *Progress) Count(what string) func(n, of int) {
 	c := counter{what: what}
 	return func(n, of int) {
@@ -71,12 +72,18 @@ func (c *counter) text(n, of int, at time.Time) string {
 	if c.start.IsZero() || of != c.of {
 		c.start, c.first, c.of = at, n, of
 	}
-	text := fmt.Sprintf("%s %d of %d", c.what, n, of)
+	text := fmt.Sprintf("%s %d", c.what, n)
+	if of > 0 {
+		text += fmt.Sprintf(" of %d", of)
+	}
 	elapsed := at.Sub(c.start).Seconds()
 	if done := n - c.first; done > 0 && elapsed > 0 {
 		rate := float64(done) / elapsed
-		left := time.Duration(float64(of-n) / rate * float64(time.Second))
-		text += fmt.Sprintf(", %.0f/s, %s left", rate, left.Round(time.Second))
+		text += fmt.Sprintf(", %.0f/s", rate)
+		if of > 0 {
+			left := time.Duration(float64(of-n) / rate * float64(time.Second))
+			text += fmt.Sprintf(", %s left", left.Round(time.Second))
+		}
 	}
 	return text
 }

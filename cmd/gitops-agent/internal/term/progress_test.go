@@ -53,6 +53,8 @@ func TestCount(t *testing.T) {
 		{1001, 1001, 5 * time.Second, "verified 1001 of 1001, 200/s, 0s left"},
 		{1, 61, 6 * time.Second, "verified 1 of 61"},
 		{2, 61, 7 * time.Second, "verified 2 of 61, 1/s, 59s left"},
+		{10, 0, 8 * time.Second, "verified 10"},
+		{30, 0, 10 * time.Second, "verified 30, 10/s"},
 	} {
 		if got := c.text(test.n, test.of, start.Add(test.after)); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
