@@ -144,6 +144,7 @@ func parses(args []string) error {
 
 // gitsignKeys are the settings of gitsign that the pages use, from its README.
 var gitsignKeys = []string{
+	"gitops.cluster", "gitops.branch", // of examples/hooks
 	"gitsign.fulcio", "gitsign.fulcioRoot", "gitsign.clientID", "gitsign.issuer", "gitsign.rekor", "gitsign.connectorID", "gitsign.tokenProvider",
 	"gitsign.timestampServerURL", "gitsign.rekorMode",
 }
