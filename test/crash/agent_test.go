@@ -53,6 +53,7 @@ trust:
   signers:
     - {name: alice, issuer: %q, subject: %q, may: [change]}
     - {name: olga, issuer: %q, subject: %q, may: [approve]}
+    - {name: otto, issuer: %q, subject: %q, may: [operate]}
   binding: none
   trust_on_first_use: true
 proxmox:
@@ -66,7 +67,7 @@ secrets_dir: %s
 limits: {task_time: {copies: 5s, allocates: 5s, others: 5s}}
 checks: {allow: [127.0.0.0/8]}
 listen: %s
-`, w.remotes(), w.path("trusted_root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, w.endpoint, w.path("token"), w.path("cert"), a.state, w.path("secrets"), a.address), 0o600))
+`, w.remotes(), w.path("trusted_root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, otto.Issuer, otto.Subject, w.endpoint, w.path("token"), w.path("cert"), a.state, w.path("secrets"), a.address), 0o600))
 	return a
 }
 

@@ -155,7 +155,9 @@ var changes = map[string]func(w *world) string{
 		return "migrate " + g.name
 	},
 	"move": func(w *world) string {
-		g := w.pick(func(g *machine) bool { return g.disk != "" && !g.running && !g.template && g.kind == "VirtualMachine" })
+		g := w.pick(func(g *machine) bool {
+			return g.disk != "" && !g.running && !g.template && g.kind == "VirtualMachine" && g.snapshot == ""
+		})
 		if g == nil {
 			return ""
 		}
@@ -165,7 +167,9 @@ var changes = map[string]func(w *world) string{
 		return "move " + g.name
 	},
 	"template": func(w *world) string {
-		g := w.pick(func(g *machine) bool { return g.kind == "VirtualMachine" && g.ha == "" && !g.template && !g.running })
+		g := w.pick(func(g *machine) bool {
+			return g.kind == "VirtualMachine" && g.ha == "" && !g.template && !g.running && g.snapshot == ""
+		})
 		if g == nil || len(w.present()) < 3 {
 			return ""
 		}

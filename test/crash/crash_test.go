@@ -25,6 +25,7 @@ var (
 	crashRounds   = flag.Int("crash-rounds", 2, "rounds of a world")
 	crashMoment   = flag.String("crash-moment", "", "the only moment of interruptions; default all")
 	crashPrograms = flag.String("crash-programs", "", "folder of the programs; default: build them")
+	crashOrders   = flag.Int("crash-orders", 1, "largest number of one-shot operations that are ordered in a round")
 	crashKills    = flag.Int("crash-kills", 4, "interruptions of a round")
 )
 
@@ -34,6 +35,32 @@ type totals struct {
 
 	mu      sync.Mutex
 	changes map[string]int // by name
+	orders  map[string]int // by operation
+	states  map[string]int // of orders, at their end
+}
+
+// ordered counts an order.
+func (t *totals) ordered(op string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.orders[op]++
+}
+
+// endedAs counts an order that has an outcome.
+func (t *totals) endedAs(state string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.states[state]++
+}
+
+// counts returns numbers by name, for people, and their sum.
+func counts(numbers map[string]int) (text string, sum int) {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
+		sum += numbers[name]
+		names = append(names, fmt.Sprintf("%s %d", name, numbers[name]))
+	}
+	return strings.Join(names, ", "), sum
 }
 
 // changed counts a change.
@@ -60,14 +87,12 @@ func (t *totals) end(world *testing.T, began time.Time) {
 func (t *totals) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all, names := 0, []string(nil)
-	for _, name := range slices.Sorted(maps.Keys(t.changes)) {
-		all += t.changes[name]
-		names = append(names, fmt.Sprintf("%s %d", name, t.changes[name]))
-	}
+	changes, all := counts(t.changes)
+	orders, ordered := counts(t.orders)
+	states, _ := counts(t.states)
 	return fmt.Sprintf("%d SIGKILL, %d SIGTERM, %d SIGSTOP, %d clock changes; %d at a call, %d at a write of the journal; %d duels of two agents; %d starts, %d journals checked; "+
-		"%d faults; %d changes (%s); %d effects, each exactly once", t.kills.Load(), t.terms.Load(), t.stops.Load(), t.clocks.Load(), t.calls.Load(), t.points.Load(), t.duels.Load(),
-		t.starts.Load(), t.journals.Load(), t.faults.Load(), all, strings.Join(names, ", "), t.effects.Load())
+		"%d faults; %d changes (%s); %d orders (%s), which ended as: %s; %d effects, each as often as it must", t.kills.Load(), t.terms.Load(), t.stops.Load(), t.clocks.Load(), t.calls.Load(), t.points.Load(), t.duels.Load(),
+		t.starts.Load(), t.journals.Load(), t.faults.Load(), all, changes, ordered, orders, states, t.effects.Load())
 }
 
 // TestMain lets many worlds run at the same time, unless the command line says how many: a world waits most of the time.
@@ -85,7 +110,7 @@ func TestMain(m *testing.M) {
 
 // TestCrash runs the worlds.
 func TestCrash(t *testing.T) {
-	programs, total, began := buildPrograms(t), &totals{changes: map[string]int{}}, time.Now()
+	programs, total, began := buildPrograms(t), &totals{changes: map[string]int{}, orders: map[string]int{}, states: map[string]int{}}, time.Now()
 	t.Cleanup(func() { // after the worlds, which run in parallel
 		fmt.Fprintf(os.Stderr, "crash harness: %d worlds from seed %d in %s: %s\n", *crashSeeds, *crashFirst, time.Since(began).Round(time.Second), total)
 		if *crashKills > 0 && total.kills.Load() == 0 {
@@ -149,8 +174,14 @@ func (w *world) startRound(round int) {
 			w.inject()
 		}
 	}
-	if round > 0 && *crashKills > 0 && w.rng.IntN(4) == 0 {
-		w.duel()
+	switch {
+	case round == 0:
+	case *crashKills > 0 && w.rng.IntN(4) == 0:
+		w.duel() // the copy of a state directory does not know the orders that were executed since
+	default:
+		for range w.rng.IntN(*crashOrders + 1) {
+			w.order()
+		}
 	}
 }
 
@@ -264,6 +295,7 @@ func (w *world) settle() {
 			w.Fatalf("got more effects than the changes ask for:\n%s", strings.Join(differences, "\n"))
 		}
 		if len(differences) == 0 && converged {
+			w.endOrders()
 			return
 		}
 		if time.Now().After(deadline) || a.waits > 60 {

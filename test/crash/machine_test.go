@@ -32,6 +32,8 @@ type machine struct {
 	dependsOn   *machine // nil if it depends on none
 	service     *service // that shows whether it is ready; nil if its run state does
 
+	snapshot string // that somebody ordered, and that it may have; "" if it has none
+
 	wanted  bool // a manifest names it
 	changed bool // in this round
 	approve bool // whatever the agent holds for it is approved
