@@ -31,6 +31,7 @@ func mutations() []mutation {
 		{off("history of slots", slots+"former.go", "	if recorded && !hasEmptySlot(record, live) {", "	if OFF || recorded && !hasEmptySlot(record, live) {"), "disk", "instead of"},
 		{off("users of volumes", lane+"volumes.go", "	if len(step.Touches) == 0 {\n		return nil\n	}\n	owned", "	if OFF || len(step.Touches) == 0 {\n		return nil\n	}\n	owned"), "volume", "which [900] uses"},
 		{off("approval of a destroy", gate, "	case permission == guest.Allow && step.Doubt == \"\":", "	case OFF || permission == guest.Allow && step.Doubt == \"\":"), "approval", "without approval"},
+		{off("a missing task is no outcome of an order", lane+"order.go", "	if len(tasks) == 0 && time.Now().Before(d.late) {", "	if OFF && len(tasks) == 0 {\n		return settled(open, journal.NotRun, cluster.ErrNotReady), nil\n	}\n	if len(tasks) == 0 && time.Now().Before(d.late) {"), "order", "has a second effect"},
 		{off("approval to create again", gate, "	case step.Recreates:", "	case !OFF && step.Recreates:"), "gone", "creates a guest again"},
 	}
 }

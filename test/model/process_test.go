@@ -18,6 +18,7 @@ import (
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/secret"
@@ -74,6 +75,9 @@ func (p *process) accept(rev *revision) error {
 		if rev.approves != 0 {
 			records = append(records, p.approval(rev.approves))
 		}
+		if rev.orders != "" {
+			records = append(records, orderOf(rev.orders, state))
+		}
 		if g, changed := guard.AcceptCluster(rev.set.Cluster.Guards, state); changed {
 			records = append(records, g)
 		}
@@ -88,6 +92,19 @@ func (p *process) accept(rev *revision) error {
 	p.epoch, p.force = number, rev
 	p.setBasis()
 	return nil
+}
+
+// orderOf is a signed order of a one-shot operation for the guest that the agent owns, as the intake records it.
+func orderOf(text string, state journal.State) journal.Body {
+	record := journal.Ordered{
+		Key: "order", Order: order.RunPrefix + text, Subject: "otto@lab.test", Signer: "otto", ProvenTime: time.Now(), State: journal.OrderSeen,
+	}
+	for vmid, owned := range state.Owned {
+		if strings.Contains(text, owned.Kind+"/"+owned.Name) {
+			record.VMID, record.Identity = vmid, owned.Identity
+		}
+	}
+	return record
 }
 
 // approval is a signed approval of what is held for a guest now.
@@ -252,6 +269,9 @@ func (p *process) Do(ctx context.Context, call cluster.Call, check cluster.LastC
 	for _, open := range p.journal.State().Open {
 		if open.VMID == call.VMID {
 			step, revision = open.Step, open.Revision
+			if key := open.Detail["order"]; key != "" {
+				step = orderStep + key // whatever its step: an order has its effect once
+			}
 		}
 	}
 	p.sent(call, revision)
@@ -292,6 +312,9 @@ func (p *process) sent(call cluster.Call, revision string) {
 	}
 }
 
+// orderStep begins the name of what an order causes, in place of the id of a step.
+const orderStep = "order "
+
 // carryOut lets a call act and checks its effect.
 func (r *run) carryOut(call cluster.Call, step string, isLate bool) (string, error) {
 	before, existed := r.world.guests[call.VMID]
@@ -313,7 +336,7 @@ func (r *run) carryOut(call cluster.Call, step string, isLate bool) (string, err
 	switch {
 	case existed && before.foreign && !isLate: // a call that was sent acts on what it finds
 		r.violate("%s acts on a guest that is not the agent's", name)
-	case call.Op == cluster.OpReboot && len(before.pending) == 0:
+	case call.Op == cluster.OpReboot && len(before.pending) == 0 && !strings.HasPrefix(step, orderStep):
 		r.violate("%s with nothing to apply: it was restarted already", name)
 	case call.Op == cluster.OpDestroy:
 		for _, text := range slots {

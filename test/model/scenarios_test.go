@@ -99,6 +99,12 @@ func (r *revision) approving(vmid int) *revision {
 	return r
 }
 
+// ordering returns a revision that also orders a one-shot operation.
+func (r *revision) ordering(text string) *revision {
+	r.orders = text
+	return r
+}
+
 const mayGo = "lifecycle: {destroy: allow}"
 
 // scenarios returns the small worlds.
@@ -122,6 +128,11 @@ func scenarios(t *testing.T) []*scenario {
 			name: "restart", unpruned: 253, vmids: []int{201}, crash: true, lost: true,
 			before: clusterManifest + vm("web-1", 201, "state: running", "memory: {size: 1Gi}", "lifecycle: {rebootPolicy: auto}"),
 			first:  newRevision(t, 2, clusterManifest+vm("web-1", 201, "state: running", "memory: {size: 2Gi}", "lifecycle: {rebootPolicy: auto}")),
+		},
+		{
+			name: "order", vmids: []int{201}, crash: true, lost: true, events: []event{replaced(201)},
+			before: clusterManifest + vm("web-1", 201, "state: running"), first: newRevision(t, 2, clusterManifest+vm("web-1", 201, "state: running")).ordering("reboot VirtualMachine/web-1"),
+			second: newRevision(t, 3, clusterManifest+vm("web-1", 201, "state: running", "description: third")),
 		},
 		{
 			name: "disk", unpruned: 60, vmids: []int{201}, before: clusterManifest + vm("web-1", 201, disk), crash: true, events: []event{detached(201, "scsi1")},

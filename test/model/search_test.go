@@ -31,6 +31,7 @@ type revision struct {
 	set                        manifest.Set
 	guests                     []guest.Desired
 	approves                   int          // the vmid of the guest whose held step it approves
+	orders                     string       // a one-shot operation: the value of its trailer; "" orders none
 	mayDestroy, mayCreateAgain map[int]bool // what its manifests and orders allow, as a person reads them
 }
 
@@ -358,7 +359,7 @@ func (r *run) hashFor(vmid int) uint64 {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(state.Orders)) {
-		fmt.Fprintf(h, "%s %s|", id, state.Orders[id].State)
+		fmt.Fprintf(h, "%s %s %d|", id, state.Orders[id].State, r.effects[orderStep+id+" reboot"])
 	}
 	owned, isOwned := state.Owned[vmid]
 	fmt.Fprintf(h, "%v %v %v %v %+v %s %v %v|", isOwned, owned.Claiming, owned.UUID != "", owned.Task != "", withoutIdentity(state.Guarded[vmid]), state.Attached[vmid].Volumes, state.Attached[vmid].Filling,
