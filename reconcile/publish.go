@@ -50,6 +50,7 @@ func (e *Engine) publish(planned plan.Plan) {
 		r.Recovery = &lost
 	}
 	r.Retried = e.retries.done
+	r.Orders = e.orderReports(state)
 	r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
 	e.shown.Store(&shown{guests: e.guests, seen: maps.Clone(snapshot.Guests)})
 	e.report.Store(&r)

@@ -312,6 +312,10 @@ func TestPageShowsEveryText(t *testing.T) {
 		".Guests.Held.Hold.Uncounted.Signer":  "the message holds it",
 		".Guests.Held.Hold.Uncounted.Subject": "the message holds it",
 
+		".Orders.Guest": "the order holds it",
+		".Orders.Hint":  "the command of an order that is held",
+		".Orders.Step":  "the history of the guest has it",
+
 		".Retried.ID":                     "the command gitops-agent retry prints it",
 		".Retried.Guests.Guest":           "the command gitops-agent retry prints it",
 		".Retried.Guests.Cleared":         "the command gitops-agent retry prints it",

@@ -18,6 +18,7 @@ type GuestDocument struct {
 	NeededBy      []Neighbour     `json:"neededBy"` // guests that depend on it
 	Values        []Value         `json:"values"`   // its configuration: the manifest's and what was read
 	History       []history.Entry `json:"history"`  // newest first
+	Orders        []Order         `json:"orders"`   // one-shot operations, as the report lists them
 }
 
 // Neighbour is a guest on which another one depends, or which depends on another one. Without a manifest it has no states.
@@ -32,6 +33,7 @@ func NewGuestDocument(r Report, g Guest, values []Value, entries []history.Entry
 	d := GuestDocument{
 		SchemaVersion: SchemaVersion, Time: r.Time, Cluster: r.Cluster, Guest: g,
 		Needs: []Neighbour{}, NeededBy: []Neighbour{}, Values: append([]Value{}, values...), History: append([]history.Entry{}, entries...),
+		Orders: append([]Order{}, r.OrdersOf(g.GuestName)...),
 	}
 	for _, label := range g.DependsOn {
 		n := Neighbour{Guest: label}

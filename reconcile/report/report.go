@@ -26,6 +26,7 @@ type Report struct {
 	Unmanaged  []GuestName      `json:"unmanaged"`
 	Recovery   *recovery.Result `json:"recovery,omitempty"` // guests that have a marker and no record; nil if there are none
 	Retried    *retry.Outcome   `json:"retried,omitempty"`  // of the newest gitops-agent retry that this process carried out
+	Orders     []Order          `json:"orders,omitempty"`   // one-shot operations: those without an outcome, then the newest
 	Late       []Late           `json:"late,omitempty"`     // what the cluster has not answered in time; the agent goes on with what it knows
 	QueueDepth int              `json:"queueDepth"`
 	Cycle      uint64           `json:"cycle"` // counts from the start of the agent

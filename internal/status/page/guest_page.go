@@ -21,6 +21,7 @@ type guestPage struct {
 	Managed []report.Value
 	Others  []report.Value // keys that the manifest does not manage
 	Entries []entryView
+	Orders  []orderView
 }
 
 // neighbour is a guest on which another one depends, or which depends on it.
@@ -61,6 +62,7 @@ func newGuestPage(in Input, g GuestInput) guestPage {
 			p.Others = append(p.Others, value)
 		}
 	}
+	p.Orders = p.newOrders(in.Report.OrdersOf(g.Guest.GuestName))
 	for _, e := range g.History {
 		p.Entries = append(p.Entries, p.newEntry(e))
 	}

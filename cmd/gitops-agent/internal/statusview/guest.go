@@ -31,6 +31,7 @@ func WriteGuest(out io.Writer, d report.GuestDocument) {
 	managed, others := valuesTables(d.Values)
 	section("Configuration:", managed)
 	section("Keys that the manifest does not manage:", others)
+	section("Orders:", ordersTable(d.Orders, d.Time))
 	section("History:", historyTable(d.History, d.Time))
 }
 

@@ -41,6 +41,10 @@ func WriteReport(out io.Writer, r report.Report, s selection.Selection) {
 		}
 		guests.Write(out, p)
 	}
+	if orders := ordersTable(r.Orders, r.Time); !orders.Empty() && !s.IsFilter() {
+		_, _ = fmt.Fprintln(out, "\nOrders:")
+		orders.Write(out, p)
+	}
 	_, _ = fmt.Fprintln(out)
 	if s.IsFilter() {
 		_, _ = fmt.Fprintf(out, "%d of %s selected\n", selected, term.Count(len(r.Guests), "guest"))

@@ -1,0 +1,56 @@
+package page
+
+import (
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
+)
+
+// orderView is a one-shot operation for printing.
+type orderView struct {
+	report.Order
+
+	Link   commitLink
+	Target guestLink
+	Since  timeView
+	Signed timeView
+	Badge  badge
+}
+
+func (f frame) newOrders(orders []report.Order) []orderView {
+	var list []orderView
+	for _, o := range orders {
+		v := orderView{Order: o, Link: f.links.commit(o.Commit), Since: timeView{o.Changed, f.Now}, Signed: timeView{o.Proven, f.Now}, Badge: orderBadge(o)}
+		if o.Guest != "" {
+			v.Target = f.links.guest(o.Guest)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// Command returns the command that approves the order, "" if none does.
+func (v orderView) Command() string {
+	if v.Digest == "" {
+		return ""
+	}
+	return "gitops-agent approve " + v.Digest
+}
+
+func orderBadge(o report.Order) badge {
+	b := badge{Tone: idle, Text: o.Word()}
+	switch o.State {
+	case journal.OrderRun:
+		b.Tone = good
+	case journal.OrderReleased:
+		b.Tone = busy
+	case journal.OrderFailed, journal.OrderUnknown:
+		b.Tone = bad
+	case journal.OrderRefused, journal.OrderExpired:
+		b.Tone = warn
+	case journal.OrderSeen:
+		if o.Why != "" {
+			b.Tone = warn
+		}
+	}
+	return b
+}

@@ -1,0 +1,99 @@
+package reconcile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/order"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
+
+// maxReportedOrders bounds the one-shot operations in a report. Those without an outcome are all in it.
+const maxReportedOrders = 20
+
+// orderReports returns the one-shot operations of the journal: those without an outcome, and the newest others, the newest first.
+func (e *Engine) orderReports(state journal.State) []report.Order {
+	var runs []journal.Order
+	for _, o := range state.Orders {
+		if strings.HasPrefix(o.Order, order.RunPrefix) {
+			runs = append(runs, o)
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	isOpen := func(o journal.Order) bool { return o.State == journal.OrderSeen || o.State == journal.OrderReleased }
+	slices.SortFunc(runs, func(a, b journal.Order) int {
+		if isOpen(a) != isOpen(b) {
+			return map[bool]int{true: -1, false: 1}[isOpen(a)]
+		}
+		return cmp.Or(b.Time.Compare(a.Time), b.ProvenTime.Compare(a.ProvenTime), cmp.Compare(a.Key, b.Key))
+	})
+	var list []report.Order
+	for i, o := range runs {
+		if i >= maxReportedOrders && !isOpen(o) {
+			break
+		}
+		list = append(list, e.orderReport(o, state.Since))
+	}
+	return list
+}
+
+// orderReport describes an order and, while it waits, why.
+func (e *Engine) orderReport(o journal.Order, since time.Time) report.Order {
+	r := report.Order{
+		Order: strings.TrimPrefix(o.Order, order.RunPrefix), Guest: orderedGuest(o.Order), VMID: o.VMID, Signer: o.Subject, Commit: o.Commit, Proven: o.ProvenTime, State: o.State, Changed: o.Time,
+		Why: o.Why, Step: o.Step, UPID: o.UPID, Log: o.Log, Volume: o.Volume,
+	}
+	switch o.State {
+	case journal.OrderSeen:
+		e.describeWait(&r, o)
+	case journal.OrderFailed:
+		r.Hint = "it is not tried again: remove the cause, and sign a new order"
+	case journal.OrderRefused:
+		r.Why, r.Hint = whyRefused(o.Ordered), "nothing was done: remove the cause, and sign a new order if it is still needed"
+	case journal.OrderExpired:
+		r.Why, r.Hint = whyExpired(o.Ordered, since, o.Time), "sign a new order if it is still needed"
+	case journal.OrderUnknown:
+		r.Why, r.Hint = cmp.Or(r.Why, "its call has no task, so it may have been executed or not"), "look at the guest, and sign a new order if it is still needed"
+	case journal.OrderReleased, journal.OrderRun:
+	}
+	return r
+}
+
+// orderedGuest returns the label in the text of an order, "" if it has none.
+func orderedGuest(text string) string {
+	words := strings.Fields(strings.TrimPrefix(text, order.RunPrefix))
+	if len(words) < 2 || !strings.Contains(words[1], "/") {
+		return ""
+	}
+	return words[1]
+}
+
+// describeWait adds why an order has not begun: the gate holds it, or something prevents all work on its guest.
+func (e *Engine) describeWait(r *report.Order, o journal.Order) {
+	t, known := e.tracks[keyOf(guest.Ref{VMID: o.VMID})]
+	if !known {
+		return
+	}
+	if h, waits := t.now.waits[o.Key]; waits {
+		r.Why, r.Hint = h.Message, h.Hint
+		if h.Reason == gate.HoldApproval {
+			r.Digest = h.Digest
+		}
+		return
+	}
+	for _, c := range t.now.conditions {
+		if slices.Contains([]plan.ConditionType{plan.Blocked, plan.Failed, plan.IdentityConflict, plan.NotObserved}, c.Type) {
+			r.Why, r.Hint = fmt.Sprintf("%s: %s", c.Type, c.Message), c.Hint
+			return
+		}
+	}
+}
