@@ -238,7 +238,7 @@ func (p *Policy) checkTip(tip admitted) error {
 	if tip.proof.provenTime.Before(p.options.NotBefore) {
 		return refuse(ReasonTooOld, "proven time %s", tip.proof.provenTime.Format(time.RFC3339))
 	}
-	return p.checkTarget(tip.trailers)
+	return p.checkTarget(tip)
 }
 
 // admitAll admits every commit of ids in parallel on all processors. Of several refusals it returns the one for the first

@@ -64,6 +64,7 @@ type admitted struct {
 	digest        [32]byte // of the payload
 	trailers      []trailer
 	mentionsOrder bool
+	takesTrailer  bool // git can add a trailer to the message
 	proof         proof
 	signer        *matcher
 
@@ -85,9 +86,10 @@ func (p *Policy) admit(ctx context.Context, repo *gitsource.Repository, id gitso
 	if err != nil {
 		return admitted{}, forCommit(id, err)
 	}
+	trailers := parseTrailers(o.message)
 	return admitted{
 		id: id, tree: o.tree, parents: o.parents, digest: o.digest(),
-		trailers: parseTrailers(o.message), mentionsOrder: mentionsOrder(o.message),
+		trailers: trailers, mentionsOrder: mentionsOrder(o.message), takesTrailer: takesTrailer(o.message, trailers),
 		proof: proven, signer: signer,
 	}, nil
 }

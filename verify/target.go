@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -48,19 +49,42 @@ func (p *Policy) isForOthers(trailers []trailer) bool {
 	return !slices.ContainsFunc(named, func(target string) bool { return strings.HasPrefix(target, own) })
 }
 
-// checkTarget refuses a tip that does not name this target.
-func (p *Policy) checkTarget(trailers []trailer) error {
+// checkTarget refuses a tip that does not name this target. The refusal has the command that adds the target, where a trailer is all that is missing.
+func (p *Policy) checkTarget(tip admitted) error {
 	if p.options.Binding != BindingTrailer {
 		return nil
 	}
-	named := values(trailers, trailerTarget)
+	named := values(tip.trailers, trailerTarget)
 	if problem := targetProblem(named); problem != "" {
 		return refuse(ReasonWrongTarget, "%s", problem)
 	}
 	if !slices.Contains(named, p.options.Target) {
-		return refuse(ReasonWrongTarget, "message does not end with the trailer %s: %s; got target %q", trailerTarget, p.options.Target, strings.Join(named, ", "))
+		return refuse(ReasonWrongTarget, "message does not end with the trailer %s: %s; got target %q%s", trailerTarget, p.options.Target, strings.Join(named, ", "),
+			p.amendCommand(tip, named))
 	}
 	return nil
+}
+
+// amendCommand returns the command that adds the target to the tip, after a separator, or "" where git would not add the trailer in the right form.
+func (p *Policy) amendCommand(tip admitted, named []string) string {
+	if !tip.takesTrailer || strings.Contains(p.options.Target, "'") || targetProblem(append(slices.Clone(named), p.options.Target)) != "" {
+		return ""
+	}
+	return fmt.Sprintf("; if the commit is meant for it: git commit --amend --no-edit --allow-empty --gpg-sign --trailer '%s: %s'", trailerTarget, p.options.Target)
+}
+
+// takesTrailer reports whether git adds a trailer to the message in the form that parseTrailers reads. A last paragraph that only resembles trailers may
+// get the line as its own, and would still not be one of trailers.
+func takesTrailer(message []byte, trailers []trailer) bool {
+	if len(trailers) > 0 {
+		return len(trailers) < maxTrailers
+	}
+	if bytes.Contains(bytes.ToLower(message), []byte(strings.ToLower(trailerPrefix))) {
+		return false
+	}
+	text := bytes.TrimRight(message, "\n")
+	gap := bytes.LastIndex(text, []byte("\n\n"))
+	return len(text) > 0 && (gap < 0 || !bytes.ContainsAny(text[gap:], ":("))
 }
 
 // targetProblem returns what is wrong with the targets of a commit, or "". It does not depend on the target of the agent, so that all agents of a branch
