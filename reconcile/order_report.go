@@ -29,16 +29,18 @@ func (e *Engine) orderReports(state journal.State) []report.Order {
 	if len(runs) == 0 {
 		return nil
 	}
-	isOpen := func(o journal.Order) bool { return o.State == journal.OrderSeen || o.State == journal.OrderReleased }
 	slices.SortFunc(runs, func(a, b journal.Order) int {
-		if isOpen(a) != isOpen(b) {
-			return map[bool]int{true: -1, false: 1}[isOpen(a)]
+		switch {
+		case a.State.IsOpen() && !b.State.IsOpen():
+			return -1
+		case !a.State.IsOpen() && b.State.IsOpen():
+			return 1
 		}
 		return cmp.Or(b.Time.Compare(a.Time), b.ProvenTime.Compare(a.ProvenTime), cmp.Compare(a.Key, b.Key))
 	})
 	var list []report.Order
 	for i, o := range runs {
-		if i >= maxReportedOrders && !isOpen(o) {
+		if i >= maxReportedOrders && !o.State.IsOpen() {
 			break
 		}
 		list = append(list, e.orderReport(o, state.Since))

@@ -45,9 +45,6 @@ func SnapshotUUID(kind Kind, s SnapshotSection) string {
 	return uuidOf(s.Keys["smbios1"])
 }
 
-// HasMemory reports whether the snapshot contains the memory of a running virtual machine, which runs again after a rollback.
-func (s SnapshotSection) HasMemory() bool { return s.Keys["vmstate"] != "" }
-
 // Unfinished returns the state of a snapshot that is being made, deleted or restored, or that such a task left behind: "prepare", "delete" or
 // "rollback"; "" if the snapshot is complete.
 func (s SnapshotSection) Unfinished() string { return s.Keys["snapstate"] }

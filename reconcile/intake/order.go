@@ -89,5 +89,5 @@ func renamedApprovals(memory journal.State, policy *verify.Policy) []journal.Bod
 
 // voidOrders expires every order that an older local state still contains as unspent: the order may have run after that state was saved.
 func voidOrders(memory journal.State) []journal.Body {
-	return memory.ExpiredOrders(func(o journal.Order) bool { return o.State == journal.OrderSeen || o.State == journal.OrderReleased })
+	return memory.ExpiredOrders(func(o journal.Order) bool { return o.State.IsOpen() })
 }

@@ -322,7 +322,10 @@ func (r Result) valid() bool { return slices.Contains(Results(), r) }
 
 func (o Origin) valid() bool { return o == Created || o == Adopted || o == Recovered }
 
-func (s OrderState) valid() bool { return s == OrderSeen || s == OrderReleased || s.final() }
+func (s OrderState) valid() bool { return s.IsOpen() || s.final() }
+
+// IsOpen reports whether an order in this state has no outcome yet.
+func (s OrderState) IsOpen() bool { return s == OrderSeen || s == OrderReleased }
 
 func (s OrderState) final() bool {
 	switch s {

@@ -44,7 +44,7 @@ func (w *Worker) executeOrder(ctx context.Context, basis *Basis, step plan.Step,
 	warnings, err := w.run(ctx, basis, step, verdict, calls, t.Seen)
 	w.noteVolumes(step.Guest.VMID, err)
 	t.Warnings = append(t.Warnings, warnings...)
-	if o := w.journal.State().Orders[step.Order.Key]; err != nil && (o.State == journal.OrderSeen || o.State == journal.OrderReleased) {
+	if o := w.journal.State().Orders[step.Order.Key]; err != nil && o.State.IsOpen() {
 		return false, err // it was not used up: its call was not sent, or its step is open
 	}
 	t.Steps++

@@ -42,9 +42,6 @@ func (o Order) Word() string {
 	return string(o.State)
 }
 
-// IsOpen reports whether the order has no outcome yet.
-func (o Order) IsOpen() bool { return o.State == journal.OrderSeen || o.State == journal.OrderReleased }
-
 // OrdersOf returns the orders of a guest, as the report lists them. An order means a vmid, whatever the name of its guest is now.
 func (r Report) OrdersOf(g GuestName) []Order {
 	var list []Order

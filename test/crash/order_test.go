@@ -163,7 +163,7 @@ func (w *world) slack() (slack map[int]map[string]int, unfinished []string) {
 		for _, e := range o.follow {
 			slack[o.guest.vmid][e] += 100
 		}
-		if o.state == "" || o.state == journal.OrderSeen || o.state == journal.OrderReleased {
+		if o.state == "" || o.state.IsOpen() {
 			unfinished = append(unfinished, fmt.Sprintf("order %s: got state %q, want an outcome", o.text, o.state))
 		}
 	}
