@@ -94,10 +94,5 @@ func readSnapshots(ctx context.Context, config agent.Config, vmid int) []string 
 	if err != nil {
 		return nil
 	}
-	var names []string
-	for _, section := range snapshots.Sections {
-		names = append(names, section.Name)
-	}
-	slices.Sort(names)
-	return names
+	return snapshots.Names()
 }

@@ -107,10 +107,8 @@ func checkCloudInit(call cluster.Call) error {
 	return checkEmpty(call)
 }
 
-// snapshotName matches the names of snapshots that Proxmox accepts. The name becomes a part of a path.
-//
-// Source: PVE::JSONSchema, format pve-configid.
-var snapshotName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{1,39}$`)
+// snapshotName matches the names of snapshots. The name becomes a part of a path.
+var snapshotName = regexp.MustCompile("^" + guest.SnapshotName + "$")
 
 func checkSnapshot(call cluster.Call) error {
 	if name := call.Params[cluster.ParamSnapshot]; !snapshotName.MatchString(name) {

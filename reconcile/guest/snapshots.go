@@ -18,6 +18,21 @@ type SnapshotSection struct {
 	Keys map[string]string
 }
 
+// SnapshotName is the pattern of the names of snapshots that Proxmox accepts, without anchors.
+//
+// Source: PVE::JSONSchema, format pve-configid.
+const SnapshotName = `[A-Za-z][A-Za-z0-9_-]{1,39}`
+
+// Names lists the snapshots, sorted.
+func (s Snapshots) Names() []string {
+	names := make([]string, 0, len(s.Sections))
+	for _, section := range s.Sections {
+		names = append(names, section.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Section returns the section of a snapshot, and whether there is one. Proxmox distinguishes upper and lower case in its name.
 func (s Snapshots) Section(name string) (SnapshotSection, bool) {
 	i := slices.IndexFunc(s.Sections, func(section SnapshotSection) bool { return section.Name == name })

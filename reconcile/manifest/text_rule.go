@@ -112,7 +112,7 @@ var (
 	fileSystem   = &textRule{want: "a file system", examples: []string{"nfs"}, shape: exactly(`[a-zA-Z0-9_]+`)}
 	timeZone     = &textRule{want: "host, UTC or a time zone of a continent or an ocean", examples: []string{"Europe/Berlin"}, shape: exactly(`host|UTC|(Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)(/[A-Za-z0-9_+-]+)+`), hintFor: timeZoneHint}
 	secretName   = &textRule{want: "the name of a file without slashes", examples: []string{"web-password"}, shape: exactly(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}`), hidden: true}
-	snapshot     = &textRule{want: "the name of a snapshot", examples: []string{"golden"}, shape: exactly(`[A-Za-z][A-Za-z0-9_-]{1,39}`)}
+	snapshot     = &textRule{want: "the name of a snapshot", examples: []string{"golden"}, shape: exactly(guest.SnapshotName)}
 	commandLine  = &textRule{want: "a command on one line", examples: []string{"/usr/bin/app --serve"}, shape: regexp.MustCompile(`^[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$`), maxBytes: 1024}
 	variableName = &textRule{want: "the name of a variable", examples: []string{"LANG"}, shape: exactly(`[A-Za-z_][A-Za-z0-9_]*`)}
 	mediatedType = &textRule{want: "the type of a mediated device", examples: []string{"nvidia-63"}, shape: exactly(`[^\s,]+`)}

@@ -74,9 +74,9 @@ const (
 
 // The names that parameters have, as Proxmox accepts them. No note contains braces, which are variables of Proxmox.
 //
-// Source: PVE::JSONSchema, formats pve-configid, pve-storage-id and pve-node; PVE::AbstractConfig for the reserved names.
+// Source: PVE::JSONSchema, formats pve-storage-id and pve-node; PVE::AbstractConfig for the reserved names.
 var (
-	snapshotName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{1,39}$`)
+	snapshotName = regexp.MustCompile("^" + guest.SnapshotName + "$")
 	storageName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,98}[A-Za-z0-9]$`)
 	nodeName     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 	note         = regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,100}$`)

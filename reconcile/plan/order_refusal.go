@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +58,7 @@ func snapshotRefusal(r order.Request, live guest.Observed) string {
 	case r.Op == cluster.OpSnapshot:
 		return ""
 	case !exists:
-		return "the guest has no snapshot " + name + ": it has " + snapshotNames(*live.Snapshots)
+		return "the guest has no snapshot " + name + ": it has " + cmp.Or(strings.Join(live.Snapshots.Names(), ", "), "none")
 	case r.Op != cluster.OpRollback:
 		return ""
 	case section.Unfinished() != "":
@@ -81,19 +81,6 @@ func migrateRefusal(r order.Request, live guest.Observed) string {
 		return "the guest uses " + key + ", a device of its host"
 	}
 	return ""
-}
-
-// snapshotNames lists the snapshots of a guest, for people.
-func snapshotNames(s guest.Snapshots) string {
-	names := make([]string, 0, len(s.Sections))
-	for _, section := range s.Sections {
-		names = append(names, section.Name)
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
 }
 
 // takenAt returns when a snapshot was made, for people.
