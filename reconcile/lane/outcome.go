@@ -54,9 +54,6 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 		ended.Error = c.err.Error()
 	}
 	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
-	if secrets := state.Applied[begun.VMID]; begun.Op == string(cluster.OpRollback) && c.result != journal.NotRun && len(secrets.Fingerprints) > 0 {
-		records = append(records, journal.Applied{VMID: begun.VMID, Identity: secrets.Identity}) // the guest may have older ones again
-	}
 	if c.repeated {
 		records = append(records, journal.Repeated{VMID: begun.VMID})
 	}
@@ -95,18 +92,19 @@ func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
 	return "", false
 }
 
-// appliedSecrets returns the record of the secrets that a guest has after the calls of a step. A newly created guest has none from before. A
-// crash before this record is written costs one more call with the same text: settling cannot find the outcome of a configuration, and the
+// appliedSecrets returns the record of the secrets that a guest has after the calls of a step. A newly created guest has none from before, and after a
+// rollback a guest may have older ones again. A crash before this record is written costs one more call with the same text: settling cannot find the outcome of a configuration, and the
 // hash of a password stays the same, so cloud-init does not set up the guest again.
 func appliedSecrets(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	owned := state.Owned[begun.VMID]
 	before := secret.GivenFingerprints(state.Applied[begun.VMID], owned)
 	created := begun.Op == string(cluster.OpCreate) && c.result == journal.Done
-	if owned.Identity == "" || len(c.given) == 0 && (!created || len(before) == 0) {
+	lost := created || begun.Op == string(cluster.OpRollback) && c.result != journal.NotRun
+	if owned.Identity == "" || len(c.given) == 0 && (!lost || len(before) == 0) {
 		return nil
 	}
 	after := make(map[string]string, len(before)+len(c.given))
-	if !created {
+	if !lost {
 		maps.Copy(after, before)
 	}
 	maps.Copy(after, c.given)
