@@ -36,7 +36,7 @@ func orderWords(ctx context.Context, configPath string, args []string) ([]cobra.
 		if slices.ContainsFunc(args[2:], func(word string) bool { return strings.HasPrefix(word, key+"=") }) {
 			continue
 		}
-		values := order.Values(key)
+		values := order.Values(op, key)
 		if key == order.KeyName && op != cluster.OpSnapshot {
 			values = snapshotsOf(ctx, configPath, args[1])
 		}

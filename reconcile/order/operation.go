@@ -24,7 +24,13 @@ type param struct {
 	key    string
 	want   string // the allowed values, for people
 	ok     func(value string) bool
-	vmOnly bool // containers do not have the key
+	values []string // that it takes, if these are few
+	vmOnly bool     // containers do not have the key
+}
+
+// choice returns a parameter that takes one of a few values.
+func choice(key string, values ...string) param {
+	return param{key: key, want: oneOf(values), ok: func(value string) bool { return slices.Contains(values, value) }, values: values}
 }
 
 // Keys of parameters.
@@ -53,17 +59,23 @@ const (
 var (
 	override  = param{key: KeyFor, want: "a duration from 1m to 168h, such as 2h", ok: isDuration(minOverride, maxOverride)}
 	timeout   = param{key: KeyTimeout, want: "a duration in whole seconds from 1s to 1h, such as 90s", ok: isDuration(minTimeout, maxTimeout)}
-	force     = param{key: KeyForce, want: yesOrNo, ok: isYesOrNo}
+	force     = choice(KeyForce, Yes, no)
 	name      = param{key: KeyName, want: "the name of a snapshot: 2 to 40 letters, digits, - and _, a letter first, and neither current nor pending", ok: isSnapshotName}
-	memory    = param{key: KeyMemory, want: yesOrNo, ok: isYesOrNo, vmOnly: true}
+	memory    = onlyVM(choice(KeyMemory, Yes, no))
 	storage   = param{key: KeyStorage, want: "the name of a storage", ok: storageName.MatchString}
-	mode      = param{key: KeyMode, want: "snapshot, suspend or stop", ok: isOneOf(ModeSnapshot, ModeSuspend, ModeStop)}
-	protected = param{key: KeyProtected, want: yesOrNo, ok: isYesOrNo}
+	mode      = choice(KeyMode, ModeSnapshot, ModeSuspend, ModeStop)
+	protected = choice(KeyProtected, Yes, no)
 	notes     = param{key: KeyNotes, want: "up to 100 letters, digits and . _ : + -", ok: note.MatchString}
 	target    = param{key: KeyTarget, want: "the name of a node", ok: nodeName.MatchString}
 )
 
-const yesOrNo = "yes or no"
+// no is the other value of a key that takes Yes.
+const no = "no"
+
+func onlyVM(p param) param {
+	p.vmOnly = true
+	return p
+}
 
 // The modes of a backup: how the guest is kept consistent.
 const (
@@ -86,8 +98,6 @@ func isSnapshotName(value string) bool {
 	lower := strings.ToLower(value)
 	return snapshotName.MatchString(value) && lower != "current" && lower != "pending"
 }
-
-func isYesOrNo(value string) bool { return value == Yes || value == "no" }
 
 // operations is the one place that defines the one-shot operations, in the order in which messages list them.
 var operations = []operation{
@@ -128,15 +138,11 @@ func Kinds(op cluster.Op) []string {
 	return nil
 }
 
-// Values lists the values of a key that takes one of a few, nil for any other key.
-func Values(key string) []string {
-	switch key {
-	case KeyMode:
-		return []string{ModeSnapshot, ModeSuspend, ModeStop}
-	case KeyForce, KeyMemory, KeyProtected:
-		return []string{Yes, "no"}
-	}
-	return nil
+// Values lists the values of a key of an operation that takes one of a few, nil for any other key.
+func Values(op cluster.Op, key string) []string {
+	row, _ := find(string(op))
+	p, _ := row.param(key, guest.VirtualMachine)
+	return p.values
 }
 
 // AllowsTemplate reports whether a template has the operation too.
@@ -186,8 +192,4 @@ func isDuration(least, most time.Duration) func(string) bool {
 		d, err := time.ParseDuration(value)
 		return err == nil && d >= least && d <= most && d%time.Second == 0 && !strings.HasPrefix(value, "+")
 	}
-}
-
-func isOneOf(values ...string) func(string) bool {
-	return func(value string) bool { return slices.Contains(values, value) }
 }
