@@ -31,13 +31,7 @@ func (u unreadable) Bundles(context.Context, gitsource.ID) ([]byte, error) { ret
 // online stores a commit of gitsign's online mode, and returns what was logged of it.
 func (l *testRepo) online(d draft) (gitsource.ID, *sigtest.Online) {
 	l.Helper()
-	if d.by.Subject == "" {
-		d.by = alice
-	}
-	if d.sign.At.IsZero() {
-		l.now = l.now.Add(time.Minute)
-		d.sign.At = l.now
-	}
+	d = l.complete(d)
 	raw, logged, err := l.sig.CommitOnline(d.spec(), d.by, d.sign)
 	if err != nil {
 		l.Fatal(err)
@@ -276,10 +270,7 @@ func TestEvidence(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := row.verdict(t)
-			if v.Reason != row.want || v.Accepted != (row.want == "") {
-				t.Errorf("got accepted %v, reason %q (%v), want reason %q", v.Accepted, v.Reason, v.Err, row.want)
-			}
+			wantReason(t, row.verdict(t), row.want)
 		})
 	}
 }

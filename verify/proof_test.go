@@ -50,11 +50,16 @@ func runForgeries(t *testing.T, rows map[string]forgery) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := row.verdict(t)
-			if v.Reason != row.want || v.Accepted != (row.want == "") {
-				t.Errorf("got accepted %v, reason %q (%v), want reason %q", v.Accepted, v.Reason, v.Err, row.want)
-			}
+			wantReason(t, row.verdict(t), row.want)
 		})
+	}
+}
+
+// wantReason requires a verdict with a reason; without one, it must accept.
+func wantReason(t *testing.T, v verify.Verdict, want verify.Reason) {
+	t.Helper()
+	if v.Reason != want || v.Accepted != (want == "") {
+		t.Errorf("got accepted %v, reason %q (%v), want reason %q", v.Accepted, v.Reason, v.Err, want)
 	}
 }
 

@@ -158,8 +158,8 @@ func (l *testRepo) commit(d draft) gitsource.ID {
 	return l.object("commit", l.raw(d))
 }
 
-func (l *testRepo) raw(d draft) []byte {
-	l.Helper()
+// complete returns a draft with its signer and its time: by default alice, a minute after the previous commit.
+func (l *testRepo) complete(d draft) draft {
 	if d.by.Subject == "" {
 		d.by = alice
 	}
@@ -167,6 +167,12 @@ func (l *testRepo) raw(d draft) []byte {
 		l.now = l.now.Add(time.Minute)
 		d.sign.At = l.now
 	}
+	return d
+}
+
+func (l *testRepo) raw(d draft) []byte {
+	l.Helper()
+	d = l.complete(d)
 	raw, _, err := l.sig.Commit(d.spec(), d.by, d.sign)
 	if err != nil {
 		l.Fatal(err)
