@@ -62,12 +62,15 @@ func newGuestView(g report.Guest, now time.Time, l links) guestView {
 	return v
 }
 
+// approveCommand returns the command that approves a step.
+func approveCommand(digest string) string { return "gitops-agent approve " + digest }
+
 func newHeldStepView(h report.HeldStep, now time.Time, l links) heldStepView {
 	v := heldStepView{HeldStep: h, Began: timeView{h.Since, now}, Runbook: l.runbook(holdHeadings[h.Reason])}
 	if h.Digest == "" {
 		return v
 	}
-	v.Command = "gitops-agent approve " + h.Digest
+	v.Command = approveCommand(h.Digest)
 	if h.Hint == v.Command {
 		v.Hint = ""
 	}

@@ -33,7 +33,7 @@ func (v orderView) Command() string {
 	if v.Digest == "" {
 		return ""
 	}
-	return "gitops-agent approve " + v.Digest
+	return approveCommand(v.Digest)
 }
 
 func orderBadge(o report.Order) badge {
