@@ -184,8 +184,6 @@ func (o verifyOptions) checkProposal() error {
 		return term.UsageErrorf("--since-accepted judges as the agent does, which uses no evidence")
 	case o.audit.Who || o.audit.SinceAnchor || o.audit.Sides || o.explain || o.audit.Listing.All || len(o.audit.Listing.Only) > 0:
 		return term.UsageErrorf("--since-accepted judges one tip as a whole; it takes only --repo and what belongs to it, and -o")
-	case o.audit.Evidence != (audit.Evidence{}):
-		return term.UsageErrorf("--since-accepted judges as the agent does, which uses no evidence")
 	case isRange:
 		return term.UsageErrorf("--since-accepted begins at the accepted revision: name the tip alone")
 	case o.output != outputText && o.output != outputJSON:

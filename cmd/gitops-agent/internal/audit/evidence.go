@@ -58,12 +58,10 @@ func (s trustSettings) withEvidence(e verify.Evidence) trustSettings {
 	}
 	switch judge := s.judge.(type) {
 	case *verify.Policy:
-		s.judge = judge.WithEvidence(e)
+		s.policy = judge.WithEvidence(e)
+		s.judge = s.policy
 	case *verify.Identifier:
 		s.judge = judge.WithEvidence(e)
-	}
-	if s.policy != nil {
-		s.policy = s.policy.WithEvidence(e)
 	}
 	return s
 }

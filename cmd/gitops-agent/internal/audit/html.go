@@ -76,14 +76,14 @@ func newPage(r Result, version string, at time.Time) page {
 		byWord[v.Verdict] = append(byWord[v.Verdict], v)
 	}
 	slices.SortStableFunc(byWord[wordRefused], func(a, b verdictView) int { return unsignedFirst(a) - unsignedFirst(b) })
-	for _, s := range []pageSection{
-		{Title: "Refused", Tone: "bad", Why: true}, {Title: "Sealed: refused by themselves, accepted by a later seal", Tone: "warn", Why: true}, {Title: "Accepted", Tone: "good"},
-	} {
-		word := map[string]string{"bad": wordRefused, "warn": wordSealed, "good": wordAccepted}[s.Tone]
+	add := func(word string, s pageSection) {
 		if len(byWord[word]) > 0 {
 			p.Sections = append(p.Sections, s.with(byWord[word], r.listing.All))
 		}
 	}
+	add(wordRefused, pageSection{Title: "Refused", Tone: "bad", Why: true})
+	add(wordSealed, pageSection{Title: "Sealed: refused by themselves, accepted by a later seal", Tone: "warn", Why: true})
+	add(wordAccepted, pageSection{Title: "Accepted", Tone: "good"})
 	for _, s := range d.Signers {
 		p.Signers = append(p.Signers, pageSigner{
 			term.Printable(cmp.Or(s.Subject, "not proven")), term.Printable(orDash(s.Issuer)),
@@ -93,7 +93,7 @@ func newPage(r Result, version string, at time.Time) page {
 	return p
 }
 
-// unsignedFirst orders refusals: what nobody signed precedes what is signed.
+// unsignedFirst sorts refusals: unsigned objects come before signed ones.
 func unsignedFirst(v verdictView) int {
 	if v.Reason == verify.ReasonUnsigned {
 		return 0

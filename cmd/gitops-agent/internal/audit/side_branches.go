@@ -23,7 +23,7 @@ type sideCommit struct{ id, merge gitsource.ID }
 
 // sideBranches finds the commits of side branches: those that can be reached from the merges of a range and neither lie on its path nor below its floor.
 // Each belongs to the oldest merge that brings it in. The result has for each merge its commits, parents first; complete is false if there are
-// more than maxSide to read. A commit that cannot be read belongs to the result, and nobody knows what is below it.
+// more than maxSide to read. A commit that cannot be read is in the result; its parents are not known.
 func (a auditor) sideBranches(ctx context.Context, floor gitsource.ID, path []gitsource.ID, merges []merge) (side []sideCommit, complete bool, err error) {
 	if len(merges) == 0 {
 		return nil, true, nil
