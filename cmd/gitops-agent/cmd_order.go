@@ -12,6 +12,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
@@ -28,7 +29,11 @@ func newOrderCommand(p *program) *cobra.Command {
 clone and pushes the commit. The agent executes an order at most once. This command changes nothing.
 
 On the agent's host, the order is checked against the accepted revision, as the agent checks it: the guest, its owner, and the state in its manifest. The signer
-and the present run state of the guest are checked only when the order arrives. If the config is on another host, use --target.`,
+and the present run state of the guest are checked only when the order arrives. If the config is on another host, use --target.
+
+Operations and their keys; docs/orders.md describes them:
+
+`+operationsHelp(),
 			ending{term.ExitDone, "the command was printed"}, ending{term.ExitError, "error"}, ending{term.ExitUsage, "there is no such operation, kind, key or value"},
 			ending{term.ExitRefused, "the agent would refuse the order"}),
 		Example: `  gitops-agent order reboot VirtualMachine/db-1 -m 'db-1 hangs after the migration'
@@ -49,6 +54,16 @@ and the present run state of the guest are checked only when the order arrives. 
 	cmd.Flags().StringVar(&opts.target, "target", "", "the `CLUSTER/BRANCH` of the agent that shall execute it (default that of the config)")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
+}
+
+// operationsHelp lists the operations with the keys that they take, one on each line.
+func operationsHelp() string {
+	var lines []string
+	for _, name := range order.Operations() {
+		lines = append(lines, fmt.Sprintf("  %-16s %s", name, strings.Join(order.Keys(cluster.Op(name), guest.VirtualMachine), ", ")))
+		lines[len(lines)-1] = strings.TrimRight(lines[len(lines)-1], " ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 type orderOptions struct {

@@ -1,5 +1,5 @@
-// Package proposal judges a tip that nobody has pushed yet, or that waits in a pull request, exactly as the running agent would: from the config of its
-// host, and from its journal, which has the accepted revision. It changes nothing.
+// Package proposal judges a tip before the agent sees it: one that is about to be pushed, or that waits in a pull request. It decides as the running agent
+// would, by the config of the agent's host and by its journal, which has the accepted revision. It changes nothing.
 //
 // Judge reads config, journal and repository and returns a Document, which is the JSON result. Document.WriteText prints it for people, and
 // Document.Err has the exit status. The decision is that of package intake; the floor in the cluster is not read.
