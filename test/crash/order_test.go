@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/journal"
@@ -16,6 +17,7 @@ var otto = sigtest.Identity{Subject: "otto@lab.test", Issuer: "https://issuer.te
 
 // order is a one-shot operation that somebody ordered.
 type order struct {
+	commit  string
 	text    string // of the trailer
 	guest   *machine
 	effects []string         // of the operation, if it is executed
@@ -97,6 +99,7 @@ func (w *world) order() {
 		if o := orders[name](w); o != nil {
 			w.orders = append(w.orders, o)
 			w.commit("Order\n\nGitops-Run: "+o.text+"\nGitops-Target: home/main\n", otto)
+			o.commit = w.repo.Tip
 			w.total.ordered(name)
 			return
 		}
@@ -113,15 +116,17 @@ func (w *world) readOrders(a *agent) {
 	if err != nil {
 		return // the agent is just writing; it is read again
 	}
-	states := map[string]journal.OrderState{}
+	states := map[string]journal.OrderState{} // by commit, since one operation may be ordered twice
 	for _, o := range state.Orders {
-		states[o.Order] = o.State
+		if strings.HasPrefix(o.Order, "Gitops-Run: ") {
+			states[o.Commit] = o.State
+		}
 	}
 	for _, o := range w.orders {
 		if o.counted {
 			continue
 		}
-		if o.state = states["Gitops-Run: "+o.text]; o.state != journal.OrderRun {
+		if o.state = states[o.commit]; o.state != journal.OrderRun {
 			continue
 		}
 		if !o.run {
