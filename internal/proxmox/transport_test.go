@@ -3,8 +3,8 @@ package proxmox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	pve "github.com/luthermonson/go-proxmox"
+	"golang.org/x/sys/unix"
 )
 
 // The library alone accepts these replies as successes, or as guests with an empty configuration.
@@ -178,17 +179,23 @@ func TestDialErrorMeansNotSent(t *testing.T) {
 	}
 }
 
-// closedPort returns a loopback address that nothing listens on.
+// closedPort returns a loopback address that refuses connections. A socket that is bound and does not listen holds the port until the test ends, so that no server
+// of another test gets it.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := listener.Close(); err != nil {
+	t.Cleanup(func() { _ = unix.Close(socket) })
+	if err := unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}
-	return listener.Addr().String()
+	name, err := unix.Getsockname(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", name.(*unix.SockaddrInet4).Port)
 }
 
 var startCall = cluster.Call{Op: cluster.OpStart, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101}
