@@ -45,7 +45,7 @@ func (p *Policy) Check(ctx context.Context, repo *gitsource.Repository, tip gits
 		signer: Identity{
 			Signer: last.signer.Name, Issuer: last.proof.certificate.Issuer, Subject: last.proof.certificate.SubjectAlternativeName,
 		},
-		commits: commits,
+		commits: commits, evidence: last.proof.evidence,
 	}, nil
 }
 

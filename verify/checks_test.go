@@ -108,8 +108,11 @@ func checks() []check {
 		{"signature is about this object", "proof.go", `content != s.content`, "", "TestProveContent/message_changed"},
 		{"log entry is embedded", "proof.go", `len(s.logEntry) == 0`, "", "TestProveForm/no_log_entry"},
 		// Evidence.
-		{"evidence is needed", "evidence.go", `p.evidence == nil`, "", "TestProveForm/no_log_entry"},
+		{"no online mode where timestamps are required", "evidence.go", `p.timestamps == TimestampRequired`, "", "TestEvidence/timestamp_required"},
+		{"evidence is needed", "evidence.go", `len(p.evidence) == 0`, "", "TestProveForm/no_log_entry"},
 		{"signature of the object beside the evidence", "evidence.go", `!s.matchesCertificateKey()`, "", "TestEvidence/signature_of_the_commit"},
+		{"evidence of a source that cannot be read decides nothing", "evidence.go", `!isRefusal(err)`, "", "TestEvidenceOfSeveralSources/unreadable_first"},
+		{"refusal names the wrong evidence", "evidence.go", `case IsMissingEvidence(refused):`, `case refused == nil:`, "TestEvidenceOfSeveralSources/wrong_and_missing"},
 		{"evidence that cannot be read", "evidence.go", `err != nil {
 		return proof{}, fmt.Errorf("read evidence`, "", "TestEvidenceWithoutSource"},
 		{"evidence size", "evidence.go", `len(text) > MaxEvidence`, "", "TestEvidence/too_long"},
@@ -117,7 +120,7 @@ func checks() []check {
 		{"number of bundles", "evidence.go", `len(bundles) > maxBundles`, "", "TestEvidence/too_many"},
 		{"earliest evidence counts", "evidence.go", `proven.provenTime.Before(earliest.provenTime)`, "", "TestEarliestEvidenceCounts"},
 		{"bundle has the rebuilt body", "evidence.go", `!bytes.Equal(body, e.entry.TransparencyLogEntry().GetCanonicalizedBody())`, "", "TestEvidence/no_body"},
-		{"type of the bundle", "evidence.go", `b.GetMediaType() != bundleType`, "", "TestEvidence/media_type"},
+		{"type of the bundle", "evidence.go", `b.GetMediaType() != BundleType`, "", "TestEvidence/media_type"},
 		{"bundle has the certificate of the object", "evidence.go", `!bytes.Equal(material.GetCertificate().GetRawBytes(), s.leaf.Raw)`, "", "TestEvidence/certificate_replaced"},
 		{"digest of the bundle is SHA-256", "evidence.go", `message.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256`, "", "TestEvidence/digest_algorithm"},
 		{"bundle is about this object", "evidence.go", `!bytes.Equal(message.GetMessageDigest().GetDigest(), digest[:])`, "", "TestEvidence/another_digest"},

@@ -21,8 +21,8 @@ const (
 	MaxEvidence = 64 << 10
 	// maxBundles is how many bundles the evidence about one object may have.
 	maxBundles = 8
-	// bundleType is the media type of the accepted bundles.
-	bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json"
+	// BundleType is the media type of the accepted bundles.
+	BundleType = "application/vnd.dev.sigstore.bundle.v0.3+json"
 )
 
 // Evidence holds what a transparency log knows of objects that gitsign signed in its online mode, which writes nothing of the log into the object. What
@@ -33,35 +33,62 @@ type Evidence interface {
 	Bundles(ctx context.Context, id gitsource.ID) ([]byte, error)
 }
 
-// WithEvidence returns the policy with evidence about objects that were signed in gitsign's online mode. Without evidence they are refused.
-func (p *Policy) WithEvidence(e Evidence) *Policy {
+// WithEvidence returns the policy with evidence about objects that were signed in gitsign's online mode. A source is asked only if those before it do not
+// prove the object. Without a source such objects are refused.
+func (p *Policy) WithEvidence(sources ...Evidence) *Policy {
 	changed := *p
-	changed.prover = p.prover.withEvidence(e)
+	changed.prover = p.prover.withEvidence(sources)
 	return &changed
 }
 
-// WithEvidence returns the identifier with evidence about objects that were signed in gitsign's online mode.
-func (i *Identifier) WithEvidence(e Evidence) *Identifier {
-	return &Identifier{i.prover.withEvidence(e)}
+// WithEvidence returns the identifier with evidence about objects that were signed in gitsign's online mode, as Policy.WithEvidence does.
+func (i *Identifier) WithEvidence(sources ...Evidence) *Identifier {
+	return &Identifier{i.prover.withEvidence(sources)}
 }
 
-func (p *prover) withEvidence(e Evidence) *prover {
+func (p *prover) withEvidence(sources []Evidence) *prover {
 	changed := *p
-	changed.evidence = e
+	changed.evidence = sources
 	return &changed
 }
 
 // proveOnline verifies an object whose signature s has no log entry. In the online mode, gitsign signs and logs the id of the object as text, with the
 // key of s. So two signatures are verified: s is about the content of the object, and the logged one proves the time, and that the certificate of
-// both was valid then. Of several valid bundles the one with the earliest time counts: the others say that the signature was logged again.
+// both was valid then. The evidence is of the first source that has a valid bundle.
 func (p *prover) proveOnline(ctx context.Context, id gitsource.ID, s signature) (proof, error) {
-	if p.evidence == nil {
+	switch {
+	case p.timestamps == TimestampRequired:
+		return proof{}, refuse(ReasonOnlineOnly, "signed in gitsign's online mode, and timestamps are required, which evidence does not have")
+	case len(p.evidence) == 0:
 		return proof{}, refuse(ReasonOnlineOnly, "signed in gitsign's online mode, which cannot be verified offline without evidence")
-	}
-	if !s.matchesCertificateKey() {
+	case !s.matchesCertificateKey():
 		return proof{}, refuse(ReasonBadSignature, "the key of the certificate did not make the signature of the object")
 	}
-	text, err := p.evidence.Bundles(ctx, id)
+	refused := refusal(ReasonEvidenceMissing, nil)
+	for _, source := range p.evidence {
+		proven, err := p.proveFrom(ctx, source, id, s)
+		switch {
+		case err == nil:
+			return proven, nil
+		case !isRefusal(err):
+			return proof{}, err
+		case IsMissingEvidence(refused):
+			refused = err
+		}
+	}
+	return proof{}, refused
+}
+
+// IsMissingEvidence reports whether an error is the refusal of an object of gitsign's online mode about which there is no evidence, which may still come.
+func IsMissingEvidence(err error) bool {
+	var rejected *RejectedError
+	return errors.As(err, &rejected) && rejected.Reason == ReasonEvidenceMissing
+}
+
+// proveFrom verifies an object with the evidence of one source. Of several valid bundles the one with the earliest time counts: the others say that the
+// signature was logged again.
+func (p *prover) proveFrom(ctx context.Context, source Evidence, id gitsource.ID, s signature) (proof, error) {
+	text, err := source.Bundles(ctx, id)
 	if err != nil {
 		return proof{}, fmt.Errorf("read evidence of %s: %w", id, err)
 	}
@@ -138,8 +165,8 @@ func parseBundle(raw []byte, id gitsource.ID, s signature) (logged signature, bo
 	message, material := b.GetMessageSignature(), b.GetVerificationMaterial()
 	digest := sha256.Sum256([]byte(id))
 	switch {
-	case b.GetMediaType() != bundleType:
-		return signature{}, nil, refuse(ReasonBadEvidence, "got media type %.80q, want %s", b.GetMediaType(), bundleType)
+	case b.GetMediaType() != BundleType:
+		return signature{}, nil, refuse(ReasonBadEvidence, "got media type %.80q, want %s", b.GetMediaType(), BundleType)
 	case !bytes.Equal(material.GetCertificate().GetRawBytes(), s.leaf.Raw):
 		return signature{}, nil, refuse(ReasonBadEvidence, "the certificate is not that of the object's signature")
 	case message.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256 || !bytes.Equal(message.GetMessageDigest().GetDigest(), digest[:]):

@@ -264,7 +264,7 @@ func TestEvidence(t *testing.T) {
 		"no_certificate_log":      {sign: sigtest.SignOptions{CTLog: sigtest.Absent()}, want: verify.ReasonNoCertificateLog},
 		"signature_of_the_commit": {sign: sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.FlipSignature}}, want: verify.ReasonBadSignature},
 		"content":                 {sign: sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.RewriteDigest([]byte("other"))}}, want: verify.ReasonContentMismatch},
-		"timestamp_required":      {policy: func(_ *testRepo, o *verify.Options) { o.Timestamps = verify.TimestampRequired }, want: verify.ReasonNoTimestamp},
+		"timestamp_required":      {policy: func(_ *testRepo, o *verify.Options) { o.Timestamps = verify.TimestampRequired }, want: verify.ReasonOnlineOnly},
 		"denied_index":            {policy: func(l *testRepo, o *verify.Options) { o.Deny.LogIndexes = []int64{1_000_006} }, want: verify.ReasonDenied},
 	}
 	for name, row := range rows {
@@ -298,6 +298,66 @@ func TestEvidenceWithoutSource(t *testing.T) {
 	}
 	if v := i.Audit(t.Context(), l.repo, id); v.Err != nil || v.Subject != alice.Subject {
 		t.Errorf("got %+v, want the identity", v)
+	}
+}
+
+// TestEvidenceOfSeveralSources: a source is asked only if those before it prove nothing, so whoever can write to one of them hides nothing in the others.
+func TestEvidenceOfSeveralSources(t *testing.T) {
+	t.Parallel()
+	l := newTestRepo(t)
+	id, logged := l.online(draft{sign: sigtest.SignOptions{At: noon, LoggedAt: noon.Add(time.Minute)}})
+	right, wrong, none := evidence(l.bundle(logged)), evidence("{}"), evidence(nil)
+	later := evidence(l.relogged(*logged, noon.Add(2*time.Minute)))
+	failed := unreadable{errors.New("no disk")}
+	for name, row := range map[string]struct {
+		sources []verify.Evidence
+		want    verify.Reason // "" means accepted
+		at      time.Time
+		err     error // nothing was decided
+	}{
+		"missing_first":     {sources: []verify.Evidence{none, right}, at: noon.Add(time.Minute)},
+		"wrong_first":       {sources: []verify.Evidence{wrong, right}, at: noon.Add(time.Minute)},
+		"first_of_two":      {sources: []verify.Evidence{later, right}, at: noon.Add(2 * time.Minute)},
+		"not_asked":         {sources: []verify.Evidence{right, failed}, at: noon.Add(time.Minute)},
+		"unreadable_first":  {sources: []verify.Evidence{failed, right}, err: failed.error},
+		"wrong_and_missing": {sources: []verify.Evidence{none, wrong, none}, want: verify.ReasonBadEvidence},
+		"all_missing":       {sources: []verify.Evidence{none, none}, want: verify.ReasonEvidenceMissing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := l.policy().WithEvidence(row.sources...).Audit(t.Context(), l.repo, id)
+			if row.err != nil {
+				if !errors.Is(v.Err, row.err) || v.Reason != "" {
+					t.Errorf("got %v with reason %q, want %v and no reason", v.Err, v.Reason, row.err)
+				}
+				return
+			}
+			wantReason(t, v, row.want)
+			if !v.ProvenTime.Equal(row.at) || verify.IsMissingEvidence(v.Err) != (row.want == verify.ReasonEvidenceMissing) {
+				t.Errorf("got %s and %v, want the time %s", v.ProvenTime, v.Err, row.at)
+			}
+		})
+	}
+}
+
+// TestRevisionHasItsEvidence: the evidence that proved the tip can be stored, and proves it again.
+func TestRevisionHasItsEvidence(t *testing.T) {
+	t.Parallel()
+	l := newTestRepo(t)
+	first := l.commit(draft{tree: l.tree("web.yaml=1"), message: "first\n\nGitops-Target: lab/main"})
+	tip, logged := l.online(draft{tree: l.tree("web.yaml=2"), parents: []gitsource.ID{first}, message: "second\n\nGitops-Target: lab/main"})
+	p := l.policy(func(o *verify.Options) { o.Anchor, o.TrustOnFirstUse = first, false })
+	text := append([]byte("{}\n"), l.bundle(logged)...)
+	rev, err := p.WithEvidence(evidence(text)).Check(t.Context(), l.repo, tip, verify.Base{})
+	if err != nil || !bytes.Equal(rev.Evidence(), l.bundle(logged)) {
+		t.Fatalf("got %s, %v, want the bundle that proved it", rev.Evidence(), err)
+	}
+	again, err := p.WithEvidence(evidence(rev.Evidence())).Check(t.Context(), l.repo, tip, verify.Base{Commit: tip, ProvenTime: rev.ProvenTime()})
+	if err != nil || !bytes.Equal(again.Evidence(), rev.Evidence()) {
+		t.Errorf("got %s, %v, want it to verify again", again.Evidence(), err)
+	}
+	if rev, err := p.Check(t.Context(), l.repo, first, verify.Base{}); err != nil || rev.Evidence() != nil {
+		t.Errorf("got %s, %v of a commit with a log entry, want no evidence", rev.Evidence(), err)
 	}
 }
 

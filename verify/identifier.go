@@ -27,7 +27,7 @@ func (p *Policy) Identifier() (*Identifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return i.WithEvidence(p.prover.evidence), nil
+	return i.WithEvidence(p.prover.evidence...), nil
 }
 
 func newIdentifier(tr *trustedRoot) (*Identifier, error) {

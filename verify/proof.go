@@ -29,9 +29,10 @@ type proof struct {
 
 // A prover verifies signatures in a fixed sequence of steps. It is immutable and safe for concurrent use.
 type prover struct {
-	root     *trustedRoot
-	verifier *sigstore.Verifier
-	evidence Evidence // about objects without a log entry; nil if there is none
+	root       *trustedRoot
+	verifier   *sigstore.Verifier
+	timestamps TimestampRule
+	evidence   []Evidence // about objects without a log entry, in the order in which they are asked
 }
 
 func newProver(tr *trustedRoot, timestamps TimestampRule) (*prover, error) {
@@ -47,7 +48,7 @@ func newProver(tr *trustedRoot, timestamps TimestampRule) (*prover, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make verifier: %w", err)
 	}
-	return &prover{root: tr, verifier: verifier}, nil
+	return &prover{root: tr, verifier: verifier, timestamps: timestamps}, nil
 }
 
 // prove verifies the signature of o offline, from the bytes of o, the evidence and the trusted root. The id is that of o. It checks the form of the signature

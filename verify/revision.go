@@ -15,6 +15,7 @@ type Revision struct {
 	provenTime   time.Time
 	signer       Identity
 	commits      []SignedCommit
+	evidence     []byte
 }
 
 // An Identity states who signed: the name of the signer in the policy, and issuer and subject of the certificate.
@@ -69,6 +70,9 @@ func (r Revision) ProvenTime() time.Time { return r.provenTime }
 
 // Signer returns who signed the tip.
 func (r Revision) Signer() Identity { return r.signer }
+
+// Evidence returns the bundle that proved the tip, nil if the signature of the tip contains its log entry.
+func (r Revision) Evidence() []byte { return slices.Clone(r.evidence) }
 
 // Commits returns copies of the verified commits since the base, oldest first, along first parents. The list is empty if
 // the tip is the base or the anchor, or was allowed by allow-rewrite. With HistoryTip the list has only the tip.

@@ -3,7 +3,6 @@
 //
 //   - set.go: Set, bundles by object, which a file contains one on each line
 //   - notes.go: Notes, the bundles in git notes, and WriteNotes
-//   - chain.go: Chain, the first source that has a bundle
 //   - rekor.go: Client, which looks entries up in a log
 //   - entry.go: from a reply of the log to a bundle
 //   - live.go: Live, which looks entries up while commits are verified

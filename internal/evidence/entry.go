@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/verify"
 )
 
 // entry is an entry as Rekor v1 returns it. Source: openapi.yaml of Rekor.
@@ -98,7 +99,7 @@ func (e entry) bundle(id gitsource.ID, certificate, signature []byte) ([]byte, e
 	}
 	digest := sha256.Sum256([]byte(id))
 	text, err := protojson.Marshal(&protobundle.Bundle{
-		MediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
+		MediaType: verify.BundleType,
 		VerificationMaterial: &protobundle.VerificationMaterial{
 			Content: &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: certificate}},
 			TlogEntries: []*protorekor.TransparencyLogEntry{{

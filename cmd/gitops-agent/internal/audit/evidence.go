@@ -19,9 +19,9 @@ type Evidence struct {
 // evidenceInNotes is the word for the notes of the repository.
 const evidenceInNotes = "notes"
 
-// open returns the evidence, or nil if there is none.
-func (e Evidence) open(ctx context.Context, repo openRepository, asking func(n int)) (verify.Evidence, error) {
-	var chain evidence.Chain
+// open returns the sources of evidence, in the order in which they are asked.
+func (e Evidence) open(ctx context.Context, repo openRepository, asking func(n int)) ([]verify.Evidence, error) {
+	var sources []verify.Evidence
 	switch e.From {
 	case "":
 	case evidenceInNotes:
@@ -30,38 +30,35 @@ func (e Evidence) open(ctx context.Context, repo openRepository, asking func(n i
 				return nil, err
 			}
 		}
-		chain = append(chain, evidence.Notes{Repository: repo.Repository})
+		sources = append(sources, evidence.Notes{Repository: repo.Repository})
 	default:
 		set, err := evidence.ReadFile(e.From)
 		if err != nil {
 			return nil, err
 		}
-		chain = append(chain, set)
+		sources = append(sources, set)
 	}
 	if e.Rekor != "" {
 		client := &evidence.Client{URL: e.Rekor, CAFile: e.CAFile}
 		if err := client.Check(); err != nil {
 			return nil, err
 		}
-		chain = append(chain, &evidence.Live{Client: client, Repository: repo.Repository, Asking: asking})
+		sources = append(sources, &evidence.Live{Client: client, Repository: repo.Repository, Asking: asking})
 	}
-	if len(chain) == 0 {
-		return nil, nil //nolint:nilnil // no evidence
-	}
-	return chain, nil
+	return sources, nil
 }
 
-// withEvidence returns the settings with evidence, unless it is nil.
-func (s trustSettings) withEvidence(e verify.Evidence) trustSettings {
-	if e == nil {
+// withEvidence returns the settings with evidence.
+func (s trustSettings) withEvidence(sources []verify.Evidence) trustSettings {
+	if len(sources) == 0 {
 		return s
 	}
 	switch judge := s.judge.(type) {
 	case *verify.Policy:
-		s.policy = judge.WithEvidence(e)
+		s.policy = judge.WithEvidence(sources...)
 		s.judge = s.policy
 	case *verify.Identifier:
-		s.judge = judge.WithEvidence(e)
+		s.judge = judge.WithEvidence(sources...)
 	}
 	return s
 }
