@@ -156,7 +156,7 @@ func (s *store) packObjects(ctx context.Context, objects []plumbing.Hash) error 
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	p, err := receivePack(ctx, s.packDir(), file)
+	p, err := receivePack(ctx, s.packDir(), file, maxObjects)
 	if err != nil {
 		return err
 	}

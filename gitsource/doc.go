@@ -7,7 +7,7 @@
 //   - Source keeps a bare repository on disk with the full history of one branch and no work tree. Source.Fetch asks its
 //     remotes (https, ssh or file) in order and returns a Head from the first one that serves the branch. Source.Keep
 //     protects a commit that must stay readable.
-//   - Repository reads objects: Commit, Tag, Files of a tree, and Changed paths between two trees. Source.Repository returns
+//   - Repository reads objects: Commit, Tag, Files of a tree, Notes, and Changed paths between two trees. Source.Repository returns
 //     the one of the store, and OpenRepository opens any repository. Resolve finds the commit that a person names.
 //   - Poller decides when to fetch.
 //   - RemoteError and ErrUnreachable mean that a remote failed. ErrNotFound, ErrTooLarge, ErrNoPath and TreeError mean that a
@@ -29,7 +29,7 @@
 //
 // A fetch reads at most Options.MaxFetchBytes from a remote with every transport; this includes the ref advertisement. One
 // object may have at most 128 MiB unpacked. This is checked before the object is unpacked, for deltas too. A pack may have at
-// most 2,000,000 objects. The memory for unpacking does not depend on the size of the pack: it is about 100 MiB of caches,
+// most 2,000,000 objects, one with notes 200,000 and 64 MiB. The memory for unpacking does not depend on the size of the pack: it is about 100 MiB of caches,
 // about 1 KiB for each object, and the largest object with its delta base. Only Options.Timeout bounds the processor time.
 //
 // There is no limit for the memory and time of the git program behind a file remote, and none for the size of the store,

@@ -1,6 +1,7 @@
 package gitsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 type Head struct {
 	Commit ID
 	Remote string // the URL of the remote that served it, without secrets
+	Notes  ID     // where Options.Notes points at that remote; "" if there is no such ref. The repository need not contain it
 }
 
 // Fetch asks the remotes for the branch, in order, until one serves the branch with its full history. If a remote does not reply within two
@@ -49,9 +51,10 @@ func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 
 // A wantedRef is the ref that a fetch updates in the store, and the function that finds its object in a remote's advertisement.
 type wantedRef struct {
-	ref   string
-	find  func(advertisement) (plumbing.Hash, error)
-	limit int64 // of the bytes to read from a remote; 0 is Options.MaxFetchBytes
+	ref     string
+	find    func(advertisement) (plumbing.Hash, error)
+	limit   int64  // of the bytes to read from a remote; 0 is Options.MaxFetchBytes
+	objects uint32 // that a remote may send; 0 is maxObjects
 }
 
 func (s *Source) fetch(ctx context.Context, want wantedRef) (Head, error) {
@@ -62,7 +65,7 @@ func (s *Source) fetch(ctx context.Context, want wantedRef) (Head, error) {
 		tip, err := s.fetchFrom(ctx, r, want)
 		if err == nil {
 			s.warn(ctx, failures)
-			return Head{ID(tip.String()), r.name}, nil
+			return Head{Commit: ID(tip.String()), Remote: r.name}, nil
 		}
 		if ctx.Err() != nil {
 			return Head{}, fmt.Errorf("fetch: %w", context.Cause(ctx))
@@ -113,7 +116,7 @@ func (s *Source) fetchFrom(ctx context.Context, r remote, want wantedRef) (tip p
 	if tip, err = want.find(advertisement); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return tip, s.update(ctx, transfer{session, advertisement, tip, want.ref})
+	return tip, s.update(ctx, transfer{session, advertisement, tip, want.ref, cmp.Or(want.objects, maxObjects)})
 }
 
 // A transfer is a session after its refs were read. A pack may be requested next.
@@ -122,6 +125,7 @@ type transfer struct {
 	advertisement advertisement
 	tip           plumbing.Hash
 	ref           string // the ref in the store that will point at tip
+	objects       uint32 // that the remote may send
 }
 
 // update fetches the tip into the store, unless the store has it, and moves the ref. It clones again if the store is damaged.
@@ -212,7 +216,7 @@ func (t transfer) receive(ctx context.Context, st *store, haves []plumbing.Hash)
 	if err != nil {
 		return err
 	}
-	p, err := receivePack(ctx, st.packDir(), stream)
+	p, err := receivePack(ctx, st.packDir(), stream, t.objects)
 	if err != nil {
 		return err
 	}

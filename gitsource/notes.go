@@ -4,23 +4,26 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// maxNotesFetch bounds how many bytes one fetch of notes reads from one remote.
-const maxNotesFetch = 64 << 20
+const (
+	maxNotesFetch   = 64 << 20 // bytes that one fetch of notes reads from one remote
+	maxNotesObjects = 200_000  // in one fetch of notes
+)
 
 // notesPrefix begins the refs under which git stores notes.
 const notesPrefix = "refs/notes/"
 
-// FetchNotes fetches a ref with notes, such as refs/notes/commits, and its history. It does not move the branch, and reads at most 64 MiB. If no remote has
-// the ref, each RemoteError matches ErrNotFound.
+// FetchNotes fetches a ref with notes, such as refs/notes/commits, and its history. It does not move the branch, and reads at most 64 MiB and 200,000 objects. If
+// no remote has the ref, each RemoteError matches ErrNotFound.
 func (s *Source) FetchNotes(ctx context.Context, ref string) error {
 	if !strings.HasPrefix(ref, notesPrefix) || plumbing.ReferenceName(ref).Validate() != nil {
 		return fmt.Errorf("fetch notes %q: want a ref below %s", ref, notesPrefix)
 	}
-	_, err := s.fetch(ctx, wantedRef{ref: ref, limit: maxNotesFetch, find: func(a advertisement) (plumbing.Hash, error) {
+	_, err := s.fetch(ctx, wantedRef{ref: ref, limit: maxNotesFetch, objects: maxNotesObjects, find: func(a advertisement) (plumbing.Hash, error) {
 		if h, found := a.refs[ref]; found && !h.IsZero() {
 			return h, nil
 		}
@@ -29,12 +32,22 @@ func (s *Source) FetchNotes(ctx context.Context, ref string) error {
 	return err
 }
 
-// Note returns the note about an object, of at most limit bytes, from a ref with notes. It returns ErrNotFound if there is no such ref or note. It is not
-// trusted, like everything in a repository.
-func (r *Repository) Note(ctx context.Context, ref string, about ID, limit int64) ([]byte, error) {
-	if _, err := ParseID(string(about)); err != nil {
-		return nil, err
-	}
+// Notes are the notes of one ref as they were when Repository.Notes was called. They are not trusted, like everything in a repository. Notes are safe for
+// concurrent use, and read each folder once.
+type Notes struct {
+	repo *Repository
+	root ID // tree
+
+	mu      sync.Mutex
+	folders map[ID]map[string]entry
+	entries int // in folders
+}
+
+// maxNoteEntries bounds how many entries of folders Notes remember.
+const maxNoteEntries = 100_000
+
+// Notes returns the notes of a ref, such as refs/notes/commits. It returns ErrNotFound if there is no such ref.
+func (r *Repository) Notes(ctx context.Context, ref string) (*Notes, error) {
 	if !strings.HasPrefix(ref, notesPrefix) {
 		return nil, fmt.Errorf("read notes %q: want a ref below %s", ref, notesPrefix)
 	}
@@ -50,12 +63,39 @@ func (r *Repository) Note(ctx context.Context, ref string, about ID, limit int64
 	if len(trees) == 0 {
 		return nil, fmt.Errorf("read notes %s: commit without a tree: %w", ref, ErrNotFound)
 	}
-	return r.note(ctx, trees[0], string(about), limit)
+	return &Notes{repo: r, root: trees[0], folders: map[ID]map[string]entry{}}, nil
 }
 
-// note finds a note in a tree of notes. git splits the id of the object into folders of two digits as their number grows.
-func (r *Repository) note(ctx context.Context, tree ID, rest string, limit int64) ([]byte, error) {
-	raw, err := r.read(ctx, plumbing.TreeObject, tree, maxTree)
+// About returns the note about an object, of at most limit bytes. It returns ErrNotFound if there is none. git splits the id of the object into folders of
+// two digits as the number of notes grows.
+func (n *Notes) About(ctx context.Context, about ID, limit int64) ([]byte, error) {
+	if _, err := ParseID(string(about)); err != nil {
+		return nil, err
+	}
+	tree := n.root
+	for rest := string(about); ; rest = rest[2:] {
+		folder, err := n.folder(ctx, tree)
+		if err != nil {
+			return nil, err
+		}
+		if e := folder[rest]; e.mode == modeFile {
+			return n.repo.read(ctx, plumbing.BlobObject, e.id, limit)
+		}
+		if len(rest) <= 2 || !folder[rest[:2]].isDir() {
+			return nil, fmt.Errorf("note about %s: %w", about, ErrNotFound)
+		}
+		tree = folder[rest[:2]].id
+	}
+}
+
+// folder returns the entries of a tree by name.
+func (n *Notes) folder(ctx context.Context, tree ID) (map[string]entry, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if known, found := n.folders[tree]; found {
+		return known, nil
+	}
+	raw, err := n.repo.read(ctx, plumbing.TreeObject, tree, maxTree)
 	if err != nil {
 		return nil, err
 	}
@@ -63,13 +103,13 @@ func (r *Repository) note(ctx context.Context, tree ID, rest string, limit int64
 	if err != nil {
 		return nil, fmt.Errorf("read tree %s of notes: %w", tree, err)
 	}
+	folder := make(map[string]entry, len(entries))
 	for _, e := range entries {
-		switch {
-		case e.name == rest && e.mode == modeFile:
-			return r.read(ctx, plumbing.BlobObject, e.id, limit)
-		case e.isDir() && len(rest) > 2 && e.name == rest[:2]:
-			return r.note(ctx, e.id, rest[2:], limit)
-		}
+		folder[e.name] = e
 	}
-	return nil, fmt.Errorf("note: %w", ErrNotFound)
+	if n.entries += len(entries); n.entries > maxNoteEntries {
+		n.folders, n.entries = map[ID]map[string]entry{}, len(entries)
+	}
+	n.folders[tree] = folder
+	return folder, nil
 }

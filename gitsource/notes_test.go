@@ -2,6 +2,8 @@ package gitsource_test
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -9,6 +11,16 @@ import (
 )
 
 const evidenceNotes = "refs/notes/evidence"
+
+// noteOf returns a note of the store.
+func noteOf(t *testing.T, s *gitsource.Source, about gitsource.ID, limit int64) ([]byte, error) {
+	t.Helper()
+	notes, err := s.Repository().Notes(t.Context(), evidenceNotes)
+	if err != nil {
+		return nil, err
+	}
+	return notes.About(t.Context(), about, limit)
+}
 
 // TestNotes fetches notes, also after they have changed, and reads those of single commits, also when git has split them into folders.
 func TestNotes(t *testing.T) {
@@ -21,7 +33,7 @@ func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	s := reopenSource(t, dir, fileRemote(g))
 	fetch(t, s, second)
-	if _, err := s.Repository().Note(t.Context(), evidenceNotes, first, 100); !errors.Is(err, gitsource.ErrNotFound) {
+	if _, err := s.Repository().Notes(t.Context(), evidenceNotes); !errors.Is(err, gitsource.ErrNotFound) {
 		t.Errorf("got %v before the notes were fetched, want ErrNotFound", err)
 	}
 	want := func(id gitsource.ID, text string) {
@@ -29,7 +41,7 @@ func TestNotes(t *testing.T) {
 		if err := s.FetchNotes(t.Context(), evidenceNotes); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Repository().Note(t.Context(), evidenceNotes, id, 100)
+		got, err := noteOf(t, s, id, 100)
 		if text == "" {
 			if !errors.Is(err, gitsource.ErrNotFound) {
 				t.Errorf("got %q and %v, want ErrNotFound", got, err)
@@ -50,7 +62,7 @@ func TestNotes(t *testing.T) {
 	}
 	want(second, "of many")
 	want(first, "of the first")
-	if _, err := s.Repository().Note(t.Context(), evidenceNotes, first, 3); !errors.Is(err, gitsource.ErrTooLarge) {
+	if _, err := noteOf(t, s, first, 3); !errors.Is(err, gitsource.ErrTooLarge) {
 		t.Errorf("got %v of a note above the limit, want ErrTooLarge", err)
 	}
 	g.run("update-ref", evidenceNotes, string(first)) // no notes at all
@@ -73,8 +85,90 @@ func TestNotesRefuses(t *testing.T) {
 			t.Errorf("got no error for %q, want one", ref)
 		}
 	}
-	if _, err := s.Repository().Note(t.Context(), "refs/heads/main", first, 100); err == nil {
-		t.Error("got a note from a branch, want an error")
+	if _, err := s.Repository().Notes(t.Context(), "refs/heads/main"); err == nil {
+		t.Error("got notes from a branch, want an error")
 	}
 	fetch(t, s, first) // the store is still good
+}
+
+// TestFetchReportsNotes: a fetch of the branch says where the notes are at the remote, and fetches nothing of them.
+func TestFetchReportsNotes(t *testing.T) {
+	g := newGit(t)
+	first := g.commit(g.files(map[string]string{"a.yaml": "one"}), "first")
+	g.run("update-ref", "refs/heads/main", string(first))
+	s, err := gitsource.Open(gitsource.Options{Dir: t.TempDir(), Branch: "main", Remotes: []gitsource.Remote{fileRemote(g)}, Notes: evidenceNotes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(notes gitsource.ID) {
+		t.Helper()
+		head, err := s.Fetch(t.Context())
+		if err != nil || head.Notes != notes {
+			t.Fatalf("got notes %q, %v, want %q", head.Notes, err, notes)
+		}
+		if _, err := s.Repository().Notes(t.Context(), evidenceNotes); !errors.Is(err, gitsource.ErrNotFound) {
+			t.Errorf("got %v, want no notes in the store", err)
+		}
+	}
+	want("")
+	g.run("notes", "--ref", evidenceNotes, "add", "-m", "one", string(first))
+	want(gitsource.ID(g.run("rev-parse", evidenceNotes)))
+}
+
+// TestHostileNotes: notes that no git writes are an error at most. The branch is still fetched, and the store counts as whole.
+func TestHostileNotes(t *testing.T) {
+	g := newGit(t)
+	first := g.commit(g.files(map[string]string{"a.yaml": "one"}), "first")
+	g.run("update-ref", "refs/heads/main", string(first))
+	about, blob := string(first), string(g.blob("note"))
+	for name, tree := range map[string]gitsource.ID{
+		"note_is_a_tree":          g.tree([3]string{"40000", about, string(g.files(map[string]string{"a": "b"}))}),
+		"folder_is_a_note":        g.tree([3]string{"40000", about[:2], blob}),
+		"folder_is_a_commit":      g.tree([3]string{"160000", about[:2], about}),
+		"note_is_a_link":          g.tree([3]string{"120000", about, blob}),
+		"strange_mode":            g.tree([3]string{"100664", about, blob}),
+		"entry_twice":             g.tree([3]string{"100644", about, blob}, [3]string{"100644", about, blob}),
+		"no_notes_of_this_commit": g.files(map[string]string{"readme": "none"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := reopenSource(t, t.TempDir(), fileRemote(g))
+			fetch(t, s, first)
+			g.run("update-ref", evidenceNotes, string(g.commit(tree, "notes")))
+			for range 2 {
+				if err := s.FetchNotes(t.Context(), evidenceNotes); err != nil {
+					t.Log(err)
+				}
+				if note, err := noteOf(t, s, first, 100); err == nil {
+					t.Errorf("got %q, want an error", note)
+				}
+				fetch(t, s, first)
+			}
+			if _, err := s.Repository().Commit(t.Context(), first); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestNotesAreBounded: notes with too many objects are refused, and nothing of them is stored.
+func TestNotesAreBounded(t *testing.T) {
+	g := newGit(t)
+	first := g.commit(g.files(map[string]string{"a.yaml": "one"}), "first")
+	g.run("update-ref", "refs/heads/main", string(first))
+	var stream strings.Builder
+	fmt.Fprintf(&stream, "commit %s\ncommitter A <a@lab.test> 0 +0000\ndata 0\n", evidenceNotes)
+	for n := range 200_001 {
+		text := strconv.Itoa(n)
+		fmt.Fprintf(&stream, "M 100644 inline %02x/%d\ndata %d\n%s\n", n%256, n, len(text), text)
+	}
+	g.exec(stream.String(), "--git-dir", g.dir, "fast-import", "--quiet")
+	s := reopenSource(t, t.TempDir(), fileRemote(g))
+	fetch(t, s, first)
+	if err := s.FetchNotes(t.Context(), evidenceNotes); !errors.Is(err, gitsource.ErrTooLarge) {
+		t.Errorf("got %v, want ErrTooLarge", err)
+	}
+	if _, err := s.Repository().Notes(t.Context(), evidenceNotes); !errors.Is(err, gitsource.ErrNotFound) {
+		t.Errorf("got %v, want no notes", err)
+	}
+	fetch(t, s, first)
 }

@@ -30,8 +30,8 @@ type packed struct {
 }
 
 // receivePack writes stream to a temporary file in dir and parses it. It unpacks and hashes every object and compares the
-// pack's checksum. The caller must discard the pack.
-func receivePack(ctx context.Context, dir string, stream io.Reader) (_ *pack, err error) {
+// pack's checksum. A pack with more than limit objects is refused. The caller must discard the pack.
+func receivePack(ctx context.Context, dir string, stream io.Reader, limit uint32) (_ *pack, err error) {
 	file, err := os.CreateTemp(dir, "tmp_pack_")
 	if err != nil {
 		return nil, storeError{err}
@@ -45,7 +45,7 @@ func receivePack(ctx context.Context, dir string, stream io.Reader) (_ *pack, er
 	if _, err := io.Copy(storeWriter{file}, stream); err != nil {
 		return nil, fmt.Errorf("receive pack: %w", err)
 	}
-	if err := p.checkLimits(ctx); err != nil {
+	if err := p.checkLimits(ctx, limit); err != nil {
 		return nil, fmt.Errorf("check pack limits: %w", err)
 	}
 	if err := p.parse(ctx); err != nil {

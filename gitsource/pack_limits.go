@@ -14,9 +14,9 @@ const (
 	maxObject  = 128 << 20 // bytes of one unpacked object; it is in memory together with its delta base
 )
 
-// checkLimits reads the pack once without storing it, and checks every size in it. Later steps allocate memory for these
-// sizes.
-func (p *pack) checkLimits(ctx context.Context) error {
+// checkLimits reads the pack once without storing it, and checks every size in it, and that it has at most limit objects. Later
+// steps allocate memory for these sizes.
+func (p *pack) checkLimits(ctx context.Context, limit uint32) error {
 	file, err := p.fromStart(ctx)
 	if err != nil {
 		return err
@@ -26,8 +26,8 @@ func (p *pack) checkLimits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if count > maxObjects {
-		return fmt.Errorf("%d objects: %w of %d", count, ErrTooLarge, maxObjects)
+	if count > limit {
+		return fmt.Errorf("%d objects: %w of %d", count, ErrTooLarge, limit)
 	}
 	for range count {
 		h, err := scanner.NextObjectHeader()

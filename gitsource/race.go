@@ -187,7 +187,7 @@ func (r *race) transfer(reply *refsReply) (Head, error) {
 	name := s.remotes[reply.at].name
 	err := func() (err error) {
 		defer recoverTo(&err)
-		return s.update(reply.ctx, transfer{reply.session, reply.advertisement, reply.tip, s.tracking()})
+		return s.update(reply.ctx, transfer{reply.session, reply.advertisement, reply.tip, s.tracking(), maxObjects})
 	}()
 	if err != nil {
 		var local storeError
@@ -200,7 +200,7 @@ func (r *race) transfer(reply *refsReply) (Head, error) {
 	reply.end()
 	s.note(reply.at, RemoteAnswers, nil)
 	s.head, s.servedBy = reply.tip, reply.at
-	return Head{ID(reply.tip.String()), name}, nil
+	return Head{Commit: ID(reply.tip.String()), Remote: name, Notes: reply.advertisement.notes(s.opts.Notes)}, nil
 }
 
 // leave ends the fetch. Remotes that have not replied yet are not waited for; if one then names a commit that the store does not have, the next fetch waits

@@ -95,6 +95,14 @@ func (a advertisement) tag(name string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, fmt.Errorf("the remote has no tag %q: %w", name, ErrNotFound)
 }
 
+// notes returns where a ref with notes points, or "".
+func (a advertisement) notes(ref string) ID {
+	if h, ok := a.refs[ref]; ok && !h.IsZero() {
+		return ID(h.String())
+	}
+	return ""
+}
+
 // requestPack requests all objects that are reachable from want and not from haves. It returns the pack as a stream.
 func requestPack(ctx context.Context, s session, a advertisement, want plumbing.Hash, haves []plumbing.Hash) (io.Reader, error) {
 	req := packp.NewUploadPackRequest()

@@ -21,6 +21,8 @@ type Options struct {
 	Branch string
 	// Remotes serve the branch; each fetch asks them in order, the next one after a failure or two seconds without a reply.
 	Remotes []Remote
+	// Notes is a ref with notes that Fetch looks for at the remotes, such as refs/notes/commits; it only reports where the ref points. Default none.
+	Notes string
 	// Timeout bounds the whole fetch from one remote. Default 2 minutes.
 	Timeout time.Duration
 	// MaxFetchBytes bounds how many bytes one fetch reads from one remote. Default 512 MiB.

@@ -135,7 +135,7 @@ func (f *evidenceFetch) commits(ctx context.Context) ([]gitsource.ID, error) {
 // present returns the evidence that was fetched before.
 func (f *evidenceFetch) present() (verify.Evidence, error) {
 	if f.file == "" {
-		return evidence.Notes{Repository: f.repo}, nil
+		return evidence.NewNotes(f.repo), nil
 	}
 	set, err := evidence.ReadFile(f.file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"sync"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/verify"
@@ -14,14 +15,28 @@ import (
 // NotesRef is the ref of the notes with evidence. A note has the bundles about its commit, one on each line.
 const NotesRef = "refs/notes/gitops-evidence"
 
-// Notes are the notes of a repository. They implement verify.Evidence.
-type Notes struct{ Repository *gitsource.Repository }
+// Notes are the notes of a repository. They implement verify.Evidence and are safe for concurrent use. The first use reads which notes there are; later
+// changes of them have no effect.
+type Notes struct {
+	open func() (*gitsource.Notes, error)
+}
 
-var _ verify.Evidence = Notes{}
+var _ verify.Evidence = (*Notes)(nil)
+
+// NewNotes returns the notes of a repository.
+func NewNotes(repo *gitsource.Repository) *Notes {
+	return &Notes{open: sync.OnceValues(func() (*gitsource.Notes, error) {
+		return repo.Notes(context.Background(), NotesRef) // a read that began is not interrupted
+	})}
+}
 
 // Bundles returns the note about an object. A note that is too large counts as bad evidence, not as a failure to read.
-func (n Notes) Bundles(ctx context.Context, id gitsource.ID) ([]byte, error) {
-	text, err := n.Repository.Note(ctx, NotesRef, id, verify.MaxEvidence)
+func (n *Notes) Bundles(ctx context.Context, id gitsource.ID) ([]byte, error) {
+	notes, err := n.open()
+	var text []byte
+	if err == nil {
+		text, err = notes.About(ctx, id, verify.MaxEvidence)
+	}
 	switch {
 	case err == nil:
 		return text, nil

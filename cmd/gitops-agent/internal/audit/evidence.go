@@ -30,7 +30,7 @@ func (e Evidence) open(ctx context.Context, repo openRepository, asking func(n i
 				return nil, err
 			}
 		}
-		sources = append(sources, evidence.Notes{Repository: repo.Repository})
+		sources = append(sources, evidence.NewNotes(repo.Repository))
 	default:
 		set, err := evidence.ReadFile(e.From)
 		if err != nil {
