@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"runtime/debug"
 
 	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
@@ -71,7 +72,12 @@ type planOptions struct {
 	log      *slog.Logger
 }
 
+// planGCPercent lets the heap of a plan grow further before it is collected than Go's default of 100. The process ends soon, and a fifth of its processor time was the
+// collector's. A plan of 500 guests then takes 58 instead of 53 MiB.
+const planGCPercent = 200
+
 func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error {
+	debug.SetGCPercent(planGCPercent)
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -121,18 +127,18 @@ func (o planOptions) check() error {
 // newPlan reads the manifests and the cluster.
 func newPlan(ctx context.Context, config agent.Config, notes io.Writer, opts planOptions) (planview.Document, error) {
 	reader := subject.Reader{Config: config, Notes: notes}
-	state, err := journal.State{}, error(nil)
+	live, err := readCluster(ctx, config, notes, opts.log)
+	if err != nil {
+		return planview.Document{}, err
+	}
+	defer live.close()
+	state := journal.State{}
 	if opts.base == "" {
 		state, err = reader.State()
 	}
 	if err != nil {
 		return planview.Document{}, err
 	}
-	live, err := readCluster(ctx, config, state, notes, opts.log)
-	if err != nil {
-		return planview.Document{}, err
-	}
-	defer live.close()
 	manifests, err := reader.ReadWith(ctx, state, opts.ref, opts.dir)
 	if err != nil {
 		return planview.Document{}, err

@@ -108,7 +108,7 @@ func findLost(ctx context.Context, config agent.Config, manifests planview.Subje
 	if err != nil {
 		return recovery.Found{}, err
 	}
-	live, err := readCluster(ctx, config, manifests.State, notes, log)
+	live, err := readCluster(ctx, config, notes, log)
 	if err != nil {
 		return recovery.Found{}, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,7 @@ import (
 	"gitops-agent/reconcile/recovery"
 )
 
-// liveCluster is the cluster as a plan reads it: the guests that the agent owns from the beginning, while the manifests are read and parsed, and then
+// liveCluster is the cluster as a plan reads it: the guests with an agent's marker from the beginning, while the journal and the manifests are read, and then
 // the others. Its client cannot write.
 type liveCluster struct {
 	reader   *proxmox.Reader
@@ -34,7 +33,7 @@ type liveCluster struct {
 	guests   atomic.Int64 // that the plan reads; 0 shows no progress yet, because notes about the manifests may still be printed
 }
 
-func readCluster(ctx context.Context, config agent.Config, state journal.State, notes io.Writer, log *slog.Logger) (*liveCluster, error) {
+func readCluster(ctx context.Context, config agent.Config, notes io.Writer, log *slog.Logger) (*liveCluster, error) {
 	cluster, err := config.ProxmoxReader(log)
 	if err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func readCluster(ctx context.Context, config agent.Config, state journal.State, 
 			c.progress.Show("read %d of %d guests", n, max(guests, n))
 		}
 	}}
-	c.early = observe.ReadEarly(ctx, counting, slices.Collect(maps.Keys(state.Owned)))
+	c.early = observe.ReadEarly(ctx, counting)
 	return c, nil
 }
 

@@ -6,28 +6,43 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 )
 
-// Early is one reading of all guests that begins before all of them are known: while manifests are parsed, Proxmox already answers for the
-// guests that the agent owns.
+// Early is one reading of all guests that begins before they are known: while the journal and the manifests are read, Proxmox already answers for the
+// guests with an agent's marker.
 type Early struct {
 	observer *Observer
-	vmids    []int // that the first round reads, sorted
+	vmids    []int // of the newest round, sorted, once ended is closed
 	cancel   context.CancelFunc
 	ended    chan struct{}
 	err      error // of the first round, once ended is closed
 }
 
-// ReadEarly begins to read the list of guests, and the guests of vmids in full. The caller calls Stop in the end.
-func ReadEarly(ctx context.Context, reader cluster.Reader, vmids []int) *Early {
+// ReadEarly begins to read the list of guests, and in full the guests that have an agent's marker. The caller calls Stop in the end.
+func ReadEarly(ctx context.Context, reader cluster.Reader) *Early {
 	ctx, cancel := context.WithCancel(ctx)
-	vmids = slices.Sorted(slices.Values(vmids))
-	e := &Early{observer: New(reader, time.Second, time.Minute), vmids: vmids, cancel: cancel, ended: make(chan struct{})}
+	e := &Early{observer: New(reader, time.Second, time.Minute), cancel: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(e.ended)
-		e.err = e.observer.Observe(ctx, vmids, nil)
+		e.err = e.observer.run(ctx, Request{Select: func(list cluster.Inventory) []int {
+			e.vmids = marked(list)
+			return e.vmids
+		}})
 	}()
 	return e
+}
+
+// marked returns the guests that have an agent's marker, sorted.
+func marked(list cluster.Inventory) []int {
+	var vmids []int
+	for _, row := range list.Rows {
+		if len(guest.MarkerTags(guest.Tags(row.Tags))) > 0 {
+			vmids = append(vmids, row.VMID)
+		}
+	}
+	slices.Sort(vmids)
+	return vmids
 }
 
 // All returns the guests of vmids, as ReadAll does. It reads again only what the first round did not: other guests, and HA for the guests of
@@ -38,7 +53,8 @@ func (e *Early) All(ctx context.Context, vmids, underHA []int) (cluster.Snapshot
 	if e.err != nil || len(underHA) == 0 && slices.Equal(wanted, e.vmids) {
 		return e.observer.Snapshot(), e.err
 	}
-	err := e.observer.Observe(ctx, vmids, underHA)
+	err := e.observer.Observe(ctx, wanted, underHA)
+	e.vmids = wanted
 	return e.observer.Snapshot(), err
 }
 

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -30,22 +31,22 @@ func (c *listCounter) Inventory(ctx context.Context) (cluster.Inventory, error) 
 // round reads the guest with the oldest reading again, as every round does.
 func TestEarlyReadsOnlyWhatIsMissing(t *testing.T) {
 	for name, test := range map[string]struct {
-		owned, wanted, underHA []int
-		lists                  int
-		asked                  []string
+		marked, wanted, underHA []int
+		lists                   int
+		asked                   []string
 	}{
-		"the same guests":    {owned: []int{202, 201}, wanted: []int{201, 202}, lists: 1, asked: []string{"observe 201", "observe 202"}},
+		"the same guests":    {marked: []int{202, 201}, wanted: []int{201, 202}, lists: 1, asked: []string{"observe 201", "observe 202"}},
 		"no guest yet":       {wanted: []int{201, 202}, lists: 2, asked: []string{"observe 201", "observe 202"}},
-		"guests under HA":    {owned: []int{201}, wanted: []int{201}, underHA: []int{201}, lists: 2, asked: []string{"observe 201", "observe 201"}},
-		"a hidden vmid":      {owned: []int{201}, wanted: []int{201, 209}, lists: 2, asked: []string{"exists 209", "observe 201", "observe 201"}},
-		"one guest less":     {owned: []int{201, 202}, wanted: []int{201}, lists: 2, asked: []string{"observe 201", "observe 201", "observe 202"}},
-		"a guest wanted too": {owned: []int{201}, wanted: []int{202, 201}, lists: 2, asked: []string{"observe 201", "observe 201", "observe 202"}},
+		"guests under HA":    {marked: []int{201}, wanted: []int{201}, underHA: []int{201}, lists: 2, asked: []string{"observe 201", "observe 201"}},
+		"a hidden vmid":      {marked: []int{201}, wanted: []int{201, 209}, lists: 2, asked: []string{"exists 209", "observe 201", "observe 201"}},
+		"one guest less":     {marked: []int{201, 202}, wanted: []int{201}, lists: 2, asked: []string{"observe 201", "observe 201", "observe 202"}},
+		"a guest wanted too": {marked: []int{201}, wanted: []int{202, 201}, lists: 2, asked: []string{"observe 201", "observe 201", "observe 202"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			answers := fixture.Answers{Listed: rows(201, 202), Guests: map[int]guest.Observed{201: seenAt(201, now), 202: seenAt(202, now)}}
+			answers := fixture.Answers{Listed: tagged(rows(201, 202), test.marked...), Guests: map[int]guest.Observed{201: seenAt(201, now), 202: seenAt(202, now)}}
 			reader := &listCounter{FakeReader: &fixture.FakeReader{Answers: answers}}
-			early := ReadEarly(t.Context(), reader, test.owned)
+			early := ReadEarly(t.Context(), reader)
 			defer early.Stop()
 			got, err := early.All(t.Context(), test.wanted, test.underHA)
 			if err != nil {
@@ -66,10 +67,28 @@ func TestEarlyReadsOnlyWhatIsMissing(t *testing.T) {
 	}
 }
 
+// TestEarlyReadsForgottenGuestsAgain asks for the guests of the first round after a round that did not need one of them.
+func TestEarlyReadsForgottenGuestsAgain(t *testing.T) {
+	now := time.Now()
+	early := ReadEarly(t.Context(), &fixture.FakeReader{Answers: fixture.Answers{
+		Listed: tagged(rows(201, 202), 201, 202), Guests: map[int]guest.Observed{201: seenAt(201, now), 202: seenAt(202, now)},
+	}})
+	defer early.Stop()
+	for _, vmids := range [][]int{{201}, {201, 202}} {
+		got, err := early.All(t.Context(), vmids, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen := slices.Sorted(maps.Keys(got.Guests)); !slices.Equal(seen, vmids) {
+			t.Errorf("got guests %d, want %d", seen, vmids)
+		}
+	}
+}
+
 // TestEarlyReportsTheError checks that a cluster that does not answer costs its time-out once.
 func TestEarlyReportsTheError(t *testing.T) {
 	reader := &listCounter{FakeReader: &fixture.FakeReader{Answers: fixture.Answers{InventoryErr: cluster.ErrNotReady}}}
-	early := ReadEarly(t.Context(), reader, []int{201})
+	early := ReadEarly(t.Context(), reader)
 	defer early.Stop()
 	if _, err := early.All(t.Context(), []int{201, 202}, nil); !errors.Is(err, cluster.ErrNotReady) || reader.lists != 1 {
 		t.Errorf("got %v after %d lists, want ErrNotReady after one", err, reader.lists)
@@ -87,8 +106,18 @@ func (h hangingReader) Observe(ctx context.Context, _ cluster.Row) (guest.Observ
 // TestEarlyStops ends a reading whose results are not needed, because the manifests have errors. No goroutine is left.
 func TestEarlyStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		early := ReadEarly(t.Context(), hangingReader{&fixture.FakeReader{Answers: fixture.Answers{Listed: rows(201, 202)}}}, []int{201, 202})
+		early := ReadEarly(t.Context(), hangingReader{&fixture.FakeReader{Answers: fixture.Answers{Listed: tagged(rows(201, 202), 201, 202)}}})
 		synctest.Wait()
 		early.Stop()
 	})
+}
+
+// tagged gives guests of a list an agent's marker.
+func tagged(list cluster.Inventory, vmids ...int) cluster.Inventory {
+	for i := range list.Rows {
+		if slices.Contains(vmids, list.Rows[i].VMID) {
+			list.Rows[i].Tags = "web;gitops-0a1b2c3d"
+		}
+	}
+	return list
 }

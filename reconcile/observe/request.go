@@ -8,8 +8,9 @@ import (
 
 // Request is what one round of readings has to find out.
 type Request struct {
-	VMIDs   []int // the guests that matter, sorted
-	UnderHA []int // those of them whose manifests configure HA
+	VMIDs   []int                         // the guests that matter, sorted
+	Select  func(cluster.Inventory) []int // chooses VMIDs from the list once it has arrived, unless it is nil
+	UnderHA []int                         // those of them whose manifests configure HA
 
 	Snapshots map[int]bool // the guests whose snapshots an order needs
 

@@ -113,6 +113,9 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 		return
 	}
 	p.Listed = true
+	if r.request.Select != nil {
+		r.request.VMIDs = r.request.Select(a.inventory)
+	}
 	o.markChanged(a.inventory)
 	o.inventory = a.inventory
 	o.markListed(r.request.VMIDs)
@@ -203,7 +206,12 @@ func (o *Observer) Hurry() { o.mail.hurry() }
 // Observe runs one round and waits for all of it. It fails only if the inventory cannot be read; a guest that cannot be
 // read is reported in Snapshot.Trouble. HA is read for the guests of underHA, if there are any.
 func (o *Observer) Observe(ctx context.Context, vmids, underHA []int) error {
-	o.Begin(ctx, Request{VMIDs: vmids, UnderHA: underHA})
+	return o.run(ctx, Request{VMIDs: vmids, UnderHA: underHA})
+}
+
+// run runs one round and waits for all of it.
+func (o *Observer) run(ctx context.Context, request Request) error {
+	o.Begin(ctx, request)
 	for {
 		<-o.mail.bell
 		if p := o.Take(ctx); p.Ended {

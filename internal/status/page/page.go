@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"html/template"
+	"sync"
 	"time"
 
 	"gitops-agent/reconcile/history"
@@ -28,7 +29,10 @@ var Script []byte
 // browsers treat the reload of such an address as a jump within the page, and would show old content from then on.
 const refreshEvery = 10
 
-var templates = template.Must(template.ParseFS(templateFiles, "*.html"))
+// templates returns the parsed templates. They are parsed at the first page, and not at the start of every command.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(templateFiles, "*.html"))
+})
 
 // Policy returns the Content-Security-Policy. It allows the pages' own style sheet, identified by its hash, and what this host serves: the script, its
 // requests and the form.
@@ -79,6 +83,6 @@ func Graph(in Input) ([]byte, error) {
 
 func render(name string, v any) ([]byte, error) {
 	var body bytes.Buffer
-	err := templates.ExecuteTemplate(&body, name, v)
+	err := templates().ExecuteTemplate(&body, name, v)
 	return body.Bytes(), err
 }
