@@ -146,7 +146,7 @@ func TestIncidentApprovalWithoutTheRoleIsInvisible(t *testing.T) {
 		l.push(approve(digest), olga)
 		for _, start := range []string{"first", "second"} {
 			eventually(l, "the approval in the report", func() bool { return len(l.heldStep(201).Uncounted) == 1 })
-			want := "approval by olga@lab.test does not count: the entry ops of trust.signers lacks the role approve"
+			want := "approval by olga@lab.test does not count: the entry ops of trust.signers lacks the role approve, which takes may: [..., approve]"
 			if h := l.heldStep(201); h.Uncounted[0].Message != want || h.Uncounted[0].Reason != gate.UncountedRole || h.Digest != digest {
 				t.Errorf("%s start: got %+v, want %q beside the step %s", start, h, want, digest)
 			}
@@ -155,7 +155,7 @@ func TestIncidentApprovalWithoutTheRoleIsInvisible(t *testing.T) {
 			}
 			stop()
 			line := `msg="order has no effect" event=order.refused order="Gitops-Approve: ` + digest + `" operation=approve signer=olga@lab.test`
-			if text := log.String(); strings.Count(text, line) != 1 || !strings.Contains(text, `why="the entry ops of trust.signers lacks the role approve"`) {
+			if text := log.String(); strings.Count(text, line) != 1 || !strings.Contains(text, `why="the entry ops of trust.signers lacks the role approve, which takes may: [..., approve]"`) {
 				t.Errorf("%s start: got log\n%s\nwant one line with %s and the missing role", start, text, line)
 			}
 			log.Reset()

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
 )
 
 // loggedOrders returns the orders that need no line in the log after a start: all but the approvals of signers without the role that would be valid
@@ -96,5 +97,5 @@ func whyRefused(o journal.Ordered) string {
 	if _, isApproval := gate.ApprovedDigest(o.Order); !isApproval {
 		return cmp.Or(o.Why, "the version that accepted it did not support one-shot operations")
 	}
-	return gate.MissingApproveRole(o.Signer)
+	return verify.MissingRole(o.Signer, nil, verify.RoleApprove)
 }

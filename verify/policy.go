@@ -196,7 +196,7 @@ func (p *Policy) authorizeChange(ctx context.Context, repo *gitsource.Repository
 		return nil
 	}
 	if !a.signer.may(RoleChange) && len(a.sealed) == 0 {
-		return forCommit(a.id, refuse(ReasonMissingRole, "signer %q lacks the role %s", a.signer.Name, RoleChange))
+		return forCommit(a.id, refuse(ReasonMissingRole, "%s", MissingRole(a.signer.Name, a.signer.May, RoleChange)))
 	}
 	if len(a.signer.Paths) == 0 {
 		return nil

@@ -125,7 +125,7 @@ func (p *Policy) readSeal(ctx context.Context, repo *gitsource.Repository, id gi
 	case len(ranges) != 1:
 		return span{}, void("trailer %s occurs %d times, want once", trailerSeal, len(ranges))
 	case !a.signer.may(RoleSeal):
-		return span{}, void("signer %q lacks the role %s", a.signer.Name, RoleSeal)
+		return span{}, void("%s", MissingRole(a.signer.Name, a.signer.May, RoleSeal))
 	}
 	s, err := parseSpan(ranges[0])
 	switch {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
 )
 
 // OrderLifetime is how long a signed order stays valid, counted from its proven time.
@@ -74,7 +75,7 @@ func (a Approvals) For(digest string, now time.Time, excluded map[string]bool) T
 	seen := make(map[string]bool)
 	for _, approval := range valid {
 		if approval.LacksRole {
-			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedRole, MissingApproveRole(approval.Person)))
+			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedRole, verify.MissingRole(approval.Person, nil, verify.RoleApprove)))
 			continue
 		}
 		if excluded[approval.Person] || approval.Person == "" && len(excluded) > 0 {
@@ -94,14 +95,6 @@ func (a Approvals) For(digest string, now time.Time, excluded map[string]bool) T
 		t.People--
 	}
 	return t
-}
-
-// MissingApproveRole returns why an approval of a signer without the role does not count.
-func MissingApproveRole(signer string) string {
-	if signer == "" {
-		return "its signer lacks the role approve"
-	}
-	return fmt.Sprintf("the entry %s of trust.signers lacks the role approve", signer)
 }
 
 func (a Approval) uncounted(reason UncountedReason, why string) Uncounted {

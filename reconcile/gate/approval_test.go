@@ -30,8 +30,8 @@ func TestApprovalsFor(t *testing.T) {
 	alias := []Uncounted{{UncountedDuplicate, "olga", "OLGA@lab.test", "approval by OLGA@lab.test does not count: olga has approved the step already"}}
 	old := []Uncounted{{UncountedDuplicate, "", "pia@lab.test", "approval by pia@lab.test does not count: the same person has approved the step already"}}
 	author := []Uncounted{{UncountedAuthor, "olga", "olga@lab.test", "approval by olga@lab.test does not count: olga introduced the step, and trust.guards.separateApprover is true"}}
-	role := []Uncounted{{UncountedRole, "ops", "pia@lab.test", "approval by pia@lab.test does not count: the entry ops of trust.signers lacks the role approve"}}
-	oldRole := []Uncounted{{UncountedRole, "", "pia@lab.test", "approval by pia@lab.test does not count: its signer lacks the role approve"}}
+	role := []Uncounted{{UncountedRole, "ops", "pia@lab.test", "approval by pia@lab.test does not count: the entry ops of trust.signers lacks the role approve, which takes may: [..., approve]"}}
+	oldRole := []Uncounted{{UncountedRole, "", "pia@lab.test", "approval by pia@lab.test does not count: its signer lacks the role approve, which takes may: [..., approve]"}}
 	tests := map[string]struct {
 		orders orders
 		want   Tally

@@ -47,7 +47,7 @@ func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit,
 	r, err := order.Parse(o.Value)
 	switch {
 	case !o.Allowed:
-		ordered.Why = "signer " + commit.Signer + " lacks the role operate"
+		ordered.Why = verify.MissingRole(commit.Signer, commit.Roles, verify.RoleOperate)
 	case o.Problem != "":
 		ordered.Why = o.Problem
 	case err != nil:
