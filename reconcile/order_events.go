@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
+	"gitops-agent/verify/role"
 )
 
 // loggedOrders returns the orders that need no line in the log after a start: all but the approvals of signers without the role that would be valid
@@ -97,5 +98,5 @@ func whyRefused(o journal.Ordered) string {
 	if _, isApproval := gate.ApprovedDigest(o.Order); !isApproval {
 		return cmp.Or(o.Why, "the version that accepted it did not support one-shot operations")
 	}
-	return verify.MissingRole(o.Signer, nil, verify.RoleApprove)
+	return role.Missing(o.Signer, nil, verify.RoleApprove)
 }

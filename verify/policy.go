@@ -14,6 +14,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/verify/role"
 )
 
 // A Policy decides which commits may change the cluster. It is immutable and safe for concurrent use.
@@ -196,7 +197,7 @@ func (p *Policy) authorizeChange(ctx context.Context, repo *gitsource.Repository
 		return nil
 	}
 	if !a.signer.may(RoleChange) && len(a.sealed) == 0 {
-		return forCommit(a.id, refuse(ReasonMissingRole, "%s", MissingRole(a.signer.Name, a.signer.May, RoleChange)))
+		return forCommit(a.id, refuse(ReasonMissingRole, "%s", role.Missing(a.signer.Name, a.signer.May, RoleChange)))
 	}
 	if len(a.signer.Paths) == 0 {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/verify/role"
 )
 
 // A span is the range that a seal names: the commits after from, up to and including to, along first parents, and the
@@ -125,7 +126,7 @@ func (p *Policy) readSeal(ctx context.Context, repo *gitsource.Repository, id gi
 	case len(ranges) != 1:
 		return span{}, void("trailer %s occurs %d times, want once", trailerSeal, len(ranges))
 	case !a.signer.may(RoleSeal):
-		return span{}, void("%s", MissingRole(a.signer.Name, a.signer.May, RoleSeal))
+		return span{}, void("%s", role.Missing(a.signer.Name, a.signer.May, RoleSeal))
 	}
 	s, err := parseSpan(ranges[0])
 	switch {

@@ -54,9 +54,12 @@ type Agent struct {
 	last    atomic.Pointer[report.Report] // of the session before; shown until the current one has a report
 }
 
-// New opens every part that can fail: trusted root, API client, journal (with its lock), repository, secrets and listener. It writes nothing
-// to the cluster. ctx bounds only New, not the agent.
+// New checks the config as Config.Check does, and opens every part that can fail: trusted root, API client, journal (with its lock), repository, secrets and
+// listener. It writes nothing to the cluster. The same config is good for a start, a reload and config check. ctx bounds only New, not the agent.
 func New(ctx context.Context, opts Options) (*Agent, error) {
+	if err := opts.Config.Check(); err != nil {
+		return nil, err
+	}
 	a := &Agent{opts: opts, registry: prometheus.NewRegistry(), reloads: make(chan reload), manager: service.New(opts.Logger)}
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.metrics = metrics.New(a.registry, opts.Build, reasons())

@@ -232,6 +232,32 @@ func TestNewGivesBackWhatItOpened(t *testing.T) {
 }
 
 // With a config without signers, New opens and locks nothing.
+// TestNewChecksTheConfig: an agent does not start with a config that config check and a reload refuse, and leaves nothing behind.
+func TestNewChecksTheConfig(t *testing.T) {
+	t.Parallel()
+	for field, damage := range map[string]func(h *home){
+		"source.webhook_token_file": func(h *home) { h.config.Source.WebhookTokenFile += "-missing" },
+		"secrets_dir":               func(h *home) { h.config.SecretsDir = h.config.StateDir + "-missing" },
+		"trust.anchor":              func(h *home) { h.config.Trust.Anchor = strings.Repeat("0", 40) },
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			damage(h)
+			a, err := h.open()
+			if err == nil {
+				h.ok(a.Close())
+			}
+			if err == nil || !strings.Contains(err.Error(), field) {
+				t.Errorf("got %v, want an error about %s", err, field)
+			}
+			if _, err := os.Stat(h.config.StateDir); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("got %v for the state directory, want none", err)
+			}
+		})
+	}
+}
+
 func TestNewNeedsTrust(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/verify"
+	"gitops-agent/verify/role"
 )
 
 // OrderLifetime is how long a signed order stays valid, counted from its proven time.
@@ -75,7 +75,7 @@ func (a Approvals) For(digest string, now time.Time, excluded map[string]bool) T
 	seen := make(map[string]bool)
 	for _, approval := range valid {
 		if approval.LacksRole {
-			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedRole, verify.MissingRole(approval.Person, nil, verify.RoleApprove)))
+			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedRole, role.Missing(approval.Person, nil, "approve")))
 			continue
 		}
 		if excluded[approval.Person] || approval.Person == "" && len(excluded) > 0 {

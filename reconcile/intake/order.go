@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/verify"
+	"gitops-agent/verify/role"
 )
 
 // newOrders returns the journal records of the new orders in an accepted revision with these guests. An order whose signer lacks the role, and a one-shot
@@ -47,7 +48,7 @@ func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit,
 	r, err := order.Parse(o.Value)
 	switch {
 	case !o.Allowed:
-		ordered.Why = verify.MissingRole(commit.Signer, commit.Roles, verify.RoleOperate)
+		ordered.Why = role.Missing(commit.Signer, commit.Roles, verify.RoleOperate)
 	case o.Problem != "":
 		ordered.Why = o.Problem
 	case err != nil:
