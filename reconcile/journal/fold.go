@@ -13,6 +13,7 @@ type fold struct {
 	seq         uint64
 	accepted    *entry[Accepted]
 	acceptedAt  time.Time
+	evidence    *entry[Evidence] // about the accepted revision
 	open        map[string]*openStep
 	assigned    *index[Label, int]
 	owned       *index[int, Owned]
@@ -60,6 +61,11 @@ func newFold() *fold {
 		removed:     map[int]Label{},
 		freed:       newIndex[int, time.Time](),
 	}
+}
+
+// accept also ends the evidence, which was about the revision before.
+func (f *fold) accept(r Record, b Accepted) {
+	f.accepted, f.acceptedAt, f.evidence = &entry[Accepted]{r.Seq, b}, r.Time, nil
 }
 
 func (f *fold) begin(r Record, b Begun) {
@@ -165,6 +171,9 @@ func (f *fold) needed() map[uint64]bool {
 	if f.accepted != nil {
 		seqs[f.accepted.seq] = true
 	}
+	if f.evidence != nil {
+		seqs[f.evidence.seq] = true
+	}
 	if f.cluster != nil {
 		seqs[f.cluster.seq] = true
 	}
@@ -218,6 +227,10 @@ func (f *fold) state() State {
 	if f.accepted != nil {
 		a := f.accepted.value
 		s.Accepted, s.AcceptedAt = &a, f.acceptedAt
+	}
+	if f.evidence != nil {
+		e := f.evidence.value
+		s.Evidence = &e
 	}
 	if f.cluster != nil {
 		g := f.cluster.value

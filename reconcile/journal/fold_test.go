@@ -33,6 +33,14 @@ func TestFold(t *testing.T) {
 			[]Body{Accepted{Commit: "a"}, Accepted{Commit: "b"}},
 			State{Accepted: &Accepted{Commit: "b"}, AcceptedAt: noon.Add(time.Minute)},
 		},
+		"evidence": {
+			[]Body{Accepted{Commit: "a"}, Evidence{Commit: "a", Bundle: "{}"}},
+			State{Accepted: &Accepted{Commit: "a"}, AcceptedAt: noon, Evidence: &Evidence{Commit: "a", Bundle: "{}"}},
+		},
+		"evidence_of_the_revision_before": {
+			[]Body{Accepted{Commit: "a"}, Evidence{Commit: "a", Bundle: "{}"}, Accepted{Commit: "b"}},
+			State{Accepted: &Accepted{Commit: "b"}, AcceptedAt: noon.Add(2 * time.Minute)},
+		},
 		"begun": {[]Body{begun}, State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon}}}},
 		"dispatched": {
 			[]Body{begun, Dispatched{Step: "s", UPID: "u1"}, Dispatched{Step: "s", UPID: "u2"}},
@@ -175,6 +183,7 @@ func drawHistory(t *rapid.T) []frame {
 		step, key := fmt.Sprint("s", n), fmt.Sprint("k", n)
 		return rapid.SampledFrom([]Body{
 			Accepted{Commit: step},
+			Evidence{Commit: step, Bundle: key},
 			Begun{Step: step, VMID: n, Op: OpDestroy},
 			Begun{Step: step, VMID: n, Op: "start"},
 			Dispatched{Step: step, UPID: key},

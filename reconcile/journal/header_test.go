@@ -80,7 +80,7 @@ func TestFormatOnDisk(t *testing.T) {
 	if !bytes.Equal(b[:8], []byte("\xffJRN\x07\x00\x00\x00")) || b[44] != 5 || b[52] != 6 || b[60] != 1 || string(b[64:]) != `{"v":1}` {
 		t.Errorf("got frame % x", b)
 	}
-	encoded, err := encodeBody(oneOfEach()[4])
+	encoded, err := encodeBody(oneOfEach()[5])
 	if err != nil {
 		t.Fatal(err)
 	}

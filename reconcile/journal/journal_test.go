@@ -23,6 +23,7 @@ func oneOfEach() []Body {
 			Commit: "c1", Tree: "t1", Branch: "main", ProvenTime: proven, Sequence: 7,
 			Subject: "ana@example.org", Issuer: "https://issuer.example",
 		},
+		Evidence{Commit: "c1", Bundle: `{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json"}`},
 		Begun{
 			Step: "s1", VMID: 101, Kind: "VirtualMachine", Name: "web-1", Node: "pve1", Op: "create", Class: "live",
 			Revision: "main@sha1:c1", StepDigest: "d1", TaskVMID: 9000, TaskTypes: []string{"qmclone"},

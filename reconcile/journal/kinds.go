@@ -15,7 +15,13 @@ var kinds = []*kind{
 		name: "accepted", version: 1,
 		decode:   decodeVia(func(b Accepted) Accepted { b.ProvenTime = b.ProvenTime.UTC(); return b }),
 		complete: func(b Accepted) bool { return b.Commit != "" },
-		fold:     func(f *fold, r Record, b Accepted) { f.accepted, f.acceptedAt = &entry[Accepted]{r.Seq, b}, r.Time },
+		fold:     (*fold).accept,
+		kept:     "until the next `accepted`",
+	}.kind(),
+	row[Evidence]{
+		name: "evidence", version: 6,
+		complete: func(b Evidence) bool { return b.Commit != "" && b.Bundle != "" && len(b.Bundle) <= maxEvidence },
+		fold:     func(f *fold, r Record, b Evidence) { f.evidence = &entry[Evidence]{r.Seq, b} },
 		kept:     "until the next `accepted`",
 	}.kind(),
 	row[Begun]{
@@ -183,6 +189,9 @@ var kinds = []*kind{
 // maxWaited, in seconds, is above the time for which any step is open and any node is up, so that no sum of it overflows.
 const maxWaited = 100 * 365 * 24 * 3600
 
+// maxEvidence, in bytes, is what package verify accepts as evidence about one commit.
+const maxEvidence = 64 << 10
+
 // maxFlapLevel is above every level that the agent reaches.
 const maxFlapLevel = 1000
 
@@ -208,7 +217,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 // kindOf returns the row of a body, or nil if the body is nil or a pointer.
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
-// Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, waited, ended,
+// Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended,
 // assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 

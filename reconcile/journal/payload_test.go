@@ -71,10 +71,14 @@ func TestDecodePayloadRefuses(t *testing.T) {
 func TestPayloadHasTheLowestVersion(t *testing.T) {
 	event, applied, futile := Event{Name: "x"}, Applied{VMID: 1, Identity: "i"}, IneffectiveRestart{VMID: 1, Revision: "r", StepDigest: "d"}
 	attached := Attached{VMID: 1, Identity: "i", Volumes: map[string]string{"scsi1": ""}}
+	accepted, evidence := Accepted{Commit: "c"}, Evidence{Commit: "c", Bundle: "{}"}
 	tests := map[string]struct {
 		bodies []Body
 		want   string
 	}{
+		"evidence": {
+			[]Body{accepted, evidence}, `{"v":6,"records":[{"accepted":{"commit":"c"}},{"evidence":{"commit":"c","bundle":"{}"}}]}`,
+		},
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
 		"futile":  {[]Body{event, futile}, `{"v":3,"records":[{"event":{"name":"x"}},{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`},

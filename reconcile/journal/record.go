@@ -27,6 +27,13 @@ type Accepted struct {
 	Issuer     string    `json:"issuer,omitempty"`
 }
 
+// Evidence records what a transparency log knows of the accepted revision, if its signature does not contain that itself. It is part of the append of the
+// acceptance, and proves the revision again after a restart or under another trusted root.
+type Evidence struct {
+	Commit string `json:"commit"` // of the accepted revision
+	Bundle string `json:"bundle"` // a Sigstore bundle, which is public
+}
+
 // OpDestroy is the Begun.Op of the steps that State.Destroys counts.
 const OpDestroy = "destroy"
 
@@ -291,6 +298,7 @@ type Event struct {
 }
 
 func (Accepted) isBody()           {}
+func (Evidence) isBody()           {}
 func (Begun) isBody()              {}
 func (Dispatched) isBody()         {}
 func (Waited) isBody()             {}

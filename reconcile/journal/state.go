@@ -10,6 +10,7 @@ type State struct {
 	Seq                 uint64                     // of the last record; 0 if there is none
 	Accepted            *Accepted                  // the last accepted revision; nil before the first
 	AcceptedAt          time.Time                  // time of that acceptance
+	Evidence            *Evidence                  // about the accepted revision; nil if its signature contains what the log knows
 	Open                []OpenStep                 // begun and not ended, in the order in which they began
 	Assigned            map[Label]int              // vmid by label
 	Owned               map[int]Owned              // by vmid

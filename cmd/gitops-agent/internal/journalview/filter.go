@@ -91,6 +91,8 @@ func (s *selection) ownSubject(body journal.Body) subject {
 	switch b := body.(type) {
 	case journal.Accepted:
 		return subject{revisions: []string{b.Commit}, signers: []string{b.Subject}}
+	case journal.Evidence:
+		return subject{revisions: []string{b.Commit}}
 	case journal.Begun:
 		about := subject{
 			vmid: b.VMID, label: b.Kind + "/" + b.Name, revisions: []string{commitOf(b.Revision)}, steps: []string{b.Op, b.Class}, digests: []string{b.Step, b.StepDigest},

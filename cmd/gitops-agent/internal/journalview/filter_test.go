@@ -35,6 +35,7 @@ func history() []journal.Record {
 		14: journal.Event{Name: "drift-found", VMID: 201, Revision: "main@sha1:ccc333"},
 		15: journal.Introduced{Kind: "VirtualMachine", Name: "db-1", By: []journal.Introduction{{Signer: "alice", Commit: "ccc333"}}},
 		16: journal.Writer{Number: 1, Nonce: "n"},
+		17: journal.Evidence{Commit: "bbb222", Bundle: "{}"},
 	}
 	var records []journal.Record
 	for i, body := range bodies[1:] {
@@ -56,7 +57,7 @@ func TestFilter(t *testing.T) {
 		"later_guest":      {Filter{Guest: "VirtualMachine/db-1"}, []uint64{12, 13, 14, 15}},
 		"vmid":             {Filter{Guest: "201"}, []uint64{2, 3, 4, 5, 8, 9, 10, 11, 13, 14, 15}},
 		"unknown_guest":    {Filter{Guest: "VirtualMachine/web"}, nil},
-		"revision":         {Filter{Revision: "bbb"}, []uint64{6, 7, 8, 9, 11}},
+		"revision":         {Filter{Revision: "bbb"}, []uint64{6, 7, 8, 9, 11, 17}},
 		"revision_in_full": {Filter{Revision: "main@sha1:ccc333"}, []uint64{12, 14, 15}},
 		"subject":          {Filter{Signer: "Olga@lab.test"}, []uint64{6, 7, 11}},
 		"signer_name":      {Filter{Signer: "alice"}, []uint64{12, 15}},

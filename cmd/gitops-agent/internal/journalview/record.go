@@ -23,6 +23,8 @@ func recordText(body journal.Body) string {
 	switch b := body.(type) {
 	case journal.Accepted:
 		return fmt.Sprintf("%.7s signed by %s, proven %s, sequence %d", b.Commit, b.Subject, b.ProvenTime.UTC().Format(time.RFC3339), b.Sequence)
+	case journal.Evidence:
+		return fmt.Sprintf("%.7s is proven by %d bytes from the log", b.Commit, len(b.Bundle))
 	case journal.Begun:
 		return fmt.Sprintf("%s of %s/%s (%d), step %s%s", b.Op, b.Kind, b.Name, b.VMID, b.Step, term.Prefixed(", digest ", b.StepDigest))
 	case journal.Dispatched:
