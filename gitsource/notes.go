@@ -35,6 +35,8 @@ func (s *Source) FetchNotes(ctx context.Context, ref string) error {
 // Notes are the notes of one ref as they were when Repository.Notes was called. They are not trusted, like everything in a repository. Notes are safe for
 // concurrent use, and read each folder once.
 type Notes struct {
+	Commit ID // where the ref points
+
 	repo *Repository
 	root ID // tree
 
@@ -63,7 +65,7 @@ func (r *Repository) Notes(ctx context.Context, ref string) (*Notes, error) {
 	if len(trees) == 0 {
 		return nil, fmt.Errorf("read notes %s: commit without a tree: %w", ref, ErrNotFound)
 	}
-	return &Notes{repo: r, root: trees[0], folders: map[ID]map[string]entry{}}, nil
+	return &Notes{Commit: commit, repo: r, root: trees[0], folders: map[ID]map[string]entry{}}, nil
 }
 
 // About returns the note about an object, of at most limit bytes. It returns ErrNotFound if there is none. git splits the id of the object into folders of

@@ -57,6 +57,7 @@ var (
 	sourceRemote  = describe("source_remote_state", "1 for the state of each remote that serves the branch.", "remote", "state")
 	sourceState   = describe("source_state", "1 for the reason that the last fetch of the branch had.", "reason")
 	sourceSuccess = describe("source_last_success_timestamp_seconds", "When the remote last answered.")
+	sourceWaiting = describe("source_waiting_timestamp_seconds", "Since when the head of the branch waits for evidence about its signature, 0 if it does not.")
 
 	proxmoxState   = describe("proxmox_state", "1 for the current reason why the cluster can or cannot be worked with.", "reason")
 	endpointUp     = describe("proxmox_endpoint_up", "1 if requests may be sent to the endpoint of the Proxmox API, 0 while it is down.", "endpoint")
@@ -79,7 +80,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 		guestInfo, guestInSync, guestDriftKeys, guestDegraded, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
 		restartOldest, heldOldest, suspendOldest, clusterInfo, cycleEnd, pauseStart,
-		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
+		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, sourceWaiting, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
 	} {
 		ch <- d
 	}
@@ -290,6 +291,11 @@ func sendSource(send sender, r *report.Report) {
 	}
 	send(sourceSuccess, timestamp(r.Source.LastSuccess))
 	send(sourceCommit, timestamp(r.Source.HeadSeen), "head")
+	waiting := 0.0
+	if w := r.Source.Waiting; w != nil {
+		waiting = timestamp(w.Since)
+	}
+	send(sourceWaiting, waiting)
 	sent := make(map[string]bool, len(r.Source.Remotes))
 	for _, remote := range r.Source.Remotes {
 		name := strings.ToValidUTF8(remote.URL, "?")

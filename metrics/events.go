@@ -39,7 +39,10 @@ func (m *Metrics) QueueWait(d time.Duration) { m.queueWait.Observe(d.Seconds()) 
 // Verified counts one revision that was checked against the policy.
 func (m *Metrics) Verified(o report.VerifyOutcome) {
 	result := "accepted"
-	if o.Reason != "" {
+	switch {
+	case o.Waiting:
+		result = "waiting"
+	case o.Reason != "":
 		result = "refused"
 	}
 	m.verified.WithLabelValues(result, o.Reason).Inc()

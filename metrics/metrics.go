@@ -69,6 +69,7 @@ var (
 // Reasons are label values that other packages define, which metrics does not import. Their series start at zero.
 type Reasons struct {
 	Rejections []string // for which a signature is rejected: verify.Reasons
+	Waits      []string // for which a revision is not decided yet
 	Refusals   []string // for which a request to the status page is refused: access.Reasons
 	Closes     []string // for which a connection to it is closed early: status.CloseReasons
 	Webhooks   []string // results of webhooks: status.WebhookResults
@@ -138,6 +139,9 @@ func (m *Metrics) zero(reasons Reasons) {
 	for _, r := range reasons.Rejections {
 		m.verified.WithLabelValues("refused", r)
 		m.refused.WithLabelValues(r)
+	}
+	for _, r := range reasons.Waits {
+		m.verified.WithLabelValues("waiting", r)
 	}
 	for _, r := range report.RefusedReasons() {
 		m.refused.WithLabelValues(r)

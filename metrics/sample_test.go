@@ -101,6 +101,7 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 		m.Verified(report.VerifyOutcome{Reason: string(r)})
 		m.Refused(report.Refused{Reason: string(r)})
 	}
+	m.Verified(report.VerifyOutcome{Reason: string(verify.ReasonEvidenceMissing), Waiting: true})
 	for _, r := range report.RefusedReasons() {
 		m.Refused(report.Refused{Reason: r})
 	}
@@ -145,7 +146,7 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 // reasons returns the label values that other packages define.
 func reasons() metrics.Reasons {
 	return metrics.Reasons{
-		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
+		Rejections: texts(verify.Reasons()), Waits: []string{string(verify.ReasonEvidenceMissing)}, Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
 		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
 		Commits: texts(commitstatus.Results()), Spans: texts(traces.Results()),
 	}

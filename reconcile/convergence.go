@@ -13,7 +13,7 @@ import (
 // if a newer head is refused or the remote does not answer.
 func (e *Engine) noteConvergence(assessed []*track, state journal.State, now time.Time) {
 	e.convergence.inSync = e.inSync(assessed, state)
-	e.convergence.now = e.convergence.inSync && e.source.Refused == nil && e.source.Error == "" && e.unread == nil && e.proxmox.Ready
+	e.convergence.now = e.convergence.inSync && e.source.Refused == nil && e.source.Waiting == nil && e.source.Error == "" && e.unread == nil && e.proxmox.Ready
 	if !e.convergence.inSync || !e.proxmox.Ready || !e.convergence.since.IsZero() {
 		return
 	}

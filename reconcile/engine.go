@@ -45,6 +45,7 @@ type Options struct {
 	Parallel int                // lanes that work at the same time; 0 is 8
 	Limits   queue.Limits       // of the resources that these lanes share
 	Tasks    cluster.TaskTimes  // how long tasks may run
+	Evidence intake.Evidence    // about commits of gitsign's online mode; nil finds none
 	Separate bool               // approvals of the people who introduced a step do not count for it: trust.guards.separateApprover
 	Shutdown time.Duration      // how long lanes may still take after the end of Run's context; 0 is 30 s
 	DryRun   bool               // plan and report, write nothing

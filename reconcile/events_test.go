@@ -176,6 +176,13 @@ func lifeOfApprovals(t *testing.T, l *lab, log *eventLog) {
 	if got := log.of(event.GuestDestroyed); len(got) != 1 || got[0].attrs["vmid"] != "201" {
 		t.Errorf("got destroyed guests %v, want 201 once", got)
 	}
+	l.repo.PushOnline(l.sig, alice, "without evidence", sigtest.SignOptions{})
+	time.Sleep(20 * time.Minute)
+	if got := log.of(event.RevisionWaiting); len(got) != 1 || got[0].attrs["reason"] != "evidence-missing" {
+		t.Errorf("got waits %v in twenty minutes, want one", got)
+	}
+	l.repo.SetMain(l.engine.Report().Source.Accepted.Commit)
+	l.repo.Tip = l.engine.Report().Source.Accepted.Commit
 	l.files["bad.yaml"] = "kind: Nothing\n"
 	l.push("not a manifest", alice)
 	time.Sleep(20 * time.Minute)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/evidence"
 	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
@@ -53,6 +54,7 @@ type lab struct {
 	takeOver, noTakeOver bool     // always, or never, whatever happened to the state directory
 
 	remote  gitsource.Remote // of the branch; the zero value is repo
+	log     *evidence.Client // that is asked about commits of the online mode; nil asks none
 	segment int64            // bytes of a segment of the journal; 0 is the default
 }
 
@@ -151,13 +153,13 @@ func (l *lab) open() {
 		remote.URL = "file://" + l.repo.Dir
 	}
 	source, err := gitsource.Open(gitsource.Options{
-		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{remote},
+		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{remote}, Notes: evidence.NotesRef,
 	})
 	l.ok(err)
 	l.journal = j
 	// A person who replaces the state directory starts the agent with --take-over, as docs/trust.md says.
 	l.opts.TakeOver = l.lockFileIsNew() && !l.noTakeOver || l.takeOver
-	l.opts.Journal, l.opts.Source = j, source
+	l.opts.Journal, l.opts.Source, l.opts.Evidence = j, source, evidence.NewFinder(source, l.log)
 	l.engine = reconcile.NewEngine(l.opts)
 }
 

@@ -55,6 +55,7 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 		return changed // the head was not checked
 	}
 	e.refuse(p.Refusal)
+	e.wait(p.Waiting)
 	return changed
 }
 
@@ -95,6 +96,20 @@ func (e *Engine) refuse(r *report.Refused) {
 		e.opts.Hooks.refused(*r)
 	}
 	e.source.Refused = r
+}
+
+// wait notes what a head waits for, nil if it waits for nothing. It reports each wait once.
+func (e *Engine) wait(w *report.WaitingHead) {
+	if w == nil {
+		e.source.Waiting = nil
+		return
+	}
+	if old := e.source.Waiting; old != nil && old.Commit == w.Commit && old.Reason == w.Reason {
+		w.Since = old.Since
+	} else {
+		e.log.Warn("revision waits", event.Key, event.RevisionWaiting, "commit", w.Commit, "reason", w.Reason, "error", w.Text(), "hint", w.Hint)
+	}
+	e.source.Waiting = w
 }
 
 // relevantVMIDs returns the vmids of the desired guests and of the guests that the agent owns, sorted.

@@ -36,7 +36,7 @@ func newEvidenceFetchCommand(p *program) *cobra.Command {
 		Short: "Fetch from a Rekor log what proves commits of gitsign's online mode",
 		Long: help(`Asks a Rekor v1 log with a search index for the entry of each commit that gitsign signed in its online mode, which writes nothing of the log into
 the commit. The entries are written as Sigstore bundles into git notes of the repository (refs/notes/gitops-evidence), or into a file. They are
-fetched once, and verify --evidence verifies them offline. The agent itself uses no evidence: it refuses such commits as online-only.
+fetched once and verified offline: by the agent, which reads the notes of its remote, and by verify --evidence.
 
 A range A..B follows first parents. Commits that have evidence already, or that need none, are skipped. The command tells the log the ids of the other
 commits, also of a private repository. It verifies only that an entry is about the commit and its certificate; verify checks the rest.`,

@@ -181,7 +181,7 @@ func (o verifyOptions) checkProposal() error {
 	case o.audit.Trust.Root != "" || len(o.audit.Trust.Signers) > 0:
 		return term.UsageErrorf("--since-accepted judges by the config; --trusted-root and --signer do not apply")
 	case o.audit.Evidence != audit.Evidence{}:
-		return term.UsageErrorf("--since-accepted judges as the agent does, which uses no evidence")
+		return term.UsageErrorf("--since-accepted judges as the agent does, with the evidence in the notes of the repository")
 	case o.audit.Who || o.audit.SinceAnchor || o.audit.Sides || o.explain || o.audit.Listing.All || len(o.audit.Listing.Only) > 0:
 		return term.UsageErrorf("--since-accepted judges one tip as a whole; it takes only --repo and what belongs to it, and -o")
 	case isRange:

@@ -144,23 +144,26 @@ func parses(args []string) error {
 
 // gitsignKeys are the settings of gitsign that the pages use, from its README.
 var gitsignKeys = []string{
-	"gitops.cluster", "gitops.branch", // of examples/hooks
 	"gitsign.fulcio", "gitsign.fulcioRoot", "gitsign.clientID", "gitsign.issuer", "gitsign.rekor", "gitsign.connectorID", "gitsign.tokenProvider",
 	"gitsign.timestampServerURL", "gitsign.rekorMode",
 }
 
-// gitKeys returns the settings that git and gitsign know, and those of the hook in examples/hooks.
+// gitKeys returns the settings that git and gitsign know, and those of the hooks in examples/hooks.
 func gitKeys(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("git", "help", "-c").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	hook, err := os.ReadFile(filepath.Join("..", "..", "examples", "hooks", "pre-receive"))
-	if err != nil {
-		t.Fatal(err)
+	keys := slices.Concat(strings.Fields(string(out)), gitsignKeys)
+	for _, name := range []string{"pre-receive", "prepare-commit-msg"} {
+		hook, err := os.ReadFile(filepath.Join("..", "..", "examples", "hooks", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, regexp.MustCompile(`gitops\.\w+`).FindAllString(string(hook), -1)...)
 	}
-	return slices.Concat(strings.Fields(string(out)), gitsignKeys, regexp.MustCompile(`gitops\.\w+`).FindAllString(string(hook), -1))
+	return keys
 }
 
 // wrongGo checks that the packages of a go command exist, and that -run, -bench and -fuzz select something in them.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/evidence"
 	"gitops-agent/internal/notify"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/service"
@@ -241,7 +242,7 @@ func (c Config) proxmoxOptions(log *slog.Logger, onRequest func(cluster.Exchange
 }
 
 func (c Config) sourceOptions(log *slog.Logger) gitsource.Options {
-	opts := gitsource.Options{Dir: c.RepositoryDir(), Branch: c.Source.Branch, Timeout: time.Duration(c.Source.Timeout), Logger: log}
+	opts := gitsource.Options{Dir: c.RepositoryDir(), Branch: c.Source.Branch, Timeout: time.Duration(c.Source.Timeout), Notes: evidence.NotesRef, Logger: log}
 	for _, r := range c.Source.Remotes {
 		opts.Remotes = append(opts.Remotes, r.Remote())
 	}

@@ -42,7 +42,7 @@ func both[T any](first, second func(T)) func(T) {
 // reasons returns the label values that other packages define.
 func reasons() metrics.Reasons {
 	return metrics.Reasons{
-		Rejections: texts(verify.Reasons()), Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
+		Rejections: texts(verify.Reasons()), Waits: []string{string(verify.ReasonEvidenceMissing)}, Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
 		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
 		Commits: texts(commitstatus.Results()), Spans: texts(traces.Results()),
 	}

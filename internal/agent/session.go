@@ -13,6 +13,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/commitstatus"
+	"gitops-agent/internal/evidence"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
@@ -96,8 +97,9 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	}
 	s.engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Source: source, Policy: s.trust.Policy, Journal: j, Branch: c.Source.Branch,
-		Scope: intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
-		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
+		Evidence: evidence.NewFinder(source, nil),
+		Scope:    intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
+		Poll:     time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
 		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),

@@ -80,7 +80,7 @@ func (r *Reporter) Run(ctx context.Context) {
 // sendAll sends the statuses that differ from what was sent. It returns false if an attempt should be repeated.
 func (r *Reporter) sendAll(ctx context.Context) bool {
 	newest := r.newest.Load()
-	if newest == nil || newest.Source.Accepted == nil && newest.Source.Refused == nil {
+	if newest == nil || len(statusesOf(*newest)) == 0 {
 		return true
 	}
 	wanted := statusesOf(*newest)

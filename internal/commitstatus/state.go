@@ -35,11 +35,14 @@ func newStatus(state State, format string, args ...any) Status {
 	return Status{state, string(text)}
 }
 
-// statusesOf returns the statuses of the commits that a report names: the accepted one and the refused one.
+// statusesOf returns the statuses of the commits that a report names: the accepted one and the one that is refused or waits.
 func statusesOf(r report.Report) map[string]Status {
 	statuses := make(map[string]Status, 2)
 	if a := r.Source.Accepted; a != nil {
 		statuses[a.Commit] = acceptedStatus(r)
+	}
+	if waiting := r.Source.Waiting; waiting != nil {
+		statuses[waiting.Commit] = newStatus(Pending, "waits (%s): %s", waiting.Reason, waiting.Text())
 	}
 	if refused := r.Source.Refused; refused != nil {
 		statuses[refused.Commit] = newStatus(Refused, "refused (%s): %s", refused.Reason, refused.Error)

@@ -54,6 +54,31 @@ func (r *Repo) Push(sig *sigtest.Sigstore, who sigtest.Identity, message string)
 	return r.Place(raw, id)
 }
 
+// PushOnline is Push by a person who signs in gitsign's online mode. It also returns what was logged.
+func (r *Repo) PushOnline(sig *sigtest.Sigstore, who sigtest.Identity, message string, opts sigtest.SignOptions) (string, *sigtest.Online) {
+	r.tb.Helper()
+	spec := sigtest.CommitSpec{Tree: r.Tree(), Message: message}
+	if r.Tip != "" {
+		spec.Parents = []string{r.Tip}
+	}
+	raw, logged, err := sig.CommitOnline(spec, who, opts)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return r.Place(raw, logged.ID), logged
+}
+
+// Note replaces the note about an object in a ref with notes.
+func (r *Repo) Note(ref, about string, text []byte) {
+	r.tb.Helper()
+	before := ""
+	if id := strings.TrimSpace(r.Git(nil, "for-each-ref", "--format=%(objectname)", ref)); id != "" {
+		before = "from " + id + "\n"
+	}
+	r.Git(fmt.Appendf(nil, "commit %s\ncommitter A <a@lab.test> 1700000000 +0000\ndata 0\n%sN inline %s\ndata %d\n%s\n", ref, before, about, len(text), text),
+		"fast-import", "--quiet", "--date-format=raw", "--force")
+}
+
 // Place stores the raw bytes of a commit, moves main to it and returns id. It fails the test if git computes another id.
 func (r *Repo) Place(raw []byte, id string) string {
 	r.tb.Helper()

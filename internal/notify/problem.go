@@ -17,6 +17,7 @@ type problemKind struct {
 func problems() map[event.Name]problemKind {
 	return map[event.Name]problemKind{
 		event.RevisionRefused:    {[]event.Name{event.RevisionAccepted}, nil},
+		event.RevisionWaiting:    {[]event.Name{event.RevisionAccepted, event.RevisionRefused}, nil},
 		event.RevisionUnverified: {[]event.Name{event.RevisionResumed, event.RevisionAccepted}, nil},
 		event.StepHeld:           {[]event.Name{event.StepReleased, event.StepWithdrawn}, []string{"vmid", "guest", "op"}},
 		event.GuestDrifted:       {[]event.Name{event.GuestRepaired, event.GuestDestroyed}, []string{"vmid"}},
@@ -52,6 +53,8 @@ func exists(e Event, r report.Report) bool {
 	switch e.Name { //nolint:exhaustive // the others end with an event
 	case event.RevisionRefused:
 		return r.Source.Refused != nil
+	case event.RevisionWaiting:
+		return r.Source.Waiting != nil
 	case event.GuestDrifted, event.GuestFailed:
 		g := guestOf(e, r)
 		return g != nil && g.Sync != report.Synced

@@ -38,7 +38,7 @@ type QuietHours struct {
 // agent from work.
 func DefaultEvents() []event.Name {
 	return []event.Name{
-		event.RevisionAccepted, event.RevisionRefused, event.RevisionUnverified, event.RevisionConverged,
+		event.RevisionAccepted, event.RevisionRefused, event.RevisionWaiting, event.RevisionUnverified, event.RevisionConverged,
 		event.StepHeld, event.GuardHeld, event.OrderExecuted, event.OrderRefused, event.OrderExpired, event.OrderUnknown, event.OrderFailed,
 		event.GuestDrifted, event.GuestRepaired, event.GuestFailed, event.GuestDestroyed, event.GuestHidden, event.TaskHangs,
 		event.ClusterLost, event.SourceLost, event.StateLost, event.StateRestored, event.JournalFailed, event.ClockDiffers, event.RootExpired,

@@ -37,6 +37,8 @@ func sentence(e Event) string {
 		return fmt.Sprintf("The revision in force does not verify any more, so nothing is written: %s.", a["error"])
 	case event.RevisionRefused:
 		return fmt.Sprintf("Commit %s was refused (%s): %s.", short(a["commit"]), a["reason"], a["error"])
+	case event.RevisionWaiting:
+		return fmt.Sprintf("Commit %s waits (%s): %s.", short(a["commit"]), a["reason"], a["error"])
 	case event.RevisionConverged:
 		return fmt.Sprintf("Every guest is in sync with %s, %s after its first fetch.", strings.ToLower(revision(a["revision"])[:1])+revision(a["revision"])[1:], a["duration"])
 	case event.StepHeld:

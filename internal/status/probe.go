@@ -96,6 +96,9 @@ func guardRailNotes(r report.Report) []string {
 	if refused := r.Source.Refused; refused != nil && r.Source.Accepted != nil {
 		notes = append(notes, fmt.Sprintf("refused: %s: %s", refused.Reason, refused.Error))
 	}
+	if waiting := r.Source.Waiting; waiting != nil && r.Source.Accepted != nil {
+		notes = append(notes, fmt.Sprintf("waiting: %s: %s", waiting.Reason, waiting.Text()))
+	}
 	if r.Source.RootExpired {
 		notes = append(notes, "trusted-root: "+words.RootExpired(r))
 	}

@@ -31,6 +31,9 @@ func Summary(r report.Report) string {
 	if r.Source.Refused != nil {
 		text += ", newest revision refused: " + string(r.Source.Refused.Reason)
 	}
+	if r.Source.Waiting != nil {
+		text += ", newest revision waits: " + r.Source.Waiting.Reason
+	}
 	if r.Writes.Reason != gate.WritesAllowed {
 		text += ", no writes: " + string(r.Writes.Reason)
 	}

@@ -12,13 +12,16 @@ func TestSummary(t *testing.T) {
 	accepted := report.Source{Accepted: &report.Revision{Commit: "3f2a91c01b2d4e5f60718293a4b5c6d7e8f90123"}}
 	refused := accepted
 	refused.Refused = &report.Refused{Reason: "unsigned"}
+	waiting := accepted
+	waiting.Waiting = &report.WaitingHead{Reason: "evidence-missing"}
 	guests := []report.Guest{{Sync: report.Synced}, {Sync: report.OutOfSync, Held: []report.HeldStep{{}, {}}}}
 	for want, r := range map[string]report.Report{
-		"the first cycle has not ended yet":                                          {},
-		"no revision accepted yet: 0 of 0 guests in sync":                            {Time: time.Unix(1, 0)},
-		"3f2a91c01b2d: 1 of 2 guests in sync, 2 held steps":                          {Time: time.Unix(1, 0), Source: accepted, Guests: guests},
-		"3f2a91c01b2d: 1 of 1 guests in sync, no writes: " + string(gate.StopPaused): {Time: time.Unix(1, 0), Source: accepted, Guests: guests[:1], Writes: report.Writes{Reason: gate.StopPaused}},
-		"3f2a91c01b2d: 1 of 1 guests in sync, newest revision refused: unsigned":     {Time: time.Unix(1, 0), Source: refused, Guests: guests[:1]},
+		"the first cycle has not ended yet":                                            {},
+		"no revision accepted yet: 0 of 0 guests in sync":                              {Time: time.Unix(1, 0)},
+		"3f2a91c01b2d: 1 of 2 guests in sync, 2 held steps":                            {Time: time.Unix(1, 0), Source: accepted, Guests: guests},
+		"3f2a91c01b2d: 1 of 1 guests in sync, no writes: " + string(gate.StopPaused):   {Time: time.Unix(1, 0), Source: accepted, Guests: guests[:1], Writes: report.Writes{Reason: gate.StopPaused}},
+		"3f2a91c01b2d: 1 of 1 guests in sync, newest revision waits: evidence-missing": {Time: time.Unix(1, 0), Source: waiting, Guests: guests[:1]},
+		"3f2a91c01b2d: 1 of 1 guests in sync, newest revision refused: unsigned":       {Time: time.Unix(1, 0), Source: refused, Guests: guests[:1]},
 	} {
 		if r.Writes.Reason == "" {
 			r.Writes.Reason = gate.WritesAllowed

@@ -66,7 +66,7 @@ func (r *Recorder) Poll(o report.PollOutcome) {
 			in.refused = p
 		case report.PollUnchecked:
 			in.unchecked, in.since = o.Head, p.seen
-		case report.PollUnchanged, report.PollFailed:
+		case report.PollUnchanged, report.PollFailed, report.PollWaiting:
 		}
 	})
 }

@@ -12,6 +12,7 @@ const (
 	RevisionResumed    Name = "revision.resumed"    // after a start, or when it verifies again
 	RevisionUnverified Name = "revision.unverified" // the revision in force no longer verifies
 	RevisionRefused    Name = "revision.refused"
+	RevisionWaiting    Name = "revision.waiting" // for evidence
 	RevisionConverged  Name = "revision.converged"
 )
 
@@ -91,7 +92,7 @@ const (
 // Names lists every event in the order of the constants.
 func Names() []Name {
 	return []Name{
-		RevisionAccepted, RevisionResumed, RevisionUnverified, RevisionRefused, RevisionConverged,
+		RevisionAccepted, RevisionResumed, RevisionUnverified, RevisionRefused, RevisionWaiting, RevisionConverged,
 		PlanMade, StepHeld, StepReleased, StepWithdrawn, StepBegun, StepEnded, StepSettled,
 		OrderAccepted, OrderExecuted, OrderRefused, OrderExpired, OrderUnknown, OrderFailed,
 		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered, GuestRetried,

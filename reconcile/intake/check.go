@@ -19,11 +19,11 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	}
 	started := time.Now()
 	repo := in.source.Repository()
-	rev, err := policy.Check(ctx, repo, head, base)
+	rev, err := in.withEvidence(policy, head).Check(ctx, repo, head, base)
 	outcome := report.VerifyOutcome{Commit: string(head), Duration: time.Since(started)}
 	var rejected *verify.RejectedError
 	if errors.As(err, &rejected) {
-		outcome.Reason = string(rejected.Reason)
+		outcome.Reason, outcome.Waiting = string(rejected.Reason), verify.IsMissingEvidence(err)
 	}
 	if err == nil {
 		outcome.Signer = rev.Signer().Subject

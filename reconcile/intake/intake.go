@@ -28,6 +28,7 @@ type Options struct {
 	// SeparateApprover says that the people who introduced a step may not approve it, so the journal has to record who introduced what.
 	SeparateApprover bool
 	Minimum          guard.Minimum // the host's bound of guards
+	Evidence         Evidence      // nil finds none, but that in the journal
 
 	DryRun bool         // read the floor without writing it, and journal nothing
 	Log    *slog.Logger // nil logs nothing
@@ -45,6 +46,8 @@ type Intake struct {
 	note     RewriteNote
 	dryRun   bool
 	mayWrite func() error
+	evidence Evidence
+	notes    gitsource.ID // of the remote that served the newest head
 
 	separateApprover bool
 	minimum          guard.Minimum
@@ -73,7 +76,7 @@ func New(opts Options) *Intake {
 	return &Intake{
 		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
 		separateApprover: opts.SeparateApprover, minimum: opts.Minimum,
-		writer: opts.Writer, note: opts.Note, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
+		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}
 }
 

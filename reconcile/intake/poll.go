@@ -34,13 +34,14 @@ var errRevoked = errors.New("the accepted revision no longer verifies, and no si
 
 // Polled is the outcome of one poll.
 type Polled struct {
-	Head      gitsource.Head  // its commit is the candidate: newer commits that name only other clusters count as not seen yet
-	At        time.Time       // when the head was fetched
-	InForce   InForce         // the revision in force after the poll
-	Refusal   *report.Refused // why the head was refused; nil if it was not
-	Err       error           // why the head could not be fetched or read; the revision in force does not change
-	Unchecked error           // why the head could not be checked: a *FloorError; the revision in force does not change
-	Root      verify.RootInfo // the trusted root in force; zero if the policy could not be read
+	Head      gitsource.Head      // its commit is the candidate: newer commits that name only other clusters count as not seen yet
+	At        time.Time           // when the head was fetched
+	InForce   InForce             // the revision in force after the poll
+	Refusal   *report.Refused     // why the head was refused; nil if it was not
+	Waiting   *report.WaitingHead // what the head waits for before it can be decided; nil if it waits for nothing
+	Err       error               // why the head could not be fetched or read; the revision in force does not change
+	Unchecked error               // why the head could not be checked: a *FloorError; the revision in force does not change
+	Root      verify.RootInfo     // the trusted root in force; zero if the policy could not be read
 }
 
 // Poll fetches the head of the branch once and accepts it if it passes every check. The base does not advance in any other case.
@@ -62,6 +63,8 @@ func (in *Intake) Poll(ctx context.Context) Polled {
 		outcome.Result = report.PollUnchecked
 	case p.Refusal != nil:
 		outcome.Result = report.PollRefused
+	case p.Waiting != nil:
+		outcome.Result = report.PollWaiting
 	case !in.force.Resumed && in.force.Since != before:
 		outcome.Result = report.PollAccepted
 	}
@@ -82,7 +85,7 @@ func (in *Intake) poll(ctx context.Context) Polled {
 	if p.Err != nil {
 		return p
 	}
-	p.At = time.Now()
+	p.At, in.notes = time.Now(), p.Head.Notes
 	if p.Head.Commit, p.Err = in.candidate(ctx, p.Head.Commit); p.Err != nil {
 		return p
 	}
@@ -91,8 +94,12 @@ func (in *Intake) poll(ctx context.Context) Polled {
 		return p
 	}
 	if err := in.accept(ctx, p.Head.Commit, p.At, last); err != nil {
-		switch p.Refusal = refusal(p.Head.Commit, err, p.At); {
-		case p.Refusal != nil:
+		p.Waiting = in.waiting(p.Head.Commit, err, p.At)
+		if p.Waiting == nil {
+			p.Refusal = refusal(p.Head.Commit, err, p.At)
+		}
+		switch {
+		case p.Waiting != nil, p.Refusal != nil:
 		case IsUnchecked(err):
 			p.Unchecked = err
 		default:

@@ -20,6 +20,7 @@ type Proposal struct {
 	State            journal.State // of the agent
 	Note             RewriteNote
 	SeparateApprover bool // as in Options
+	Evidence         []verify.Evidence
 }
 
 // A Judgement is what the agent would accept.
@@ -63,7 +64,7 @@ func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error
 }
 
 func (p Proposal) check(ctx context.Context, head gitsource.ID, base verify.Base, parse parser) (Accepted, error) {
-	rev, err := p.Policy.Check(ctx, p.Repo, head, base)
+	rev, err := WithEvidence(p.Policy, p.State, head, p.Evidence...).Check(ctx, p.Repo, head, base)
 	if err != nil {
 		return Accepted{}, err
 	}

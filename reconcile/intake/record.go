@@ -21,6 +21,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	scope := scopeAfter(state, introduced, limits)
 	orders := newOrders(accepted.revision, accepted.guests, state, scope)
 	bodies := append(slices.Clone(orders), record)
+	bodies = append(bodies, accepted.evidenceRecord()...)
 	bodies = append(bodies, introduced...)
 	guards := newGuards(accepted, state, scope, guard.Accept)
 	bodies = append(bodies, guards...)

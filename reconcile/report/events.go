@@ -26,12 +26,13 @@ const (
 	PollAccepted  PollResult = "accepted"
 	PollRefused   PollResult = "refused"
 	PollFailed    PollResult = "error"
+	PollWaiting   PollResult = "waiting"   // the head waits for evidence
 	PollUnchecked PollResult = "unchecked" // fetched, and not checked because the floor in the cluster, or the policy, could not be read
 )
 
 // PollResults lists every result, for metrics that start at zero.
 func PollResults() []PollResult {
-	return []PollResult{PollUnchanged, PollAccepted, PollRefused, PollFailed, PollUnchecked}
+	return []PollResult{PollUnchanged, PollAccepted, PollRefused, PollFailed, PollWaiting, PollUnchecked}
 }
 
 // VerifyOutcome is the result of checking one revision. Reason is empty if the revision was accepted.
@@ -39,6 +40,7 @@ type VerifyOutcome struct {
 	Commit   string
 	Signer   string // of the commit, if it was accepted
 	Reason   string
+	Waiting  bool // it is not decided yet, and Reason is what is missing
 	Duration time.Duration
 }
 

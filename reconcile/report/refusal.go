@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,24 @@ const (
 // RefusedReasons lists the reasons, for metrics that start at zero.
 func RefusedReasons() []string {
 	return []string{RefusedManifests, RefusedCluster, RefusedTree, RefusedScope}
+}
+
+// WaitingHead describes a head that cannot be decided yet, and what it waits for. It is neither accepted nor refused, and every poll tries again.
+type WaitingHead struct {
+	Commit  string    `json:"commit"`
+	Reason  string    `json:"reason"` // evidence-missing
+	Error   string    `json:"error"`
+	Problem string    `json:"problem,omitempty"` // why it was not found, if more is known
+	Hint    string    `json:"hint,omitempty"`
+	Since   time.Time `json:"since"`
+}
+
+// Text returns the error and the problem, for people.
+func (w WaitingHead) Text() string {
+	if w.Problem == "" {
+		return w.Error
+	}
+	return w.Error + ": " + strings.ReplaceAll(w.Problem, "\n", "; ")
 }
 
 // Refused describes the refused head.

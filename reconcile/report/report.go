@@ -41,6 +41,7 @@ type Source struct {
 	HeadSeen    time.Time    `json:"headSeen,omitzero"`
 	Accepted    *Revision    `json:"accepted,omitempty"`
 	Refused     *Refused     `json:"refused,omitempty"`
+	Waiting     *WaitingHead `json:"waiting,omitempty"`
 	LastSuccess time.Time    `json:"lastSuccess,omitzero"` // of a fetch
 	Reason      SourceReason `json:"reason"`               // whether the last fetch succeeded, and if not, why
 	Error       string       `json:"error,omitempty"`      // of the last fetch

@@ -5,6 +5,7 @@ package observability
 import (
 	"time"
 
+	"gitops-agent/internal/evidence"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/report"
@@ -46,6 +47,21 @@ func source(w *world) {
 	w.quiet("GitopsAgentVerificationFailing", "GitopsAgentRollbackRefused")
 	w.commit("not allowed", mallory, sigtest.SignOptions{})
 	w.fires("GitopsAgentHeadRefused", "GitopsAgentVerificationFailing")
+
+	// A person signs in gitsign's online mode, and pushes the evidence later.
+	w.repo.SetMain(first)
+	w.repo.Tip = first
+	w.quiet("GitopsAgentEvidenceMissing")
+	online, logged := w.repo.PushOnline(w.sig, alice, "in the online mode", sigtest.SignOptions{})
+	w.webhook()
+	w.fires("GitopsAgentEvidenceMissing")
+	bundle, err := logged.Bundle()
+	w.ok(err)
+	w.repo.Note(evidence.NotesRef, online, bundle)
+	w.webhook()
+	w.converged()
+	w.resolve("GitopsAgentEvidenceMissing")
+	first = online
 
 	// The branch is rewritten, and then moved back to the accepted commit.
 	w.repo.Tip = ""

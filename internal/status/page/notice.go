@@ -136,7 +136,7 @@ func pauseNotices(r report.Report, now time.Time) []notice {
 	}}
 }
 
-// sourceNotices reports a refused head, and a remote that does not answer.
+// sourceNotices reports a head that is refused or waits, and a remote that does not answer.
 func sourceNotices(r report.Report, now time.Time) []notice {
 	var list []notice
 	inForce := "No revision is in force."
@@ -147,6 +147,12 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 		list = append(list, notice{
 			Tone: bad, Title: fmt.Sprintf("Revision %s is refused: %s", words.ShortID(refused.Commit), refused.Reason),
 			Text: refused.Error + "\n" + inForce, Hint: refused.Hint, Since: timeView{refused.Since, now}, Heading: refusedHeading,
+		})
+	}
+	if waiting := r.Source.Waiting; waiting != nil {
+		list = append(list, notice{
+			Tone: warn, Title: fmt.Sprintf("Revision %s waits: %s", words.ShortID(waiting.Commit), waiting.Reason),
+			Text: waiting.Text() + "\n" + inForce, Hint: waiting.Hint, Since: timeView{waiting.Since, now}, Heading: evidenceHeading,
 		})
 	}
 	if r.Source.Error != "" {

@@ -38,9 +38,10 @@ var (
 
 // Headings of notices.
 const (
-	refusedHeading = "GitopsAgentHeadRefused"
-	staleHeading   = "GitopsAgentSourceStale"
-	pausedHeading  = "GitopsAgentPausedTooLong"
+	refusedHeading  = "GitopsAgentHeadRefused"
+	evidenceHeading = "GitopsAgentEvidenceMissing"
+	staleHeading    = "GitopsAgentSourceStale"
+	pausedHeading   = "GitopsAgentPausedTooLong"
 )
 
 func conditionHeading(c plan.Condition) string {

@@ -48,6 +48,8 @@ func NoRevision(r report.Report) string {
 	switch {
 	case r.Source.Refused != nil:
 		return fmt.Sprintf("the head %s is refused (%s)", ShortID(r.Source.Refused.Commit), r.Source.Refused.Reason)
+	case r.Source.Waiting != nil:
+		return fmt.Sprintf("the head %s waits (%s)", ShortID(r.Source.Waiting.Commit), r.Source.Waiting.Reason)
 	case r.Source.Error != "":
 		return "the remote could not be read: " + r.Source.Error
 	case r.Writes.Reason == gate.StopUnchecked, r.Writes.Reason == gate.StopPolicy, r.Writes.Reason == gate.StopNotReady:

@@ -25,10 +25,8 @@ func (e Evidence) open(ctx context.Context, repo openRepository, asking func(n i
 	switch e.From {
 	case "":
 	case evidenceInNotes:
-		if repo.source != nil {
-			if err := repo.source.FetchNotes(ctx, evidence.NotesRef); err != nil && !errors.Is(err, gitsource.ErrNotFound) {
-				return nil, err
-			}
+		if err := repo.fetchNotes(ctx); err != nil {
+			return nil, err
 		}
 		sources = append(sources, evidence.NewNotes(repo.Repository))
 	default:
@@ -46,6 +44,17 @@ func (e Evidence) open(ctx context.Context, repo openRepository, asking func(n i
 		sources = append(sources, &evidence.Live{Client: client, Repository: repo.Repository, Asking: asking})
 	}
 	return sources, nil
+}
+
+// fetchNotes fetches the notes with evidence of a remote, if it has some.
+func (r openRepository) fetchNotes(ctx context.Context) error {
+	if r.source == nil {
+		return nil
+	}
+	if err := r.source.FetchNotes(ctx, evidence.NotesRef); err != nil && !errors.Is(err, gitsource.ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 // withEvidence returns the settings with evidence.

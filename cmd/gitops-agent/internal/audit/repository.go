@@ -42,11 +42,14 @@ func (r openRepository) fetchTag(ctx context.Context, revision string) bool {
 	return err == nil
 }
 
-// Open opens the repository. A remote one is fetched into a temporary directory, which the function in the result removes.
+// Open opens the repository, with the notes that have evidence. A remote one is fetched into a temporary directory, which the function in the result removes.
 func (r Repository) Open(ctx context.Context, config agent.Config, shown *term.Progress) (*gitsource.Repository, func() error, error) {
 	opened, err := r.open(ctx, config, shown)
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := opened.fetchNotes(ctx); err != nil {
+		return nil, nil, errors.Join(err, opened.close())
 	}
 	return opened.Repository, opened.close, nil
 }

@@ -65,7 +65,7 @@ func TestFilter(t *testing.T) {
 		"class":            {Filter{Step: "live"}, []uint64{3, 4, 5}},
 		"digest":           {Filter{Step: "D19"}, []uint64{7, 8, 9, 11}},
 		"step_id":          {Filter{Step: "stepone"}, []uint64{3, 4, 5}},
-		"since":            {Filter{Since: noon.Add(15 * time.Minute)}, []uint64{15, 16}},
+		"since":            {Filter{Since: noon.Add(15 * time.Minute)}, []uint64{15, 16, 17}},
 		"until":            {Filter{Until: noon.Add(3 * time.Minute)}, []uint64{1, 2}},
 		"all_of_them": {
 			Filter{Guest: "201", Revision: "bbb222", Step: "destructive", Since: noon.Add(9 * time.Minute), Until: noon.Add(12 * time.Minute)},

@@ -19,8 +19,10 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/evidence"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
 )
 
 // Options name the tip and where it is.
@@ -75,6 +77,7 @@ func Judge(ctx context.Context, opts Options) (Document, error) {
 	document, err := judge(ctx, repo, opts, intake.Proposal{
 		Repo: repo, Policy: policy, Scope: intake.Scope{Cluster: opts.Config.Cluster.Name, Paths: opts.Config.Source.Paths}, State: state,
 		Note: intake.RewriteNote{Dir: opts.Config.StateDir}, SeparateApprover: opts.Config.Trust.Guards.SeparateApprover,
+		Evidence: []verify.Evidence{evidence.NewNotes(repo)},
 	})
 	return document, errors.Join(err, closeRepo())
 }

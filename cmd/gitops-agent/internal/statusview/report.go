@@ -94,6 +94,10 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Red, "refused", fmt.Sprintf("%.10s: %s: %s", refused.Commit, refused.Reason, refused.Error))
 		add(term.Plain, "remedy", refused.Hint)
 	}
+	if waiting := r.Source.Waiting; waiting != nil {
+		add(term.Yellow, "waiting", fmt.Sprintf("%.10s: %s: %s", waiting.Commit, waiting.Reason, waiting.Text()))
+		add(term.Plain, "remedy", waiting.Hint)
+	}
 	if r.Source.RootExpired {
 		add(term.Red, "trusted root", "expired at "+r.Source.RootExpires.UTC().Format(time.RFC3339)+", so no new signature can be verified")
 	}

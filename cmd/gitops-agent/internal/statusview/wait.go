@@ -72,6 +72,8 @@ func outstanding(r report.Report, revision string, lastErr error) string {
 	switch {
 	case lastErr != nil:
 		return lastErr.Error()
+	case r.Source.Waiting != nil && (revision == "" || strings.HasPrefix(r.Source.Waiting.Commit, revision)):
+		return fmt.Sprintf("the head %.7s waits: %s", r.Source.Waiting.Commit, r.Source.Waiting.Reason)
 	case r.Source.Accepted == nil:
 		return "no revision is accepted yet"
 	case !inForce(r, revision):

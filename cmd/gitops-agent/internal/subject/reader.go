@@ -12,6 +12,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/evidence"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -157,7 +158,7 @@ func (r Reader) verify(ctx context.Context, repo *gitsource.Repository, id gitso
 	if a := state.Accepted; a != nil {
 		base = verify.Base{Commit: gitsource.ID(a.Commit), ProvenTime: a.ProvenTime}
 	}
-	_, err = policy.Check(ctx, repo, id, base)
+	_, err = intake.WithEvidence(policy, state, id, evidence.NewNotes(repo)).Check(ctx, repo, id, base)
 	return err
 }
 
