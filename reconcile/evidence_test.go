@@ -3,9 +3,12 @@ package reconcile_test
 import (
 	"bytes"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -269,4 +272,74 @@ func TestWaitingGoesOn(t *testing.T) {
 			t.Errorf("got %+v, want it converged", r.Source)
 		}
 	})
+}
+
+// askLog lets the agent ask a log. The function returns the number of requests since it was called last.
+func (l *lab) askLog() (requests func() int64) {
+	l.Helper()
+	var count atomic.Int64
+	serve := sigtest.RekorServer(func() (*sigtest.Sigstore, error) { return l.sig, nil })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		count.Add(1)
+		serve.ServeHTTP(w, r)
+	}))
+	l.Cleanup(server.Close)
+	l.log = &evidence.Client{URL: server.URL}
+	return func() int64 { return count.Swap(0) }
+}
+
+// TestOnlineModeWithLog: with trust.rekor_url the agent asks the log, but only about commits that nothing else can prove.
+func TestOnlineModeWithLog(t *testing.T) {
+	t.Parallel()
+	l := evidenceLab(t)
+	requests := l.askLog()
+	l.files["web.yaml"] = vmYAML("web-1", 201, "cpu: {cores: 2}")
+	l.push("offline", alice)
+	l.wantInForce(l.once(), l.repo.Tip, "", "")
+	if n := requests(); n != 0 {
+		t.Errorf("got %d requests about a commit with a log entry, want none", n)
+	}
+	tip, logged := l.pushOnline("3", sigtest.SignOptions{})
+	l.note(tip, l.bundle(logged))
+	l.wantInForce(l.once(), tip, "", "")
+	if n := requests(); n != 0 {
+		t.Errorf("got %d requests about a commit with a note, want none", n)
+	}
+
+	tip, _ = l.pushOnline("4", sigtest.SignOptions{})
+	l.wantInForce(l.once(), tip, "", "")
+	l.wantCores("4")
+	if n := requests(); n != 2 {
+		t.Errorf("got %d requests, want a search and an entry", n)
+	}
+	l.trust(alice)
+	l.wantInForce(l.once(), tip, "", "")
+	if n := requests(); n != 0 {
+		t.Errorf("got %d requests about the accepted revision, want none: its evidence is in the journal", n)
+	}
+
+	tip, logged = l.pushOnline("5", sigtest.SignOptions{})
+	logged.Signature[9] ^= 1
+	l.note(tip, l.bundle(logged)) // forged notes do not hide what the log knows
+	l.wantInForce(l.once(), tip, "", "")
+	l.wantCores("5")
+
+	requests()
+	before := l.repo.Tip
+	l.files["web.yaml"] = vmYAML("web-1", 201, "cpu: {cores: 6}")
+	l.repo.PushOnline(l.sig, alice, "bad signature", sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.FlipSignature}})
+	l.wantInForce(l.once(), before, "", "bad-signature")
+	if n := requests(); n != 0 {
+		t.Errorf("got %d requests about a commit with a bad signature, want none", n)
+	}
+	l.repo.SetMain(before)
+	l.repo.Tip = before
+	other, err := sigtest.New(sigtest.Options{Name: "lab", Seed: "lab", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)})
+	l.ok(err)
+	l.repo.PushOnline(other, alice, "logged elsewhere", sigtest.SignOptions{})
+	r := l.once()
+	l.wantInForce(r, before, "evidence-missing", "")
+	if w := r.Source.Waiting; w == nil || !strings.Contains(w.Problem, "the log has no entry of "+w.Commit) {
+		t.Errorf("got %+v, want the log named", w)
+	}
 }

@@ -211,6 +211,11 @@ type TrustConfig struct {
 	// Timestamps defines whether a signature needs an RFC 3161 timestamp in addition to the log entry: optional or required. Default
 	// optional.
 	Timestamps string `yaml:"timestamps"`
+	// RekorURL is a Rekor v1 log with a search index that the agent asks about commits that gitsign signed in its online mode, if neither the repository nor
+	// the notes of the remote have evidence about them. Each lookup tells the log the id of a commit, also of a private repository. Default: none is asked.
+	RekorURL string `yaml:"rekor_url"`
+	// RekorCAFile is a file with certificates that are trusted for that log in addition to those of the system. Default: none.
+	RekorCAFile string `yaml:"rekor_ca_file"`
 	// Deny refuses signatures that were made by mistake or with a stolen identity. Default: none.
 	Deny DenyConfig `yaml:"deny"`
 	// Guards are rules about the guards of manifests that no commit and no approval changes. Default: none.
@@ -452,7 +457,7 @@ func (c *Config) check() error {
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
 	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
 	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))
-	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), second(c.notificationSettings()), second(c.commitForge()), second(c.traceSettings()), c.Trust.TUF.check(), c.Trust.Guards.check())...)
+	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), second(c.notificationSettings()), second(c.commitForge()), second(c.traceSettings()), c.Trust.TUF.check(), c.Trust.checkLog(), c.Trust.Guards.check())...)
 }
 
 // check returns every problem of c.

@@ -76,6 +76,12 @@ func TestConfigProblems(t *testing.T) {
 		"duplicate_key":     {smallest + "cluster: {name: away}\n", []string{`"cluster" already defined`}},
 		"second_document":   {smallest + "---\ncluster: {name: away}\n", []string{"more than one document"}},
 		"not_yaml":          {"cluster: [", []string{"line 1"}},
+		"log_and_timestamps": {strings.Replace(smallest, "  binding:", "  timestamps: required\n  rekor_url: https://rekor.test\n  binding:", 1), []string{
+			"trust.rekor_url has no effect with timestamps: required",
+		}},
+		"log_in_the_clear":    {strings.Replace(smallest, "  binding:", "  rekor_url: http://rekor.test\n  binding:", 1), []string{"trust.rekor_url: http shows everyone"}},
+		"log_with_password":   {strings.Replace(smallest, "  binding:", "  rekor_url: https://me:secret@rekor.test\n  binding:", 1), []string{"trust.rekor_url: address of the log"}},
+		"log_without_address": {strings.Replace(smallest, "  binding:", "  rekor_ca_file: ca.pem\n  binding:", 1), []string{"trust.rekor_ca_file needs trust.rekor_url"}},
 		"links": {smallest + "status: {links: {commit: https://git.example.org/ID, proxmox: pve.example.org, runbook: docs/operations.md}}\n", []string{
 			"status.links.commit", "want {commit}", `status.links.proxmox: got "pve.example.org"`, "status.links.runbook",
 		}},

@@ -12,6 +12,7 @@
 //   - config.go: Config; the comment of each field is its manual. example.yaml: the same for copying, printed by "config example"
 //   - check.go: Config.Check, for "config check"
 //   - agent.go: Agent; hooks.go: events of the engine as metrics; stale.go: the limit of /healthz
+//   - evidence.go: where evidence about commits of gitsign's online mode is found
 //   - policy.go: the policy from the config; trust.go: the policy in force, with a trusted root that can change while the agent runs;
 //     trust_refresh.go, trust_tuf.go, trust_store.go: newer trusted roots by TUF
 //   - secret_dir.go: passwords for guests; secret_key.go: the key of their fingerprints

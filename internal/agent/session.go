@@ -13,7 +13,6 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/commitstatus"
-	"gitops-agent/internal/evidence"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/status"
 	"gitops-agent/internal/status/access"
@@ -81,6 +80,10 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	if err != nil {
 		return err
 	}
+	finder, err := c.Trust.finder(source)
+	if err != nil {
+		return err
+	}
 	secrets, err := c.secrets()
 	if err != nil {
 		return err
@@ -97,7 +100,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	}
 	s.engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Source: source, Policy: s.trust.Policy, Journal: j, Branch: c.Source.Branch,
-		Evidence: evidence.NewFinder(source, nil),
+		Evidence: finder,
 		Scope:    intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
 		Poll:     time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
