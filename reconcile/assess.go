@@ -20,7 +20,10 @@ import (
 func (e *Engine) assess(planned plan.Plan) {
 	now := time.Now()
 	state := e.opts.Journal.State()
-	e.overridden = state.Overridden
+	e.overridden, e.unsettled = state.Overridden, make(map[int]bool, len(state.Open))
+	for _, open := range state.Open {
+		e.unsettled[open.VMID] = true
+	}
 	judge := e.basis.Load().Gate(state, now)
 	copies := plan.MarkerCopies(e.observer.Snapshot().Inventory, state.Owned)
 	var assessed []*track
@@ -50,8 +53,8 @@ func isReported(p plan.Guest) bool { return p.Managed || !p.Empty() }
 // assessGuest returns the state of one guest. Copies are other guests that have its marker.
 func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []cluster.Row, now time.Time) assessment {
 	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(p.Ref.VMID)}
-	if a.sync == report.Synced && !a.busy && t.retry.over(now) {
-		t.recover() // the guest came in sync without the agent
+	if a.sync == report.Synced && !a.busy && t.retry.over(now) && !e.unsettled[p.Ref.VMID] {
+		t.recover() // the guest came in sync without the agent; while a step of it is open, the failure is still true
 	}
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
 	if !e.isOutdated(p, a.busy) {

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -90,4 +92,29 @@ func countConditions(g report.Guest, kind plan.ConditionType, reason plan.Condit
 		}
 	}
 	return n
+}
+
+// TestIncidentHangingTaskOfAGuestInSync orders a start whose task never ends. The manifest does not mention the run state, so the guest is in sync. It is blocked
+// until the task ends all the same, and that is journaled once.
+func TestIncidentHangingTaskOfAGuestInSync(t *testing.T) {
+	runLabWithOrders(t, nil, false, func(t *testing.T, l *lab, _ *probe) {
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/status/start$", Kind: pvesim.TaskNeverEnds}))
+		l.order("start" + web1)
+		l.waitForCondition(201, string(plan.Blocked)+" "+string(plan.ReasonTaskHangs))
+		for range 3 * 60 {
+			time.Sleep(time.Minute)
+			if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Blocked, plan.ReasonTaskHangs) {
+				t.Fatalf("got conditions %+v at %s, want the hanging task", g.Conditions, time.Now())
+			}
+		}
+		if got := l.journaledEvents("task-hangs"); len(got) != 1 {
+			t.Errorf("got events %q, want one", got)
+		}
+		l.endTasks()
+		l.waitForOrder("start"+web1, journal.OrderFailed)
+		l.converge()
+		if g := l.guest(l.engine.Report(), 201); hasCondition(g, plan.Blocked, plan.ReasonTaskHangs) {
+			t.Errorf("got conditions %+v, want none after the task", g.Conditions)
+		}
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
@@ -43,13 +42,13 @@ func (e *Engine) orderReports(state journal.State) []report.Order {
 		if i >= maxReportedOrders && !o.State.IsOpen() {
 			break
 		}
-		list = append(list, e.orderReport(o, state.Since))
+		list = append(list, e.orderReport(o, state))
 	}
 	return list
 }
 
-// orderReport describes an order and, while it waits, why.
-func (e *Engine) orderReport(o journal.Order, since time.Time) report.Order {
+// orderReport describes an order and, while it has no outcome, why.
+func (e *Engine) orderReport(o journal.Order, state journal.State) report.Order {
 	r := report.Order{
 		Order: strings.TrimPrefix(o.Order, order.RunPrefix), Guest: orderedGuest(o.Order), VMID: o.VMID, Signer: o.Subject, Commit: o.Commit, Proven: o.ProvenTime, State: o.State, Changed: o.Time,
 		Why: o.Why, Step: o.Step, UPID: o.UPID, Log: o.Log, Volume: o.Volume,
@@ -62,10 +61,12 @@ func (e *Engine) orderReport(o journal.Order, since time.Time) report.Order {
 	case journal.OrderRefused:
 		r.Why, r.Hint = whyRefused(o.Ordered), "nothing was done: remove the cause, and sign a new order if it is still needed"
 	case journal.OrderExpired:
-		r.Why, r.Hint = whyExpired(o.Ordered, since, o.Time), "sign a new order if it is still needed"
+		r.Why, r.Hint = whyExpired(o.Ordered, state.Since, o.Time), "sign a new order if it is still needed"
 	case journal.OrderUnknown:
 		r.Why, r.Hint = cmp.Or(r.Why, "its call has no task, so it may have been executed or not"), "look at the guest, and sign a new order if it is still needed"
-	case journal.OrderReleased, journal.OrderRun:
+	case journal.OrderReleased:
+		e.describeStep(&r, state)
+	case journal.OrderRun:
 	}
 	return r
 }
@@ -81,19 +82,36 @@ func orderedGuest(text string) string {
 
 // describeWait adds why an order has not begun: the gate holds it, or something prevents all work on its guest.
 func (e *Engine) describeWait(r *report.Order, o journal.Order) {
-	t, known := e.tracks[keyOf(guest.Ref{VMID: o.VMID})]
+	if t, known := e.tracks[keyOf(guest.Ref{VMID: o.VMID})]; known {
+		if h, waits := t.now.waits[o.Key]; waits {
+			r.Why, r.Hint = h.Message, h.Hint
+			if h.Reason == gate.HoldApproval {
+				r.Digest = h.Digest
+			}
+			return
+		}
+	}
+	e.describeTrouble(r, plan.Blocked, plan.Failed, plan.IdentityConflict, plan.NotObserved)
+}
+
+// describeStep adds the task of an order that has begun, and why it has not ended yet, if something is wrong.
+func (e *Engine) describeStep(r *report.Order, state journal.State) {
+	for _, step := range state.Open {
+		if step.Step == r.Step {
+			r.UPID = step.UPID
+		}
+	}
+	e.describeTrouble(r, plan.Blocked, plan.Failed)
+}
+
+// describeTrouble adds the first condition of the order's guest with one of some types.
+func (e *Engine) describeTrouble(r *report.Order, types ...plan.ConditionType) {
+	t, known := e.tracks[keyOf(guest.Ref{VMID: r.VMID})]
 	if !known {
 		return
 	}
-	if h, waits := t.now.waits[o.Key]; waits {
-		r.Why, r.Hint = h.Message, h.Hint
-		if h.Reason == gate.HoldApproval {
-			r.Digest = h.Digest
-		}
-		return
-	}
 	for _, c := range t.now.conditions {
-		if slices.Contains([]plan.ConditionType{plan.Blocked, plan.Failed, plan.IdentityConflict, plan.NotObserved}, c.Type) {
+		if slices.Contains(types, c.Type) {
 			r.Why, r.Hint = fmt.Sprintf("%s: %s", c.Type, c.Message), c.Hint
 			return
 		}

@@ -33,6 +33,16 @@ func (l *lab) order(run string) {
 	l.waitForAcceptance(l.push("Operate\n\n"+order.RunPrefix+run+"\nGitops-Target: home/main\n", otto))
 }
 
+// endTasks aborts the tasks of node pve1 that run, as a person would.
+func (l *lab) endTasks() {
+	l.Helper()
+	for _, task := range l.sim.Tasks() {
+		if task.Active {
+			l.callAs("root@pam!full", "DELETE", "/nodes/pve1/tasks/"+task.UPID, "")
+		}
+	}
+}
+
 // orderOf returns an order from the journal by its text.
 func (l *lab) orderOf(run string) journal.Order {
 	l.Helper()
@@ -221,11 +231,7 @@ func TestOrderWhoseTaskHangs(t *testing.T) {
 		if got := l.orderOf("start" + web1).State; got != journal.OrderReleased {
 			t.Errorf("got order %s, want it released", got)
 		}
-		for _, task := range l.sim.Tasks() {
-			if task.Active {
-				l.callAs("root@pam!full", "DELETE", "/nodes/pve1/tasks/"+task.UPID, "")
-			}
-		}
+		l.endTasks()
 		l.waitForOrder("start"+web1, journal.OrderFailed)
 		if got := p.count(cluster.OpStart, 201); got != 1 {
 			t.Errorf("got %d calls, want one", got)

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,10 +86,13 @@ func TestPauseStopsWritesAndResumeContinues(t *testing.T) {
 }
 
 // pauseEvents returns the events of pauses in the journal.
-func (l *lab) pauseEvents() (events []string) {
+func (l *lab) pauseEvents() []string { return l.journaledEvents("paused", "resumed") }
+
+// journaledEvents returns the events of the journal with some names, each as its name and message.
+func (l *lab) journaledEvents(names ...string) (events []string) {
 	l.Helper()
 	_, err := journal.Read(filepath.Join(l.state, "journal"), func(r journal.Record) error {
-		if e, ok := r.Body.(journal.Event); ok && (e.Name == "paused" || e.Name == "resumed") {
+		if e, ok := r.Body.(journal.Event); ok && slices.Contains(names, e.Name) {
 			events = append(events, e.Name+": "+e.Message)
 		}
 		return nil

@@ -1,6 +1,7 @@
 package statusview
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ func ordersTable(orders []report.Order, now time.Time) term.Table {
 	if len(orders) == 0 {
 		return t
 	}
-	t.AddText("ORDER", "STATE", "SINCE", "SIGNER", "")
+	t.AddText("ORDER", "STATE", "SINCE", "SIGNER", "COMMIT", "")
 	for _, o := range orders {
 		notes := orderNotes(o)
 		first := ""
@@ -23,20 +24,19 @@ func ordersTable(orders []report.Order, now time.Time) term.Table {
 			first, notes = notes[0], notes[1:]
 		}
 		t.Add(term.Cell{Text: o.Order}, term.Cell{Text: o.Word(), Colour: orderColour(o)}, term.Cell{Text: span(max(now.Sub(o.Changed), 0)) + " ago"}, term.Cell{Text: dash(o.Signer)},
-			term.Cell{Text: first})
+			term.Cell{Text: o.Commit[:min(len(o.Commit), shortCommit)]}, term.Cell{Text: first})
 		for _, note := range notes {
-			t.AddText("", "", "", "", note)
+			t.AddText("", "", "", "", "", note)
 		}
 	}
 	return t
 }
 
-// orderNotes returns why an order is as it is, what remains to be done, what it made, and its task.
+const shortCommit = 10 // digits
+
+// orderNotes returns why an order is as it is, what remains to be done, what it made, and its task. The last lines of a task that did not succeed follow.
 func orderNotes(o report.Order) []string {
-	var notes []string
-	if o.Why != "" {
-		notes = append(notes, strings.Split(o.Why, "\n")[0])
-	}
+	notes := nonEmptyLines(o.Why)
 	if o.Hint != "" {
 		notes = append(notes, o.Hint)
 	}
@@ -44,9 +44,19 @@ func orderNotes(o report.Order) []string {
 		notes = append(notes, "backup "+o.Volume)
 	}
 	if o.UPID != "" {
-		notes = append(notes, o.UPID)
+		notes = append(notes, "task "+o.UPID)
+	}
+	if o.State == journal.OrderRun {
+		return notes
+	}
+	for _, line := range nonEmptyLines(o.Log) {
+		notes = append(notes, "| "+line)
 	}
 	return notes
+}
+
+func nonEmptyLines(text string) []string {
+	return slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 }
 
 func orderColour(o report.Order) term.Colour {
