@@ -3,6 +3,7 @@ package pvesim
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,50 +23,167 @@ type archive struct {
 func backupRoutes() []*route {
 	return []*route{
 		writeRoute(http.MethodPost, "/nodes/{node}/vzdump", backup).withParams(map[string]rule{
-			"vmid": vmidRule.needed(), "storage": checked(checkStorageID), "mode": enum("snapshot", "suspend", "stop"),
+			"vmid": text(), "all": boolean(), "pool": text(), "storage": checked(checkStorageID), "mode": enum("snapshot", "suspend", "stop"),
 			"compress": enum("0", "1", "gzip", "lzo", "zstd"), "notes-template": text(), "remove": boolean(), "protected": boolean(),
-			"bwlimit": integer(), "mailto": text(), "mailnotification": text(), "notification-mode": text(), "quiet": boolean(), "zstd": integer(),
-			"ionice": integer(), "stdexcludes": boolean(), "prune-backups": text(), "fleecing": text(), "pool": text(),
-		}).withPermission(func(c *call) error { return c.require("/vms/"+c.params["vmid"], "VM.Backup") }),
+			"bwlimit": integer(), "lockwait": integer(), "mailto": text(), "mailnotification": text(), "notification-mode": text(), "quiet": boolean(), "zstd": integer(),
+			"ionice": integer(), "stdexcludes": boolean(), "prune-backups": text(), "fleecing": text(), "stop": boolean(), "stdout": boolean(), "tmpdir": text(),
+		}),
 	}
 }
 
-// backup writes a guest's config and disks into an archive. The guest's config is locked until the task ends.
+// backup writes the configs and disks of guests into archives. The config of a guest is locked until its archive is complete. A guest that fails does not stop
+// the others, and only the log of the task says why it failed.
 func backup(c *call) (reply, error) {
-	vmid, id := atoi(c.params["vmid"]), c.params["storage"]
+	if c.flag("stop") && c.params["vmid"] == "" {
+		return dataReply(jsonString("OK")) // no backup runs on this node that the caller began
+	}
+	id := c.params["storage"]
 	if id == "" {
 		id = "local"
 	}
-	err := c.sim.locked(func() error { return c.require("/storage/"+id, "Datastore.AllocateSpace") })
+	var vmids []int
+	err := c.sim.locked(func() (err error) {
+		if err = c.permitBackup(id); err == nil {
+			vmids, err = c.backedUpGuests()
+		}
+		return err
+	})
 	if err != nil {
 		return reply{}, err
 	}
-	return c.start("vzdump", vmid, func(t *task) error {
+	one, name := 0, ""
+	if len(vmids) == 1 {
+		one, name = vmids[0], itoa(vmids[0])
+	}
+	return c.startAs("vzdump", name, one, func(t *task) error {
 		if err := t.applyFault(BeforeBegin); err != nil {
 			return err
 		}
-		if err := t.locked(func() error { return t.sim.activate(id) }); err != nil {
+		err := t.locked(func() error {
+			if err := t.sim.activate(id); err != nil {
+				return err
+			}
+			return c.permitGuests(vmids)
+		})
+		if err != nil {
 			return err
 		}
-		begun := time.Now()
-		if err := t.locked(func() error { return t.beginBackup(c, vmid, id) }); err != nil {
-			return err
+		t.printf("INFO: starting new backup job: vzdump %s", c.backupArguments(vmids))
+		failed := false
+		for _, vmid := range vmids {
+			err := t.backUp(c, vmid, id)
+			if workerDied(err) {
+				return err // the lock stays, as after a crash
+			}
+			if err != nil {
+				t.printf("ERROR: Backup of VM %d failed - %s", vmid, firstLine(err.Error()))
+				t.printf("INFO: Failed at %s", time.Now().Format(time.DateTime))
+				failed = true
+			}
 		}
-		err := t.work(1)
-		if workerDied(err) {
-			return err // the lock stays, as after a crash
+		if failed {
+			t.printf("INFO: Backup job finished with errors")
+			return apiErrorf("job errors")
 		}
-		return t.locked(func() error { return t.endBackup(c, vmid, id, begun, err) })
+		t.printf("INFO: Backup job finished successfully")
+		return nil
 	})
 }
 
-// activate returns the error of a backup to a storage that does not exist. The state is locked.
-func (s *Sim) activate(storage string) error {
-	if s.storage(storage) != nil {
-		return nil
+// permitBackup checks what does not depend on the guests; the task checks VM.Backup. The state is locked.
+func (c *call) permitBackup(storage string) error {
+	switch {
+	case c.params["stdout"] != "":
+		return paramError("stdout", "option is only allowed on the command line interface.")
+	case c.params["tmpdir"] != "" && !c.isRoot():
+		return paramError("tmpdir", "Only root may set this option.")
+	case c.params["bwlimit"] != "":
+		if err := c.require("/", "Sys.Modify"); err != nil {
+			return err
+		}
 	}
-	missing := "storage '" + storage + "' does not exist"
-	return apiErrorf("could not activate storage '%s': %s could not get storage information for '%s': %s", storage, missing, storage, missing)
+	if err := checkNotesTemplate(c.params["notes-template"]); err != nil {
+		return err
+	}
+	return c.require("/storage/"+storage, "Datastore.AllocateSpace")
+}
+
+// backedUpGuests returns the guests that the call selects. The state is locked.
+func (c *call) backedUpGuests() ([]int, error) {
+	if pool := c.params["pool"]; pool != "" {
+		if c.sim.pools[pool] == nil {
+			return nil, apiErrorf("pool '%s' does not exist", pool)
+		}
+		return c.guestsHere(func(vmid int) bool { return c.sim.poolOf(vmid) == pool }), nil
+	}
+	if c.flag("all") {
+		if c.params["vmid"] != "" {
+			return nil, paramError("all", "option conflicts with option 'vmid'")
+		}
+		return c.guestsHere(func(int) bool { return true }), nil
+	}
+	if c.params["vmid"] == "" {
+		return nil, paramError("vmid", "property is missing")
+	}
+	var vmids []int
+	for id := range strings.SplitSeq(c.params["vmid"], ",") {
+		if msg := vmidRule.verify(id); msg != "" {
+			return nil, paramError("vmid", msg)
+		}
+		vmids = append(vmids, atoi(id))
+	}
+	return vmids, nil
+}
+
+// permitGuests checks what the task checks before its first backup. The state is locked.
+func (c *call) permitGuests(vmids []int) error {
+	for _, vmid := range vmids {
+		if c.sim.guests[vmid] == nil {
+			continue
+		}
+		if err := c.require("/vms/"+itoa(vmid), "VM.Backup"); err != nil {
+			return inTask(err)
+		}
+	}
+	return nil
+}
+
+// guestsHere returns the guests of the node for which a condition holds, sorted. The state is locked.
+func (c *call) guestsHere(holds func(vmid int) bool) []int {
+	var vmids []int
+	for vmid, g := range c.sim.guests {
+		if g.node == c.node() && holds(vmid) {
+			vmids = append(vmids, vmid)
+		}
+	}
+	slices.Sort(vmids)
+	return vmids
+}
+
+// activate returns the error of a backup to a storage that cannot have one. The state is locked.
+func (s *Sim) activate(storage string) error {
+	st := s.storage(storage)
+	if st == nil {
+		missing := "storage '" + storage + "' does not exist"
+		return apiErrorf("could not activate storage '%s': %s could not get storage information for '%s': %s", storage, missing, storage, missing)
+	}
+	if !slices.Contains(strings.Split(st.Content, ","), "backup") {
+		return apiErrorf("could not get storage information for '%s': can't use storage '%s' for backups - wrong content type", storage, storage)
+	}
+	return nil
+}
+
+// backUp backs up one guest.
+func (t *task) backUp(c *call, vmid int, storage string) error {
+	begun := time.Now()
+	if err := t.locked(func() error { return t.beginBackup(c, vmid, storage) }); err != nil {
+		return err
+	}
+	err := t.work(1)
+	if workerDied(err) {
+		return err
+	}
+	return t.locked(func() error { return t.endBackup(c, vmid, storage, begun, err) })
 }
 
 func (t *task) beginBackup(c *call, vmid int, storage string) error {
@@ -73,13 +191,14 @@ func (t *task) beginBackup(c *call, vmid int, storage string) error {
 	if g == nil || g.node != c.node() {
 		return apiErrorf("unable to find VM '%d'", vmid)
 	}
+	t.logBackupBegin(g)
 	if err := g.checkLock(); err != nil {
 		return err
 	}
 	if err := t.sim.checkWritable(g); err != nil {
 		return err
 	}
-	t.logBackupBegin(c, g, storage)
+	t.logBackupMode(c, g, storage)
 	g.edit(func(conf *config) { conf.Values["lock"] = "backup" })
 	return nil
 }
@@ -104,7 +223,7 @@ func (t *task) endBackup(c *call, vmid int, storage string, begun time.Time, err
 	if err != nil {
 		return err
 	}
-	a := &archive{kind: g.kind, text: backedUpText(g), notes: strings.ReplaceAll(c.params["notes-template"], "{{guestname}}", g.name()), sizes: map[string]int64{}}
+	a := &archive{kind: g.kind, text: backedUpText(g), notes: t.sim.notesOf(c.params["notes-template"], g), sizes: map[string]int64{}}
 	total := int64(0)
 	for _, slot := range diskSlots(g.kind, g.conf.Values) {
 		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
@@ -115,7 +234,7 @@ func (t *task) endBackup(c *call, vmid int, storage string, begun time.Time, err
 		total += a.sizes[slot]
 	}
 	if t.sim.storage(storage).full {
-		return apiErrorf("job errors: vma_queue_write: write error - Broken pipe")
+		return apiErrorf("vma_queue_write: write error - Broken pipe")
 	}
 	ext := c.backupFormat(g.kind)
 	name := storage + ":" + backupName(g, begun, ext)

@@ -16,7 +16,7 @@ func (c *call) backupFormat(kind Kind) string {
 	if kind == LXC {
 		ext = "tar"
 	}
-	return ext + map[string]string{"": ".zst", "zstd": ".zst", "gzip": ".gz", "lzo": ".lzo", "1": ".lzo"}[c.params["compress"]]
+	return ext + map[string]string{"": ".zst", "zstd": ".zst", "gzip": ".gz", "lzo": ".lzo", "1": ".lzo", "0": ""}[c.params["compress"]]
 }
 
 // backupName returns the part of an archive's id after the storage. It contains the time when the backup began.
@@ -41,30 +41,46 @@ func (c *call) backupMode() string {
 	return "snapshot"
 }
 
-// logBackupBegin logs how the backup was called and what it includes. The state is locked.
-func (t *task) logBackupBegin(c *call, g *guest, storage string) {
-	args := []string{"--node", c.node()}
+// backupArguments returns the command line that the log of a backup shows.
+func (c *call) backupArguments(vmids []int) string {
+	var args []string
+	if c.params["vmid"] != "" {
+		for _, vmid := range vmids {
+			args = append(args, itoa(vmid))
+		}
+	}
+	args = append(args, "--node", c.node())
 	for _, k := range sortedKeys(c.params) {
 		if k != "vmid" {
 			args = append(args, "--"+k, shellWord(c.params[k]))
 		}
 	}
-	now := time.Now()
-	t.printf("INFO: starting new backup job: vzdump %d %s", g.vmid, strings.Join(args, " "))
+	return strings.Join(args, " ")
+}
+
+// logBackupBegin logs which guest follows. The state is locked.
+func (t *task) logBackupBegin(g *guest) {
 	t.printf("INFO: Starting Backup of VM %d (%s)", g.vmid, g.kind)
-	t.printf("INFO: Backup started at %s", now.Format(time.DateTime))
-	status, mode := "stopped", c.backupMode()
+	t.printf("INFO: Backup started at %s", time.Now().Format(time.DateTime))
+	status := "stopped"
 	if g.running {
 		status = "running"
-	} else {
-		mode = "stop"
 	}
 	t.printf("INFO: status = %s", status)
+}
+
+// logBackupMode logs what a backup includes. The state is locked.
+func (t *task) logBackupMode(c *call, g *guest, storage string) {
+	now, mode := time.Now(), c.backupMode()
+	if !g.running {
+		mode = "stop"
+	}
 	t.printf("INFO: backup mode: %s", mode)
 	t.printf("INFO: ionice priority: 7")
 	if g.kind == LXC {
 		t.printf("INFO: CT Name: %s", g.name())
 		t.printf("INFO: including mount point rootfs ('/') in backup")
+		t.printf("INFO: creating vzdump archive '%s'", t.sim.pathOf(storage+":"+backupName(g, now, c.backupFormat(LXC))))
 		return
 	}
 	t.printf("INFO: VM Name: %s", g.name())
@@ -109,7 +125,6 @@ func (t *task) logBackupEnd(c *call, g *guest, v *Volume, total int64, begun tim
 	}
 	t.printf("INFO: Finished Backup of VM %d (%s)", g.vmid, time.Time{}.Add(took).Format(time.TimeOnly))
 	t.printf("INFO: Backup finished at %s", time.Now().Format(time.DateTime))
-	t.printf("INFO: Backup job finished successfully")
 }
 
 // logRestoreBegin logs what the archive of a VM contains. The state is locked.

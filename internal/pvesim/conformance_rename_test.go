@@ -58,7 +58,7 @@ var namePatterns = []struct {
 // guestNames are all names that the recordings send for guests; TestRenamingReachesEveryName checks that none is missing.
 const guestNames = `(?:r5|min|del|js|nx|dup|novmid|bad_name!?|started|opts|UPPER\.case|UPPER|a\.b-c|1abc|under_score|-x|ünï|run2?|lk|clone-full|` +
 	`linked|fulltpl|snap|w|race\d+|p\d+|again|ct1|bad_host|web1\.example\.com|web1|newname|c2|inpool|la|wa|bk|gold|sf|xc|k|` +
-	`idc|snct|x_y|z|b|cl|d|e|fs|sn2?|po|img|a\.b\.c|a_b|aaaa+)`
+	`idc|snct|x_y|z|b|cl|d|e|fs|sn2?|po|img|bkct|a\.b\.c|a_b|aaaa+)`
 
 // nameContexts match the places where one of guestNames names a guest. The new name has a suffix, so that a name that is rejected for its
 // beginning is rejected again.

@@ -15,6 +15,11 @@ func renew(g Guest) hostAction {
 	}
 }
 
+// run starts a guest without a task.
+func run(vmid int) hostAction {
+	return func(r *replay) error { return r.sim.SetRunning(r.vmid(vmid), true) }
+}
+
 func dropSnapshots(vmid int) hostAction {
 	return func(r *replay) error {
 		return r.sim.locked(func() error {
@@ -40,6 +45,8 @@ func destroyByHand(vmid int) hostAction {
 
 // secondActions are what happened on the recorder's host without a recorded call, by file and number of the entry that they precede.
 var secondActions = map[string]hostAction{
+	"57/0": inOrder(destroyContainer(9722), addCT(9722, "arch: amd64\nhostname: bkct\nlock: backup\nmemory: 64\nostype: debian\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
+	"57/8": inOrder(edit(9722, "lock", ""), run(9722)), // what startall did
 	"58/0": renew(Guest{VMID: 9705, Config: "#d1\nname: sn\nmemory: 64\ntags: a\nscsihw: virtio-scsi-single\nscsi0: local:1,format=qcow2\n" +
 		"ide2: local:iso/tiny.iso,media=cdrom\nnet0: virtio=BC:24:11:1F:00:74,bridge=vmbr0\n"}),
 	"58/14":  dropSnapshots(9705),

@@ -72,7 +72,7 @@ func TestWritesWithoutQuorum(t *testing.T) {
 				got := c.call(f[0], f[1], f[2:]...)
 				outcome := got.reason
 				if got.status == 200 {
-					outcome = c.wait(strings.Trim(string(got.data(t)), `"`))
+					outcome = c.waitAndSay(strings.Trim(string(got.data(t)), `"`))
 				}
 				if tt.want == "" && outcome != "OK" || !strings.Contains(outcome, tt.want) {
 					t.Errorf("got %s, want %s", outcome, tt.want)
@@ -112,7 +112,7 @@ func TestQuorumLostWhileTasksRun(t *testing.T) {
 				time.Sleep(500 * time.Millisecond)
 				before := configTexts(c.sim)
 				c.sim.LoseQuorum()
-				if got := c.wait(upid); !strings.Contains(got, "Permission denied") {
+				if got := c.waitAndSay(upid); !strings.Contains(got, "Permission denied") {
 					t.Errorf("exit: got %s, want the write denied", got)
 				}
 				if diff := cmp.Diff(before, configTexts(c.sim)); diff != "" {

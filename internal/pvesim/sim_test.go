@@ -122,6 +122,16 @@ func (c *client) task(method, path string, params ...string) string {
 	return c.wait(upid)
 }
 
+// waitAndSay returns how a task ended, and for a backup with errors, which only its log names, the log.
+func (c *client) waitAndSay(upid string) string {
+	c.t.Helper()
+	outcome := c.wait(upid)
+	if outcome == "job errors" {
+		outcome += string(c.ok("GET", "/nodes/pve1/tasks/"+upid+"/log").body)
+	}
+	return outcome
+}
+
 func (c *client) wait(upid string) string {
 	c.t.Helper()
 	for range 10000 {

@@ -214,15 +214,26 @@ func volumeInfo(c *call) (reply, error) {
 	if v == nil {
 		return reply{}, apiErrorf("volume_size_info on '%s' failed - no format", c.vars["volume"])
 	}
+	if v.archive != nil {
+		if err := c.require("/storage/"+c.vars["storage"], "Datastore.AllocateSpace"); err != nil {
+			return reply{}, err
+		}
+	}
 	var o object
 	o.str("path", c.sim.pathOf(v.ID))
 	o.num("size", v.Size)
 	o.num("used", v.stored())
 	format := v.Format
-	if v.Kind == "iso" {
+	if v.Kind == "iso" || v.Kind == "backup" {
 		format = "raw"
 	}
 	o.str("format", format)
+	if v.archive != nil {
+		o.str("notes", v.archive.notes)
+		if v.archive.protected {
+			o.num("protected", 1)
+		}
+	}
 	return dataReply(o.bytes())
 }
 

@@ -65,7 +65,8 @@ func TestBackupOnAFullStorage(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "scsi0: local-lvm:1\n")
 		c.sim.FillStorage("local")
-		if got := c.task("POST", "/nodes/pve1/vzdump", "vmid=100", "storage=local"); !strings.Contains(got, "write error") {
+		upid := strings.Trim(string(c.ok("POST", "/nodes/pve1/vzdump", "vmid=100", "storage=local").data(t)), `"`)
+		if got := c.waitAndSay(upid); !strings.Contains(got, "job errors") || !strings.Contains(got, "write error") {
 			t.Errorf("backup: got %s, want a write error", got)
 		}
 		if got := c.sim.Value(100, "lock"); got != "" {

@@ -47,7 +47,8 @@ func without(options pvesim.Options, privilege string) pvesim.Options {
 	return options
 }
 
-// refused carries out the calls of an agent and returns the errors of the denied calls. Proxmox denies a call before it starts a task.
+// refused carries out the calls of an agent and returns the errors of the denied calls. Proxmox denies a call before it starts a
+// task, but for a backup.
 func refused(t *testing.T, options pvesim.Options) (refusals []error) {
 	t.Helper()
 	options.Nodes = []string{"pve1", "pve2"}
@@ -83,8 +84,17 @@ func refused(t *testing.T, options pvesim.Options) (refusals []error) {
 		if call.Op == cluster.OpCreate {
 			call.VMID = 500 + i
 		}
-		_, err := client.Do(t.Context(), call, nil)
+		upid, err := client.Do(t.Context(), call, nil)
 		record(err)
+		if call.Op == cluster.OpBackup && err == nil { // the only call that Proxmox denies in its task
+			task, err := client.Wait(t.Context(), upid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(task.Exit, "Permission check failed") {
+				refusals = append(refusals, errors.New(task.Exit))
+			}
+		}
 	}
 	return refusals
 }
