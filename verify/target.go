@@ -106,3 +106,17 @@ func targetProblem(named []string) string {
 	}
 	return ""
 }
+
+// TipProblem returns a refusal if a commit that Audit accepts cannot be the tip of the branch for what it says itself: its target. It returns nil for a commit
+// that names only other clusters, because the agent passes over it. Only Check decides.
+func (p *Policy) TipProblem(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) error {
+	o, err := readCommit(ctx, repo, id)
+	if err != nil {
+		return err
+	}
+	trailers := parseTrailers(o.message)
+	if p.isForOthers(trailers) {
+		return nil
+	}
+	return forCommit(id, p.checkTarget(admitted{id: id, trailers: trailers, takesTrailer: takesTrailer(o.message, trailers)}))
+}

@@ -53,11 +53,13 @@ func newConfigCheckCommand(p *program) *cobra.Command {
 	var opts configCheckOptions
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check the agent's config and the files that it names, and with --cluster the cluster",
+		Short: "Check the agent's config and the files that it names, and with --cluster the remotes and the cluster",
 		Long: help(`Checks the agent's config: its fields, the policy with its trusted root, and that the files it names exist and can be read.
 It contacts neither the remotes nor the cluster.
 
-With --cluster it also reads the cluster, and writes nothing there. It checks whether each endpoint answers, with a valid certificate and a
+With --cluster it also reads the remotes and the cluster, and writes nothing there. It fetches the branch from each remote into a temporary directory:
+whether the remote answers, with its host key, certificate and credentials, and has the branch; whether trust.anchor is on it; and whether the agent would
+accept its tip, by the code and the journal of the agent. It warns of files of the config that other users may change. It checks whether each endpoint answers, with a valid certificate and a
 supported release; quorum; whether the nodes, storages, pools, templates to clone and secrets that manifests name exist; on the nodes where a
 guest may run, its bridges, its cpu.type, ISO images and its source; and the privileges that the token lacks for the manifests, with the key and
 the line that need them and the commands that would grant them. Anything that the token may not see is reported as skipped, not as missing. The
@@ -72,7 +74,7 @@ manifests are those of --dir, or the revision that the agent accepted last; with
 			return runConfigCheck(cmd.Context(), p.out, p.err, opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.cluster, "cluster", false, "also read the cluster, and compare the token's privileges with the manifests")
+	cmd.Flags().BoolVar(&opts.cluster, "cluster", false, "also read the remotes and the cluster, and compare the token's privileges with the manifests")
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "check the manifests below this `directory`")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
@@ -107,7 +109,7 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 		}
 		document.ClusterCheck = clusterview.Check(ctx, clusterview.Options{
 			Config: config, Logger: opts.log, Hint: hintFor, Basis: string(manifests.Basis), Revision: manifests.Revision, Description: manifests.Description(),
-			Manifests: manifests.Set, State: manifests.State,
+			Manifests: manifests.Set, State: manifests.State, Progress: term.NewProgress(notes), Files: config.UnsafeFiles(opts.config),
 		})
 	}
 	document.Good = document.ClusterCheck == nil || document.ClusterCheck.Good()

@@ -185,7 +185,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\bgitops-[0-9a-f]{8}\b`), "MARKER"},
 	{regexp.MustCompile(`\b([0-9A-F]{2}:){5}[0-9A-F]{2}\b`), "MAC"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "TIME"},
-	{regexp.MustCompile(`(tag |accepted +|refused +|sealed +|in force +)[0-9a-f]{10}\b`), "${1}xxxxxxxxxx"},
+	{regexp.MustCompile(`(tag |is at |  tip |"subject": "|accepted +|refused +|sealed +|in force +)[0-9a-f]{10}\b`), "${1}xxxxxxxxxx"},
 	{regexp.MustCompile(`reject [0-9a-f]{7}\b`), "reject xxxxxxx"},
 	{regexp.MustCompile(`"logIndex": \d+`), `"logIndex": INDEX`},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "ADDRESS"},

@@ -249,6 +249,13 @@ func (c Config) sourceOptions(log *slog.Logger) gitsource.Options {
 	return opts
 }
 
+// OpenSource opens a copy of the branch in another directory than the agent's, with the settings of the agent.
+func (c Config) OpenSource(dir string, log *slog.Logger) (*gitsource.Source, error) {
+	opts := c.sourceOptions(log)
+	opts.Dir = dir
+	return gitsource.Open(opts)
+}
+
 // Remote returns the remote that the config describes.
 func (r RemoteConfig) Remote() gitsource.Remote {
 	return gitsource.Remote{

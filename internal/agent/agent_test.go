@@ -231,7 +231,6 @@ func TestNewGivesBackWhatItOpened(t *testing.T) {
 	h.ok(a.Close())
 }
 
-// With a config without signers, New opens and locks nothing.
 // TestNewChecksTheConfig: an agent does not start with a config that config check and a reload refuse, and leaves nothing behind.
 func TestNewChecksTheConfig(t *testing.T) {
 	t.Parallel()
@@ -258,6 +257,7 @@ func TestNewChecksTheConfig(t *testing.T) {
 	}
 }
 
+// With a config without signers, New opens and locks nothing.
 func TestNewNeedsTrust(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"gitops-agent/gitsource"
 	"gitops-agent/internal/proxmox"
 )
 
@@ -44,9 +43,7 @@ func (c Config) checkSource() error {
 		return fmt.Errorf("check source: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	opts := c.sourceOptions(slog.New(slog.DiscardHandler))
-	opts.Dir = dir
-	if _, err := gitsource.Open(opts); err != nil {
+	if _, err := c.OpenSource(dir, slog.New(slog.DiscardHandler)); err != nil {
 		return fmt.Errorf("source: %w", err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -107,6 +108,9 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 	if a.explain {
 		a.measure(ctx, verdicts)
 	}
+	if err := a.warnAboutTarget(ctx, chosen, verdicts); err != nil {
+		return Result{}, err
+	}
 	document := newDocument(a.revision, verdicts)
 	document.NotAudited = missed.view()
 	return Result{
@@ -128,6 +132,23 @@ func (a *Audit) chosen(ctx context.Context) (selection, error) {
 		return selection{}, err
 	}
 	return chosen, a.warnAboutNames()
+}
+
+// warnAboutTarget warns if the newest commit is accepted here, where only its signature counts, and the agent would refuse it as the tip of its branch.
+func (a *Audit) warnAboutTarget(ctx context.Context, chosen selection, verdicts []verdict) error {
+	if len(chosen.commits) == 0 {
+		return nil
+	}
+	newest := chosen.commits[len(chosen.commits)-1]
+	if !slices.ContainsFunc(verdicts, func(v verdict) bool { return v.Object == newest && v.Accepted }) {
+		return nil
+	}
+	err := a.policy.TipProblem(ctx, a.repo, newest)
+	if rejected := new(verify.RejectedError); errors.As(err, &rejected) {
+		a.warn(fmt.Sprintf("the signature is accepted, and the agent would still refuse %s as the tip of its branch: %v", a.revision, err))
+		return nil
+	}
+	return err
 }
 
 // warnAboutNames warns about each name in the revision that several refs have, as git does.

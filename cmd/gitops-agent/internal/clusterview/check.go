@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/prerequisites"
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -28,6 +29,9 @@ type Options struct {
 	Description string // of both, for people
 	Manifests   manifest.Set
 	State       journal.State // of the agent's journal
+
+	Progress *term.Progress
+	Files    []error // warnings about files on the host
 }
 
 // checker compares a cluster with a config and the manifests. Its client cannot write.
@@ -36,7 +40,7 @@ type checker struct {
 	result *Document
 }
 
-// Check compares a cluster with a config and the manifests. It reads the cluster and writes nothing. Every check runs, also after others fail,
+// Check compares a cluster, and the remotes, with a config and the manifests. It reads them and writes nothing. Every check runs, also after others fail,
 // unless no endpoint answers.
 func Check(ctx context.Context, opts Options) *Document {
 	c := checker{Options: opts, result: &Document{
@@ -54,6 +58,8 @@ func (c *checker) check(ctx context.Context) {
 		c.note("manifests", c.Revision, "", err)
 	}
 	c.secrets(guests)
+	c.hostFiles()
+	c.remotes(ctx)
 	if !c.endpoints(ctx) {
 		return
 	}

@@ -31,9 +31,10 @@ func (d *Document) Good() bool {
 
 // checkView is the result of one check.
 type checkView struct {
-	Check     string            `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, tags, secret
+	Check     string            `json:"check"`             // host file, remote, anchor, tip, endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, tags, secret
 	Subject   string            `json:"subject,omitempty"` // its address or name
 	Good      bool              `json:"good"`
+	Warning   bool              `json:"warning,omitempty"`   // good, but a person should look
 	Unchecked bool              `json:"unchecked,omitempty"` // not good, but possibly not bad: it could not be read
 	Message   string            `json:"message,omitempty"`
 	Hint      string            `json:"hint,omitempty"`

@@ -47,6 +47,8 @@ func (t textPrinter) line(indent, text string) { _, _ = fmt.Fprintln(t.out, inde
 func (t textPrinter) writeCheck(c checkView) {
 	word := t.p.Paint(term.Green, "ok  ")
 	switch {
+	case c.Warning:
+		word = t.p.Paint(term.Yellow, "warn")
 	case c.Unchecked:
 		word = t.p.Paint(term.Yellow, "skip")
 	case !c.Good:

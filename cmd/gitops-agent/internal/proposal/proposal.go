@@ -4,7 +4,9 @@
 // Judge reads config, journal and repository and returns a Document, which is the JSON result. Document.WriteText prints it for people, and
 // Document.Err has the exit status. The decision is that of package intake; the floor in the cluster is not read.
 //
-// The command verify calls it for --since-accepted.
+// CheckRemotes fetches the branch from the remotes of a config and judges its tip by the same code.
+//
+// The commands verify --since-accepted and config check --cluster call this package.
 package proposal
 
 import (
@@ -74,12 +76,17 @@ func Judge(ctx context.Context, opts Options) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	document, err := judge(ctx, repo, opts, intake.Proposal{
-		Repo: repo, Policy: policy, Scope: intake.Scope{Cluster: opts.Config.Cluster.Name, Paths: opts.Config.Source.Paths}, State: state,
-		Note: intake.RewriteNote{Dir: opts.Config.StateDir}, SeparateApprover: opts.Config.Trust.Guards.SeparateApprover,
-		Evidence: []verify.Evidence{evidence.NewNotes(repo)},
-	})
+	document, err := judge(ctx, repo, opts, opts.proposal(repo, policy, state))
 	return document, errors.Join(err, closeRepo())
+}
+
+// proposal returns what package intake judges, with the evidence in the notes of the repository.
+func (o Options) proposal(repo *gitsource.Repository, policy *verify.Policy, state journal.State) intake.Proposal {
+	return intake.Proposal{
+		Repo: repo, Policy: policy, Scope: intake.Scope{Cluster: o.Config.Cluster.Name, Paths: o.Config.Source.Paths}, State: state,
+		Note: intake.RewriteNote{Dir: o.Config.StateDir}, SeparateApprover: o.Config.Trust.Guards.SeparateApprover,
+		Evidence: []verify.Evidence{evidence.NewNotes(repo)},
+	}
 }
 
 // readState returns the state of the agent's journal. A damaged journal is an error, as it is for the agent.
