@@ -91,7 +91,7 @@ func whyExpired(o journal.Ordered, since, now time.Time) string {
 	case o.ProvenTime.Before(since.Truncate(time.Second)):
 		return "it was signed before this agent's state began, so it may have run already"
 	}
-	return "no manifest asks any more for the weaker guard that it approves, or the state directory was older than the floor in the cluster"
+	return cmp.Or(o.Why, "no manifest asks any more for the weaker guard that it approves, or the state directory was older than the floor in the cluster")
 }
 
 func whyRefused(o journal.Ordered) string {

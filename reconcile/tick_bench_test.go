@@ -9,13 +9,19 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
 
 // BenchmarkIdleTick measures a tick of a converged cluster of 1,000 guests without changes: the inventory, a quarter of the guests read in full, a
 // plan and a report. The processor time includes the simulator, which is in the same process. The target is 60 ms without the simulator. An
 // operation lasts as long as the time between two ticks.
-func BenchmarkIdleTick(b *testing.B) {
+func BenchmarkIdleTick(b *testing.B) { benchmarkTick(b, 0) }
+
+// BenchmarkIdleTickWithOrders measures the same with 1,000 executed orders in the journal, which keeps them for 180 days.
+func BenchmarkIdleTickWithOrders(b *testing.B) { benchmarkTick(b, 1000) }
+
+func benchmarkTick(b *testing.B, orders int) {
 	const guests = 1000
 	sim := pvesim.New(pvesim.Options{Guests: guests, Seed: 7, TaskTime: time.Millisecond})
 	b.Cleanup(sim.Close)
@@ -35,6 +41,19 @@ func BenchmarkIdleTick(b *testing.B) {
 	if r := l.once(); !r.Converged || len(r.Guests) != guests {
 		b.Fatalf("got %d guests, converged %t, want a converged fleet", len(r.Guests), r.Converged)
 	}
+	l.open()
+	for i := range orders {
+		key := fmt.Sprint("order-", i)
+		o := journal.Ordered{
+			Key: key, Commit: strings.Repeat("c", 40), Subject: "otto@lab.test", Signer: "otto", ProvenTime: time.Now().UTC(), VMID: 1000 + i%guests, Entry: key,
+			Order: fmt.Sprintf("Gitops-Run: reboot VirtualMachine/guest-%d", 1000+i%guests),
+		}
+		for _, state := range []journal.OrderState{journal.OrderSeen, journal.OrderReleased, journal.OrderRun} {
+			o.State = state
+			l.ok(l.journal.Append(b.Context(), o))
+		}
+	}
+	l.close()
 	defer l.start()()
 	for !l.engine.Report().Converged {
 		<-ticks

@@ -121,7 +121,7 @@ func (e *Engine) keptVMIDs(state journal.State) []journal.Body {
 
 // expiredOrders ends the orders that were not used in time.
 func expiredOrders(state journal.State, now time.Time) []journal.Body {
-	return state.ExpiredOrders(func(o journal.Order) bool {
+	return state.ExpiredOrders("", func(o journal.Order) bool {
 		return o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(gate.OrderLifetime))
 	})
 }

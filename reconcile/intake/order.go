@@ -90,5 +90,5 @@ func renamedApprovals(memory journal.State, policy *verify.Policy) []journal.Bod
 
 // voidOrders expires every order that an older local state still contains as unspent: the order may have run after that state was saved.
 func voidOrders(memory journal.State) []journal.Body {
-	return memory.ExpiredOrders(func(o journal.Order) bool { return o.State.IsOpen() })
+	return memory.ExpiredOrders("the state directory was older than the floor in the cluster, so it may have been used", func(o journal.Order) bool { return o.State.IsOpen() })
 }

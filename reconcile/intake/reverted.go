@@ -30,7 +30,7 @@ func (in *Intake) revertedApprovals(accepted Accepted, state journal.State, guar
 			present.Orders[o.Key] = journal.Order{Ordered: o}
 		}
 	}
-	return present.ExpiredOrders(func(o journal.Order) bool {
+	return present.ExpiredOrders("no manifest asks any more for the weaker guard that it approves", func(o journal.Order) bool {
 		digest, isApproval := gate.ApprovedDigest(o.Order)
 		return isApproval && o.State == journal.OrderSeen && reverted[digest]
 	})

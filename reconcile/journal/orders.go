@@ -24,12 +24,14 @@ func (s State) SpentOrders(keys []string, state OrderState, step string) []Body 
 	return records
 }
 
-// ExpiredOrders returns the records that end the orders of which a condition holds.
-func (s State) ExpiredOrders(ends func(Order) bool) []Body {
+// ExpiredOrders returns the records that end the orders of which a condition holds. Why is for people; "" if the times of the order say it.
+func (s State) ExpiredOrders(why string, ends func(Order) bool) []Body {
 	var records []Body
 	for _, o := range s.Orders {
 		if ends(o) {
-			records = append(records, o.As(OrderExpired))
+			expired := o.As(OrderExpired)
+			expired.Why = why
+			records = append(records, expired)
 		}
 	}
 	return records

@@ -20,7 +20,7 @@ func TestSpentOrders(t *testing.T) {
 	if len(spent) != len(want) || spent[0] != want[0] || spent[1] != want[1] {
 		t.Errorf("got %+v, want %+v", spent, want)
 	}
-	expired := state.ExpiredOrders(func(o journal.Order) bool { return o.Signer == "pia" })
+	expired := state.ExpiredOrders("", func(o journal.Order) bool { return o.Signer == "pia" })
 	if first := (journal.Ordered{Key: "a", Signer: "pia", State: journal.OrderExpired}); len(expired) != 1 || expired[0] != first {
 		t.Errorf("got %+v, want %+v", expired, first)
 	}

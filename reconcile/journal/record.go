@@ -243,7 +243,7 @@ type Ordered struct {
 	Identity string `json:"identity,omitempty"`
 	Entry    string `json:"entry,omitempty"`   // the signer's entry in the trust policy, verify.Signer.Entry
 	Limited  bool   `json:"limited,omitempty"` // the entry had guests at the acceptance
-	Why      string `json:"why,omitempty"`     // of a refused or failed order: the reason, for people
+	Why      string `json:"why,omitempty"`     // of a refused, failed or expired order: the reason, for people
 	UPID     string `json:"upid,omitempty"`    // of the task that executed the order
 	Log      string `json:"log,omitempty"`     // the last lines of the task's log
 	Volume   string `json:"volume,omitempty"`  // of the backup that the order made

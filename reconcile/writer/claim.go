@@ -70,12 +70,18 @@ func (w *Writer) putMark(ctx context.Context, c Comment) error {
 
 // claimRecords returns what the journal stores before a claim: the next mark, unless an earlier try stored it. If the comment has the mark of an earlier
 // process on this state directory, that mark is stored again before it. So it stays known, however many claims fail, in this process or after more starts.
+// If it has the mark of another agent, the unspent orders end, because that agent may have used them.
 func (w *Writer) claimRecords(seen, next Mark) []journal.Body {
-	marks := w.opts.Journal.State().Writers
+	state := w.opts.Journal.State()
+	marks := state.Writers
 	if n := len(marks); n > 0 && Mark(marks[n-1]) == next {
 		return nil
 	}
 	records := []journal.Body{journal.Writer(next)}
+	if !w.knows(seen) {
+		unspent := func(o journal.Order) bool { return o.State.IsOpen() }
+		return append(records, state.ExpiredOrders("another agent wrote to the cluster, and may have used it", unspent)...)
+	}
 	if slices.ContainsFunc(marks[:max(len(marks)-1, 0)], func(m journal.Writer) bool { return m.Nonce == seen.Nonce }) {
 		records = []journal.Body{journal.Writer(seen), records[0]}
 	}
