@@ -4,7 +4,7 @@
 //
 // The tests have the build tag integration. TestMain builds the programs that test/sigstore/go.mod pins, and then starts the
 // test binary again in a new network namespace that has only loopback. So the programs can use any port, reach no other host,
-// and two runs at the same time do not conflict. This needs root, unshare of util-linux, ip of iproute2, PostgreSQL, git and Go.
+// and two runs at the same time do not conflict. This needs root, unshare of util-linux, ip of iproute2, PostgreSQL, Redis, git and Go.
 //
 // # Types, in order of use
 //

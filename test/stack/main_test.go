@@ -39,10 +39,13 @@ func enter() error {
 	}
 	for _, program := range []string{"unshare", "ip", "git"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("%w: apt-get install util-linux iproute2 git postgresql", err)
+			return fmt.Errorf("%w: apt-get install util-linux iproute2 git postgresql redis-server", err)
 		}
 	}
 	if _, err := postgresPrograms(); err != nil {
+		return err
+	}
+	if _, err := findRedis(); err != nil {
 		return err
 	}
 	built, err := build()

@@ -14,11 +14,12 @@ const (
 	trillianURL = "127.0.0.1:8090"
 )
 
-// startRekorV1 adds a Rekor v1 to the services: PostgreSQL, Trillian's server and signer with one tree, and the log in front of
-// them. There is no search index, which would need another database.
+// startRekorV1 adds a Rekor v1 to the services: PostgreSQL, Trillian's server and signer with one tree, Redis for the search index, and the log in
+// front of them.
 func (s *sigstore) startRekorV1() {
 	s.t.Helper()
 	startPostgres(s.t, trillianSchema.file())
+	startRedis(s.t)
 	store := []string{
 		"--storage_system=postgresql", "--quota_system=noop", "--postgresql_uri=postgresql://trillian@127.0.0.1:" + postgresPort + "/postgres",
 	}
@@ -34,8 +35,8 @@ func (s *sigstore) startRekorV1() {
 	s.start(rekorV1, answers(rekorV1URL+"/ping"), "serve", "--rekor_server.address", "127.0.0.1", "--port", "6001", "--log_type", "prod",
 		"--rekor_server.hostname", rekorV1Host, "--rekor_server.signer", s.write("rekor1.key", key.private()),
 		"--trillian_log_server.address", "127.0.0.1", "--trillian_log_server.port", "8090",
-		"--trillian_log_server.tlog_id", strings.TrimSpace(string(tree)), "--enable_retrieve_api=false",
-		"--enabled_api_endpoints", "getLogInfo,getPublicKey,getLogProof,createLogEntry,getLogEntryByIndex,getLogEntryByUUID,searchLogQuery")
+		"--trillian_log_server.tlog_id", strings.TrimSpace(string(tree)), "--redis_server.address", "127.0.0.1", "--redis_server.port", redisPort,
+		"--enabled_api_endpoints", "getLogInfo,getPublicKey,getLogProof,createLogEntry,getLogEntryByIndex,getLogEntryByUUID,searchLogQuery,searchIndex")
 	s.write("rekor1.pub", key.public())
 	s.write("trusted_root.json", s.trustedRoot())
 }
