@@ -77,7 +77,7 @@ func explanations() []explanation {
 		{ReasonContentMismatch, "signature belongs to other content", "the object was changed after it was signed, or the signature was copied from another object; sign this commit"},
 		{ReasonOnlineOnly, "signature contains no transparency log entry", "git config gitsign.rekorMode offline, then sign again: git commit --amend --no-edit -S"},
 		{ReasonEvidenceMissing, "signed in gitsign's online mode, and there is no evidence of the log about it", "fetch it: gitops-agent evidence fetch A..B --rekor URL, or sign offline: git config gitsign.rekorMode offline"},
-		{ReasonBadEvidence, "evidence is not a bundle about this signature", "fetch it again: gitops-agent evidence fetch A..B --rekor URL"},
+		{ReasonBadEvidence, "evidence is not a bundle about this signature", "fetch it again: gitops-agent evidence fetch A..B --rekor URL --again"},
 		{ReasonBadSignature, "signature does not match its certificate", "the signature was altered; sign again"},
 		{ReasonUntrustedLog, "log entry is from a log that the trusted root does not trust at that time", "check that the trusted root belongs to the Sigstore that signed, and refresh it"},
 		{ReasonBadLogEntry, "log entry does not prove that this signature was logged", "the entry was altered or belongs to another signature; sign again"},

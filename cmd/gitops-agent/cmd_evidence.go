@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
+	"slices"
 
+	"gitops-agent/cmd/gitops-agent/internal/audit"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/evidence"
@@ -32,17 +33,19 @@ func newEvidenceCommand(p *program) *cobra.Command {
 func newEvidenceFetchCommand(p *program) *cobra.Command {
 	opts := evidenceOptions{repo: ".", client: &evidence.Client{}}
 	cmd := &cobra.Command{
-		Use:   "fetch REV | A..B",
+		Use:   "fetch REV | TAG | A..B",
 		Short: "Fetch from a Rekor log what proves commits of gitsign's online mode",
 		Long: help(`Asks a Rekor v1 log with a search index for the entry of each commit that gitsign signed in its online mode, which writes nothing of the log into
 the commit. The entries are written as Sigstore bundles into git notes of the repository (refs/notes/gitops-evidence), or into a file. They are
 fetched once and verified offline: by the agent, which reads the notes of its remote, and by verify --evidence.
 
-A range A..B follows first parents. Commits that have evidence already, or that need none, are skipped. The command tells the log the ids of the other
-commits, also of a private repository. It verifies only that an entry is about the commit and its certificate; verify checks the rest.`,
-			ending{term.ExitDone, "every commit of the range has the evidence that it needs"},
+A range A..B follows first parents; --side-branches adds what its merges bring in. A tag is looked up with the tags that it names and its commit. Objects
+that have evidence already, or that need none, are skipped; --again looks up the former too, for example if somebody changed the notes. The command tells
+the log the ids of the other objects, also of a private repository. It verifies only that an entry is about the object and its certificate; verify checks
+the rest.`,
+			ending{term.ExitDone, "every object has the evidence that it needs"},
 			ending{term.ExitError, "error; what was found before it is written"},
-			ending{term.ExitRefused, "the log has no entry of some commits"}),
+			ending{term.ExitRefused, "the log has no entry of some objects"}),
 		Example: `  gitops-agent evidence fetch origin/main~20..HEAD --rekor https://rekor.sigstore.dev
   git push origin refs/notes/gitops-evidence
   gitops-agent evidence fetch HEAD --rekor https://rekor.sigstore.dev --file evidence.jsonl`,
@@ -56,6 +59,8 @@ commits, also of a private repository. It verifies only that an entry is about t
 	flags.StringVar(&opts.client.URL, "rekor", "", "the `URL` of the log")
 	flags.StringVar(&opts.client.CAFile, "rekor-ca-file", "", "a `file` with certificates to trust for the log in addition to those of the system")
 	flags.StringVar(&opts.repo, "repo", opts.repo, "the `directory` of the repository")
+	flags.BoolVar(&opts.sides, "side-branches", false, "also look up the commits that the merges of a range bring in")
+	flags.BoolVar(&opts.again, "again", false, "also look up what has evidence already, and replace it")
 	flags.StringVar(&opts.file, "file", "", "add the evidence to this `file`, one bundle on each line, instead of the notes")
 	return cmd
 }
@@ -65,10 +70,9 @@ type evidenceOptions struct {
 	client   *evidence.Client
 	repo     string
 	file     string // "" writes notes
+	sides    bool   // with the side branches of a range
+	again    bool   // also what has evidence
 }
-
-// maxFetched bounds how many commits a range may have.
-const maxFetched = 200_000
 
 func runEvidenceFetch(ctx context.Context, out, notes io.Writer, opts evidenceOptions) error {
 	if opts.client.URL == "" {
@@ -82,9 +86,11 @@ func runEvidenceFetch(ctx context.Context, out, notes io.Writer, opts evidenceOp
 		return term.WithHint(err, "name a repository with --repo DIR")
 	}
 	f := evidenceFetch{evidenceOptions: opts, repo: repo, progress: term.NewProgress(notes), found: map[gitsource.ID][]byte{}}
-	if f.ids, err = f.commits(ctx); err != nil {
+	tags, commits, err := audit.Objects(ctx, repo, opts.revision, opts.sides, f.progress.Show)
+	if err != nil {
 		return err
 	}
+	f.ids, f.tags = append(tags, commits...), len(tags)
 	if f.known, err = f.present(); err != nil {
 		return err
 	}
@@ -106,30 +112,13 @@ type evidenceFetch struct {
 
 	repo     *gitsource.Repository
 	progress *term.Progress
-	ids      []gitsource.ID
+	ids      []gitsource.ID // the tags, then the commits
+	tags     int
 	known    verify.Evidence // what was fetched before
 
 	found   map[gitsource.ID][]byte
 	missing []gitsource.ID
-	had     int // commits that have evidence already
-}
-
-// commits returns the commits of the revision or range, oldest first.
-func (f *evidenceFetch) commits(ctx context.Context) ([]gitsource.ID, error) {
-	from, to, isRange := strings.Cut(f.revision, "..")
-	if !isRange {
-		id, err := f.repo.Resolve(ctx, f.revision)
-		return []gitsource.ID{id}, err
-	}
-	first, err := f.repo.Resolve(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	last, err := f.repo.Resolve(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	return verify.FirstParents(ctx, f.repo, first, last, maxFetched, nil)
+	had     int // objects that have evidence already
 }
 
 // present returns the evidence that was fetched before.
@@ -144,7 +133,7 @@ func (f *evidenceFetch) present() (verify.Evidence, error) {
 	return set, err
 }
 
-// ask asks the log about each commit that needs evidence and has none.
+// ask asks the log about each object that needs evidence and has none.
 func (f *evidenceFetch) ask(ctx context.Context) error {
 	for i, id := range f.ids {
 		certificate, err := verify.OnlineCertificate(ctx, f.repo, id)
@@ -156,11 +145,11 @@ func (f *evidenceFetch) ask(ctx context.Context) error {
 		}
 		if text, err := f.known.Bundles(ctx, id); err != nil {
 			return err
-		} else if len(text) > 0 {
+		} else if len(text) > 0 && !f.again {
 			f.had++
 			continue
 		}
-		f.progress.Show("%d of %d commits, %d found", i, len(f.ids), len(f.found))
+		f.progress.Show("%d of %d objects, %d found", i, len(f.ids), len(f.found))
 		bundle, err := f.client.Find(ctx, id, certificate)
 		switch {
 		case err != nil:
@@ -193,10 +182,17 @@ func (f *evidenceFetch) write(ctx context.Context) error {
 
 func (f *evidenceFetch) print(out io.Writer) {
 	needed := len(f.found) + f.had + len(f.missing)
+	objects := term.Count(len(f.ids)-f.tags, "commit")
+	if f.tags > 0 {
+		objects = term.Count(f.tags, "tag") + ", " + objects
+	}
 	_, _ = fmt.Fprintf(out, "%s: %d of the online mode, %d fetched, %d known before, %d not in the log\n",
-		term.Count(len(f.ids), "commit"), needed, len(f.found), f.had, len(f.missing))
+		objects, needed, len(f.found), f.had, len(f.missing))
 	for _, id := range f.missing {
 		_, _ = fmt.Fprintf(out, "not in the log: %s\n", id)
+	}
+	if len(f.missing) > 0 && slices.Contains(f.ids[:f.tags], f.missing[0]) {
+		_, _ = fmt.Fprintln(out, "older releases of gitsign logged a tag under an id that is not the tag's, so that nobody can find it: sign the tag again")
 	}
 	if len(f.found) > 0 && f.file == "" {
 		_, _ = fmt.Fprintf(out, "push the notes: git push origin %s\n", evidence.NotesRef)

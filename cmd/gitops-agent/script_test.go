@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	}
 	programs["gitsign"] = signAsGitsign
 	programs["sign-as-online"] = func() { printProblem(sign(sigtest.GitProgram{Identity: people()["alice"], Online: true})) } // the default of gitsign
+	programs["sign-as-online-before"] = func() {
+		printProblem(sign(sigtest.GitProgram{Identity: people()["alice"], Online: true, OldTags: true}))
+	}
 	programs["sign-as-unlogged"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()})
 	testscript.Main(m, programs)
 }

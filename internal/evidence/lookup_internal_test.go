@@ -42,7 +42,7 @@ func newAskedLog(t *testing.T) *askedLog {
 		serve.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	l.push("first", sigtest.SignOptions{})
+	l.push("first")
 	if l.repo, err = gitsource.OpenRepository(l.git.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +51,10 @@ func newAskedLog(t *testing.T) *askedLog {
 	return l
 }
 
-func (l *askedLog) push(message string, opts sigtest.SignOptions) gitsource.ID {
+func (l *askedLog) push(message string) gitsource.ID {
 	l.Helper()
 	alice := sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
-	id, _ := l.git.PushOnline(l.sig, alice, message, opts)
+	id, _ := l.git.PushOnline(l.sig, alice, message, sigtest.SignOptions{})
 	return gitsource.ID(id)
 }
 
@@ -68,7 +68,7 @@ func (l *askedLog) unlogged(message string) gitsource.ID {
 	mine := l.sig
 	l.sig = other
 	defer func() { l.sig = mine }()
-	return l.push(message, sigtest.SignOptions{})
+	return l.push(message)
 }
 
 // want asks about a commit, and expects the outcome after so many requests.
@@ -88,7 +88,7 @@ func (l *askedLog) want(id gitsource.ID, found bool, problem string, requests in
 func TestLookupAsksOnce(t *testing.T) {
 	t.Parallel()
 	l := newAskedLog(t)
-	logged, missing := l.push("logged", sigtest.SignOptions{}), l.unlogged("missing")
+	logged, missing := l.push("logged"), l.unlogged("missing")
 	l.want(logged, true, "", 2)
 	l.want(missing, false, errNotLogged.Error(), 2) // by hash and by key
 	l.lookup.begin()
@@ -107,14 +107,14 @@ func TestLookupAsksOnce(t *testing.T) {
 func TestLookupIsBounded(t *testing.T) {
 	t.Parallel()
 	l := newAskedLog(t)
-	first, second := l.push("one", sigtest.SignOptions{}), l.push("two", sigtest.SignOptions{})
+	first, second := l.push("one"), l.push("two")
 	l.lookup.left = 1
 	l.want(first, true, "", 2)
 	l.want(second, false, errLater.Error(), 0)
 	l.want(first, true, "", 0)
 	l.lookup.begin()
 	l.want(second, true, "", 2)
-	third := l.push("three", sigtest.SignOptions{})
+	third := l.push("three")
 	l.lookup.deadline = time.Now()
 	l.want(third, false, errLater.Error(), 0)
 	if l.lookup.begin(); l.lookup.left != maxLookups || !l.lookup.deadline.IsZero() {
@@ -126,7 +126,7 @@ func TestLookupIsBounded(t *testing.T) {
 func TestLookupLeavesSilentLogAlone(t *testing.T) {
 	t.Parallel()
 	l := newAskedLog(t)
-	first, second := l.push("one", sigtest.SignOptions{}), l.push("two", sigtest.SignOptions{})
+	first, second := l.push("one"), l.push("two")
 	l.status.Store(http.StatusForbidden)
 	l.want(first, false, "status 403", 1)
 	l.status.Store(0)

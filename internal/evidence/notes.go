@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"sync"
 
 	"gitops-agent/gitsource"
@@ -48,8 +50,46 @@ func (n *Notes) Bundles(ctx context.Context, id gitsource.ID) ([]byte, error) {
 	return nil, fmt.Errorf("read notes %s: %w", NotesRef, err)
 }
 
-// WriteNotes writes bundles as notes of the repository at dir, in one commit. It runs git.
+// WriteNotes writes bundles as notes of the repository at dir. It runs git.
 func WriteNotes(ctx context.Context, dir string, bundles map[gitsource.ID][]byte) error {
+	tags, err := tagsAmong(ctx, dir, slices.Sorted(maps.Keys(bundles)))
+	if err != nil {
+		return err
+	}
+	if len(bundles) > len(tags) {
+		if err := importNotes(ctx, dir, bundles, tags); err != nil {
+			return err
+		}
+	}
+	for _, id := range tags { // git fast-import would write the note of the commit that a tag names
+		if _, err := git(ctx, dir, bundles[id], "notes", "--ref", NotesRef, "add", "--force", "--file=-", string(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tagsAmong returns those of some objects that are annotated tags.
+func tagsAmong(ctx context.Context, dir string, ids []gitsource.ID) ([]gitsource.ID, error) {
+	var input bytes.Buffer
+	for _, id := range ids {
+		fmt.Fprintln(&input, id)
+	}
+	types, err := git(ctx, dir, input.Bytes(), "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	if err != nil {
+		return nil, err
+	}
+	var tags []gitsource.ID
+	for line := range bytes.Lines(types) {
+		if id, isTag := bytes.CutSuffix(bytes.TrimSpace(line), []byte(" tag")); isTag {
+			tags = append(tags, gitsource.ID(id))
+		}
+	}
+	return tags, nil
+}
+
+// importNotes writes the bundles about commits in one commit of the notes.
+func importNotes(ctx context.Context, dir string, bundles map[gitsource.ID][]byte, tags []gitsource.ID) error {
 	committer, err := git(ctx, dir, nil, "var", "GIT_COMMITTER_IDENT")
 	if err != nil {
 		return err
@@ -61,7 +101,9 @@ func WriteNotes(ctx context.Context, dir string, bundles map[gitsource.ID][]byte
 		fmt.Fprintf(&stream, "from %s", before)
 	}
 	for id, bundle := range bundles {
-		fmt.Fprintf(&stream, "N inline %s\ndata %d\n%s\n", id, len(bundle), bundle)
+		if !slices.Contains(tags, id) {
+			fmt.Fprintf(&stream, "N inline %s\ndata %d\n%s\n", id, len(bundle), bundle)
+		}
 	}
 	_, err = git(ctx, dir, stream.Bytes(), "fast-import", "--quiet", "--date-format=raw")
 	return err

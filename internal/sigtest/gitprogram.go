@@ -1,11 +1,13 @@
 package sigtest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,7 +19,8 @@ type GitProgram struct {
 	Sigstore *Sigstore
 	Identity Identity
 	Options  SignOptions
-	Online   bool // sign commits as gitsign's online mode does: log the id instead of embedding an entry
+	Online   bool // sign as gitsign's online mode does: log the id instead of embedding an entry
+	OldTags  bool // with Online: log a tag as older releases of gitsign do, under the id that a commit with its text would have
 }
 
 // Run signs for git. args are the arguments that follow the program's name. Run reads the payload from stdin, writes the armored signature to
@@ -46,7 +49,7 @@ func (g GitProgram) Run(ctx context.Context, args []string, stdin io.Reader, std
 		return err
 	}
 	if g.Online {
-		if err := g.logCommit(payload, armored, m); err != nil {
+		if err := g.logObject(payload, armored, m); err != nil {
 			return err
 		}
 	}
@@ -61,8 +64,12 @@ func (g GitProgram) Run(ctx context.Context, args []string, stdin io.Reader, std
 	return nil
 }
 
-// logCommit logs the id that git will give to the signed commit.
-func (g GitProgram) logCommit(payload, armored []byte, m *Message) error {
+// logObject logs the id that git will give to the signed commit or tag.
+func (g GitProgram) logObject(payload, armored []byte, m *Message) error {
+	if bytes.HasPrefix(payload, []byte("object ")) && !g.OldTags {
+		_, err := g.Sigstore.LogOnline(ObjectID("tag", slices.Concat(payload, armored)), m, g.Options)
+		return err
+	}
 	raw, err := AttachToCommit(payload, armored)
 	if err != nil {
 		return err
