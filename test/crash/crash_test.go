@@ -174,14 +174,14 @@ func (w *world) startRound(round int) {
 			w.inject()
 		}
 	}
-	switch {
-	case round == 0:
-	case *crashKills > 0 && w.rng.IntN(4) == 0:
-		w.duel() // the copy of a state directory does not know the orders that were executed since
-	default:
-		for range w.rng.IntN(*crashOrders + 1) {
-			w.order()
-		}
+	if round == 0 {
+		return
+	}
+	if *crashKills > 0 && w.rng.IntN(4) == 0 {
+		w.duel() // only the agent that may write executes the orders, which both see
+	}
+	for range w.rng.IntN(*crashOrders + 1) {
+		w.order()
 	}
 }
 

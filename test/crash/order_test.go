@@ -64,6 +64,9 @@ var orders = map[string]func(w *world) *order{
 	},
 }
 
+// needSnapshot are the operations that need a snapshot of the guest.
+var needSnapshot = []string{"delete-snapshot", "rollback"}
+
 // newOrder returns the order of an operation for a guest that no change of this round concerns, nil if there is none.
 func (w *world) newOrder(op, params string, effects []string, accept func(g *machine) bool) *order {
 	g := w.pick(func(g *machine) bool { return !g.template && g.vmid != 0 && accept(g) })
@@ -94,8 +97,11 @@ func (o *order) needsApproval() *order {
 func (w *world) order() {
 	w.Helper()
 	names := slices.Sorted(maps.Keys(orders))
-	for range 5 {
+	for try := range 6 {
 		name := names[w.rng.IntN(len(names))]
+		if try == 0 && w.rng.IntN(2) == 0 { // few guests have a snapshot, so the operations that need one are tried first
+			name = needSnapshot[w.rng.IntN(len(needSnapshot))]
+		}
 		if o := orders[name](w); o != nil {
 			w.orders = append(w.orders, o)
 			w.commit("Order\n\nGitops-Run: "+o.text+"\nGitops-Target: home/main\n", otto)
