@@ -79,8 +79,51 @@ func newFleet(guests int) fleet {
 	for i := 83; i < guests; i += 40 {
 		problems[i/40%len(problems)](&f.report.Guests[i])
 	}
+	f.report.Orders = f.orders()
 	f.remember()
 	return f
+}
+
+// orders returns one-shot operations in every state, most of them of the guest in trouble.
+func (f fleet) orders() []report.Order {
+	g := f.report.Guests[8].GuestName
+	order := func(operation string, state journal.OrderState, age time.Duration, change func(o *report.Order)) report.Order {
+		o := report.Order{
+			Order: strings.Replace(operation, "GUEST", g.Label(), 1), Guest: g.Label(), VMID: g.VMID, Signer: "otto@example.org", Commit: commitInForce,
+			Proven: f.ago(age + time.Minute), State: state, Changed: f.ago(age),
+		}
+		change(&o)
+		return o
+	}
+	const upid = "UPID:pve1:0003E1C0:1A2B3C4D:6B02B295:%s:1008:gitops@pve!agent:"
+	return []report.Order{
+		order("rollback GUEST name=before-upgrade", journal.OrderSeen, time.Minute, func(o *report.Order) {
+			o.Why, o.Digest = "rolls the guest back to the snapshot before-upgrade of 2026-11-20 18:04:11", stepDigest
+			o.Hint = "approve it with a signed commit"
+		}),
+		order("reboot GUEST", journal.OrderSeen, 2*time.Minute, func(o *report.Order) { o.Why = "Blocked: the guest is locked (backup)" }),
+		order("backup GUEST storage=pbs mode=snapshot", journal.OrderReleased, 3*time.Minute, func(o *report.Order) { o.UPID = fmt.Sprintf(upid, "vzdump") }),
+		order("backup GUEST storage=nas", journal.OrderRun, time.Hour, func(o *report.Order) {
+			o.UPID, o.Volume = fmt.Sprintf(upid, "vzdump"), "nas:backup/vzdump-qemu-1008-2026_11_20-18_04_11.vma.zst"
+			o.Log = "INFO: Finished Backup of VM 1008 (00:01:12)\nINFO: Backup job finished successfully\nTASK OK"
+		}),
+		order("start GUEST", journal.OrderFailed, 2*time.Hour, func(o *report.Order) {
+			o.Why, o.Hint, o.UPID = "the task failed: start failed: QEMU exited with code 1", "it is not tried again: remove the cause, and sign a new order", fmt.Sprintf(upid, "qmstart")
+			o.Log = "kvm: -drive file=/dev/zvol/rpool/data/vm-1008-disk-0,if=none,id=drive-scsi0,cache=none,aio=io_uring: Could not open\nTASK ERROR: start failed: QEMU exited with code 1"
+		}),
+		order("shutdown GUEST", journal.OrderRefused, 3*time.Hour, func(o *report.Order) {
+			o.Why, o.Hint = "the manifest wants the guest running; for=2h overrides that for two hours", "nothing was done: remove the cause, and sign a new order if it is still needed"
+		}),
+		order("promote Rollout/web", journal.OrderRefused, 4*time.Hour, func(o *report.Order) {
+			o.Guest, o.VMID, o.Why = "", 0, "got operation promote, want one of backup, delete-snapshot, migrate, reboot, reset, resume, rollback, shutdown, snapshot, start, stop, suspend"
+		}),
+		order("stop GUEST", journal.OrderExpired, 30*time.Hour, func(o *report.Order) {
+			o.Why, o.Hint = "it was not used within seven days", "sign a new order if it is still needed"
+		}),
+		order("reset GUEST", journal.OrderUnknown, 50*time.Hour, func(o *report.Order) {
+			o.Why, o.Hint = "its call has no task, so it may have been executed or not", "look at the guest, and sign a new order if it is still needed"
+		}),
+	}
 }
 
 func (f fleet) ago(d time.Duration) time.Time { return f.now.Add(-d) }

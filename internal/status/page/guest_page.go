@@ -62,7 +62,7 @@ func newGuestPage(in Input, g GuestInput) guestPage {
 			p.Others = append(p.Others, value)
 		}
 	}
-	p.Orders = p.newOrders(in.Report.OrdersOf(g.Guest.GuestName))
+	p.Orders = p.ordersHere(in.Report.OrdersOf(g.Guest.GuestName))
 	for _, e := range g.History {
 		p.Entries = append(p.Entries, p.newEntry(e))
 	}

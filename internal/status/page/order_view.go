@@ -16,14 +16,22 @@ type orderView struct {
 	Badge  badge
 }
 
+// newOrders returns the orders for a page of many guests, with links to their guests.
 func (f frame) newOrders(orders []report.Order) []orderView {
+	list := f.ordersHere(orders)
+	for i := range list {
+		if o := &list[i]; o.Guest != "" {
+			o.Target = f.links.guest(o.Guest)
+		}
+	}
+	return list
+}
+
+// ordersHere returns the orders for the page of their guest.
+func (f frame) ordersHere(orders []report.Order) []orderView {
 	var list []orderView
 	for _, o := range orders {
-		v := orderView{Order: o, Link: f.links.commit(o.Commit), Since: timeView{o.Changed, f.Now}, Signed: timeView{o.Proven, f.Now}, Badge: orderBadge(o)}
-		if o.Guest != "" {
-			v.Target = f.links.guest(o.Guest)
-		}
-		list = append(list, v)
+		list = append(list, orderView{Order: o, Link: f.links.commit(o.Commit), Since: timeView{o.Changed, f.Now}, Signed: timeView{o.Proven, f.Now}, Badge: orderBadge(o)})
 	}
 	return list
 }
