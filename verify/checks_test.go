@@ -140,6 +140,7 @@ func checks() []check {
 		{"log trusted at that time", "proof.go", `if !trusted {`, `if !trusted && false {`, "TestProveLog/v2_log_retired_before"},
 		{"authority trusted at that time", "trusted_root.go", `if outside {`, `if outside && false {`, "TestPinnedChainRespectsValidityPeriod"},
 		{"certificate is for signing code", "trusted_root.go", `Roots: p.issuer, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},`, `Roots: p.issuer, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},`, "TestProveCertificate/certificate_for_another_usage"},
+		{"no certificate with the marker of a sandbox", "sandbox.go", `isMarked(leaf) && !p.root.hasMarker()`, "", "TestSandboxMarker/leaf"},
 		{"certificate valid at that time", "trusted_root.go", `Roots: p.issuer, CurrentTime: at,`, `Roots: p.issuer, CurrentTime: leaf.NotBefore,`, "TestProveCertificate/v2_timestamp_after_expiry"},
 		{"issuer is a certificate authority", "trusted_root.go", `!issuer.BasicConstraintsValid || !issuer.IsCA`, `false`, "TestPinChainSkipsOtherChains/issuer_is_not_an_authority"},
 		{"root has no constraints", "trusted_root.go", `hasConstraints(top, 1)`, `false`, "TestPinChainSkipsOtherChains/names"},
@@ -269,6 +270,9 @@ func checks() []check {
 		{"trusted root is JSON", "trusted_root.go", `err != nil {
 		return nil, fmt.Errorf("parse trusted root`, "", "TestNewPolicyRefuses/root_not_json"},
 		{"trusted root is complete", "trusted_root.go", `count == 0`, "", "TestNewPolicyRefuses/root_empty"},
+		{"no authority of a sandbox", "sandbox.go", `tr.hasMarker() && !o.Sandbox`, "", "TestSandboxMarker/root"},
+		{"marked timestamp authority", "sandbox.go", `return err == nil && isMarked(c)`, `return false`, "TestSandboxMarker/timestamp_authority"},
+		{"only authorities of a sandbox in a sandbox", "sandbox.go", `o.Sandbox && !tr.allAuthoritiesMarked()`, "", "TestSandboxMarker/sandbox_without_marker"},
 		{"policy has no problems", "policy.go", `err != nil {
 		return nil, fmt.Errorf("make policy: %w", err)
 	}

@@ -61,6 +61,10 @@ type Options struct {
 	TrustOnFirstUse bool         // instead of Anchor: accept the first signed tip without a base
 	NotBefore       time.Time    // no tip with an earlier proven time is accepted; the zero time disables this check
 	Deny            Deny
+
+	// Sandbox is set by programs that simulate everything. The policy then accepts only authorities with the SandboxMarker, and every other policy
+	// accepts none with it. No config can set it.
+	Sandbox bool
 }
 
 // validate reports every problem in o at once, each with the remedy. It returns the parsed trusted root and signers.
@@ -80,7 +84,11 @@ func (o Options) parseRoot() (*trustedRoot, error) {
 	if len(o.TrustedRoot) == 0 {
 		return nil, errors.New("trusted root is required: set trust.trusted_root_file to a trusted_root.json that you obtained yourself")
 	}
-	return parseTrustedRoot(o.TrustedRoot)
+	tr, err := parseTrustedRoot(o.TrustedRoot)
+	if err != nil {
+		return tr, err
+	}
+	return tr, o.sandboxProblem(tr)
 }
 
 func (o Options) matchers() ([]*matcher, error) {

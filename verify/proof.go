@@ -83,6 +83,9 @@ func (p *prover) verify(s signature, e entity) (proof, error) {
 	if err != nil {
 		return proof{}, p.explain(s, e, err)
 	}
+	if err := p.checkMarker(s.leaf); err != nil {
+		return proof{}, err
+	}
 	if err := p.checkTimestamp(e, result.VerifiedTimestamps); err != nil {
 		return proof{}, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/verify"
 )
 
 // waitLimit is how long a scenario waits for an expected state.
@@ -124,7 +126,8 @@ func addGuests(sim *pvesim.Sim) error {
 
 // openSigstore creates a Sigstore and saves it for the signing programs.
 func (s *environment) openSigstore() error {
-	sigstore, err := sigtest.New(sigtest.Options{Name: "demo"})
+	marker := []pkix.Extension{verify.SandboxMarker()}
+	sigstore, err := sigtest.New(sigtest.Options{Name: "demo", Extensions: map[string][]pkix.Extension{"ca-root": marker, "ca-intermediate": marker}})
 	if err != nil {
 		return err
 	}
@@ -155,7 +158,7 @@ func (s *environment) openAgent(opts environmentOptions, fingerprint string) err
 	}
 	var err error
 	s.agent, err = agent.New(s.ctx, agent.Options{
-		Config: config, Build: metrics.Build{Version: "demo", GoVersion: runtime.Version()}, Logger: slog.New(slog.NewTextHandler(opts.log, nil)),
+		Config: config.InSandbox(), Build: metrics.Build{Version: "demo", GoVersion: runtime.Version()}, Logger: slog.New(slog.NewTextHandler(opts.log, nil)),
 	})
 	if err != nil {
 		return err

@@ -52,6 +52,8 @@ type Config struct {
 	// ShutdownTimeout is how long the agent may take to end after SIGTERM: it sends nothing any more, waits for the replies to calls that it has sent, and
 	// journals them. TimeoutStopSec of a systemd unit must be at least 15 seconds longer. Default 30s.
 	ShutdownTimeout Duration `yaml:"shutdown_timeout"`
+
+	sandbox bool // set by InSandbox only
 }
 
 // StatusConfig defines who may read the status page, /status.json and /metrics. /healthz and /readyz are always answered, without credentials only with

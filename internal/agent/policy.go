@@ -29,6 +29,7 @@ func (c Config) policyOptions(root []byte) verify.Options {
 		Binding: verify.Binding(t.Binding), History: verify.History(cmp.Or(t.History, string(verify.HistoryFirstParent))),
 		Timestamps: verify.TimestampRule(t.Timestamps), Anchor: gitsource.ID(t.Anchor), TrustOnFirstUse: t.TrustOnFirstUse,
 		NotBefore: t.NotBefore, Deny: verify.Deny{Payloads: t.Deny.Payloads, Certificates: t.Deny.Certificates, LogIndexes: t.Deny.LogIndexes},
+		Sandbox: c.sandbox,
 	}
 	for _, id := range t.Deny.Commits {
 		opts.Deny.Commits = append(opts.Deny.Commits, gitsource.ID(id))

@@ -120,6 +120,9 @@ func changedFields(before, after Config) []string {
 
 func visitFields(before, after reflect.Value, prefix string, changed *[]string) {
 	for i := range before.NumField() {
+		if !before.Type().Field(i).IsExported() {
+			continue // not from the file
+		}
 		name := prefix + before.Type().Field(i).Tag.Get("yaml")
 		b, a := before.Field(i), after.Field(i)
 		switch {

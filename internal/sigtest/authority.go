@@ -72,6 +72,7 @@ func (k keySource) caCertificate(w window, name string, parent *x509.Certificate
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
+		ExtraExtensions:       k.options.Extensions[string(k.part)+"-"+name],
 	}
 	if parent == nil {
 		parent = template

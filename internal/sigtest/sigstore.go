@@ -2,6 +2,7 @@ package sigtest
 
 import (
 	"crypto/rand"
+	"crypto/x509/pkix"
 	"fmt"
 	"sync"
 	"time"
@@ -19,6 +20,8 @@ type Options struct {
 	CAKey KeyType
 	// RekorV2Key is the kind of the Rekor v2 log's keys: Ed25519, the default, or P256.
 	RekorV2Key KeyType
+	// Extensions are added to the certificates of authorities: "ca-root", "ca-intermediate" and "tsa-root".
+	Extensions map[string][]pkix.Extension
 }
 
 // Part names one of the services that make up a Sigstore.
