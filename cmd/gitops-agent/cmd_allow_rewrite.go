@@ -10,6 +10,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/evidence"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 
@@ -82,7 +83,7 @@ func assessment(ctx context.Context, config agent.Config, id gitsource.ID) strin
 	if err != nil {
 		return err.Error()
 	}
-	v := policy.Audit(ctx, repo, id)
+	v := policy.WithEvidence(evidence.NewNotes(repo)).Audit(ctx, repo, id)
 	if v.Err != nil {
 		return "the agent would still refuse it: " + v.Err.Error()
 	}

@@ -141,6 +141,11 @@ func TestStatusesAtEachForge(t *testing.T) {
 			r.Offer(accepted(first, converged))
 			r.Offer(accepted(first, func(r *report.Report) {
 				converged(r)
+				r.Source.Waiting = &report.WaitingHead{Commit: second, Reason: "evidence-missing", Error: "no evidence", Problem: "no notes"}
+			}))
+			expect(second, test.pending, "waits (evidence-missing): no evidence: no notes")
+			r.Offer(accepted(first, func(r *report.Report) {
+				converged(r)
 				r.Source.Refused = &report.Refused{Commit: second, Reason: "unsigned", Error: strings.Repeat("no signature ", 40)}
 			}))
 			expect(second, test.refused, "refused (unsigned): no signature")

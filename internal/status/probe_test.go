@@ -23,6 +23,12 @@ func TestReadiness(t *testing.T) {
 		"refused_head_keeps_the_good_one": {func(r *report.Report) {
 			r.Source.Refused = &report.Refused{Commit: commitRefused, Reason: "unsigned"}
 		}, "ok\nrefused: unsigned:\n"},
+		"waiting_head_keeps_the_good_one": {func(r *report.Report) {
+			r.Source.Waiting = &report.WaitingHead{Commit: commitRefused, Reason: "evidence-missing", Error: "no evidence", Problem: "no notes\nno log"}
+		}, "ok\nwaiting: evidence-missing: no evidence: no notes; no log\n"},
+		"only_a_waiting_head": {func(r *report.Report) {
+			r.Source.Accepted, r.Source.Waiting = nil, &report.WaitingHead{Commit: commitRefused, Reason: "evidence-missing"}
+		}, "revision: none is accepted yet: the head 9be1d772 waits (evidence-missing)\n"},
 		"forge_down": {func(r *report.Report) {
 			r.Source.Reason, r.Source.Error = report.SourceUnreachable, "fetch: connection refused"
 		}, "ok\nsource: unreachable: fetch: connection refused\n"},

@@ -77,6 +77,9 @@ func (r remedies) commands(i int) []string {
 	if v.Reason == verify.ReasonWrongIdentity {
 		return signerFor(v)
 	}
+	if lookup := evidenceFor(v); lookup != nil {
+		return lookup
+	}
 	before, found := settings()[v.Reason]
 	if !found {
 		return nil
@@ -86,6 +89,18 @@ func (r remedies) commands(i int) []string {
 		return []string{"# review the history, and have it verified from there on, in the agent's config:", "trust:", "  anchor: ID  # of a newer commit: git rev-parse HEAD"}
 	}
 	return slices.Concat(before, again)
+}
+
+// evidenceFor returns the command that fetches evidence about an object whose evidence is missing or wrong.
+func evidenceFor(v verdict) []string {
+	const fetch = "gitops-agent evidence fetch %s --rekor https://rekor.sigstore.dev%s"
+	switch v.Reason { //nolint:exhaustive // the other reasons are not about evidence
+	case verify.ReasonEvidenceMissing:
+		return []string{fmt.Sprintf(fetch, v.Object, "")}
+	case verify.ReasonBadEvidence:
+		return []string{fmt.Sprintf(fetch, v.Object, " --again")}
+	}
+	return nil
 }
 
 // signerFor returns the signer that the config lacks. If a signer differs only in its extensions, it returns none: the extensions are what keeps other
