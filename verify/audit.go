@@ -41,6 +41,7 @@ type Verdict struct {
 	Workflow        string // the workflow that signed, with its ref; empty for a person
 	Repository, Ref string // the repository and the ref that the workflow ran for
 	Trigger         string // the event that started the workflow, such as push
+	Extensions      Extensions
 
 	Signer string // name in the policy; empty if no signer matches
 	Roles  []Role // roles of Signer
@@ -147,6 +148,7 @@ func (v *Verdict) noteProof(proven proof) {
 	c := proven.certificate
 	v.Subject, v.Issuer, v.ProvenTime = c.SubjectAlternativeName, c.Issuer, proven.provenTime
 	v.Log, v.LogIndex, v.Certificate = proven.log, proven.logIndex, hex.EncodeToString(proven.fingerprint[:])
+	v.Extensions = extensionsOf(c.Extensions)
 	v.Workflow, v.Repository, v.Ref, v.Trigger = c.BuildSignerURI, c.SourceRepositoryURI, c.SourceRepositoryRef, c.BuildTrigger
 }
 

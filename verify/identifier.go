@@ -35,6 +35,9 @@ func newIdentifier(tr *trustedRoot) (*Identifier, error) {
 	return &Identifier{prover}, err
 }
 
+// Root describes the trusted root.
+func (i *Identifier) Root() RootInfo { return i.prover.root.info }
+
 // Audit identifies who signed a commit.
 func (i *Identifier) Audit(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) Verdict {
 	v := Verdict{Object: id}

@@ -75,6 +75,21 @@ func (e Extensions) expected() certificate.Extensions {
 	}
 }
 
+// extensionsOf returns the claims of a certificate that a signer can require.
+func extensionsOf(got certificate.Extensions) Extensions {
+	return Extensions{
+		BuildSignerURI:                  got.BuildSignerURI,
+		RunnerEnvironment:               got.RunnerEnvironment,
+		SourceRepositoryURI:             got.SourceRepositoryURI,
+		SourceRepositoryRef:             got.SourceRepositoryRef,
+		SourceRepositoryIdentifier:      got.SourceRepositoryIdentifier,
+		SourceRepositoryOwnerURI:        got.SourceRepositoryOwnerURI,
+		SourceRepositoryOwnerIdentifier: got.SourceRepositoryOwnerIdentifier,
+		BuildConfigURI:                  got.BuildConfigURI,
+		BuildTrigger:                    got.BuildTrigger,
+	}
+}
+
 // namesRepositoryAndRef reports whether a certificate that matches e was issued for one branch of one repository.
 func (e Extensions) namesRepositoryAndRef() bool {
 	return (e.SourceRepositoryURI != "" || e.SourceRepositoryIdentifier != "") && e.SourceRepositoryRef != ""

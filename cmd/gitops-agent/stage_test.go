@@ -27,6 +27,7 @@ import (
 //	repo/         the working copy, with the script's own files; alice signs in it
 //	token         the token of the simulated cluster
 //	config.yaml   the agent's config; signers are alice (change) and olga (approve)
+//	$ENDPOINT and $FINGERPRINT are those of the cluster.
 //	away.yaml     after "sim switch", the config of a second agent on the same branch, for the cluster away
 type stage struct {
 	dir       string
@@ -69,6 +70,8 @@ func newStage(env *testscript.Env) error {
 		return errors.Join(err, s.writeConfig("away", served))
 	}
 	served, err := s.openCluster(ctx, s.sim, "token")
+	env.Setenv("ENDPOINT", served.endpoint)
+	env.Setenv("FINGERPRINT", served.fingerprint)
 	return errors.Join(err, s.openSigstore(), s.openRepository(), s.writeConfig("home", served))
 }
 

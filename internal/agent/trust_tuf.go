@@ -26,21 +26,37 @@ func (c TUFConfig) interval() time.Duration {
 
 // fetch returns the newest trusted root of the repository. The cache directory keeps the metadata, so that an older state of the repository
 // is also detected after a restart. The metadata comes from another host, so a panic of the parser is returned as an error.
-func (c TUFConfig) fetch(ctx context.Context, cache string) (root []byte, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("read TUF metadata: %v", r)
-		}
-	}()
+func (c TUFConfig) fetch(ctx context.Context, cache string) ([]byte, error) {
 	pin, err := readBounded(c.RootFile)
 	if err != nil {
 		return nil, fmt.Errorf("read trust.tuf.root_file: %w", err)
 	}
+	return FetchTrustedRoot(ctx, c.URL, pin, cache)
+}
+
+// PublicMirror is the TUF repository of the public Sigstore.
+const PublicMirror = tuf.DefaultMirror
+
+// PublicTUFRoot returns the root.json of PublicMirror that is built into the program. Newer versions are verified from it.
+func PublicTUFRoot() []byte { return tuf.DefaultRoot() }
+
+// FetchTrustedRoot returns the newest trusted_root.json of a TUF repository. Pin is a root.json of the repository; cache is a directory for the metadata.
+func FetchTrustedRoot(ctx context.Context, url string, pin []byte, cache string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
 	files := fetcher.NewDefaultFetcher()
 	files.SetHTTPClient(&http.Client{Transport: contextTransport{ctx}})
-	client, err := tuf.New(&tuf.Options{Root: pin, RepositoryBaseURL: c.URL, CachePath: cache, Fetcher: files})
+	return fetchTrustedRoot(url, pin, cache, files)
+}
+
+// fetchTrustedRoot is FetchTrustedRoot with a fetcher. The metadata comes from another host, so a panic of the parser is returned as an error.
+func fetchTrustedRoot(url string, pin []byte, cache string, files fetcher.Fetcher) (root []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			root, err = nil, fmt.Errorf("read TUF metadata: %v", r)
+		}
+	}()
+	client, err := tuf.New(&tuf.Options{Root: pin, RepositoryBaseURL: url, CachePath: cache, Fetcher: files})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@
 //   - Printable removes the characters that control a terminal. Every text that comes from a repository, a signer or the cluster goes through
 //     Printable before it is printed; Table, Progress, Prompt and PrintError call it themselves.
 //   - WriteJSON prints the document of -o json, whose version is SchemaVersion.
-//   - Prompt asks for a confirmation before a command does something that cannot be undone.
+//   - Prompt asks for a confirmation before a command does something that cannot be undone. Dialogue asks several questions, also for secrets.
 //   - WithHint adds a remedy to an error, WithStatus and UsageErrorf an exit status. PrintError prints the error and the remedy; ExitStatus
 //     returns the status.
 //

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"gitops-agent/cmd/gitops-agent/internal/setup"
+	"gitops-agent/cmd/gitops-agent/internal/term"
+
+	"github.com/spf13/cobra"
+)
+
+func newInitCommand(p *program) *cobra.Command {
+	var opts setup.Options
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write the first config of an agent",
+		Long: help(`Writes the config of an agent, with the trusted root and the token beside it, and checks the result as config check --cluster does. It asks at a
+terminal what no flag answers.
+
+It fetches the repository and proposes what it finds: the name of the Cluster, the signer of the newest commit whose signature proves one, the binding and
+the anchor. It obtains the trusted root of the public Sigstore by TUF, shows the fingerprint of the API's certificate, prints the pveum commands for the
+agent's role, and checks the token. Each decision becomes a comment in the config.
+
+With --yes it takes every proposal except those about trust, which need their flags: --fingerprint or --ca-file, --signer and --anchor. Without a
+terminal it asks nothing. No secret is printed.
+
+A second run with the same answers changes nothing. Files that differ are never overwritten: the command shows the difference and fails. Root's files
+belong to root, and the group gitops-agent may read them.`,
+			ending{term.ExitDone, "the config is there, and every check passed"}, ending{term.ExitError, "nothing was written, or a check failed"}),
+		Example: `  gitops-agent init
+  gitops-agent init --remote https://github.com/example/homelab.git --endpoint pve1.lan --endpoint pve2.lan
+  gitops-agent init --yes --remote git@forge.lan:ops/home.git --ssh-key-file /etc/gitops-agent/id_ed25519 --known-hosts-file /etc/gitops-agent/known_hosts \
+    --endpoint pve1.lan --ca-file /etc/gitops-agent/pve-root-ca.pem --token-file /etc/gitops-agent/token \
+    --signer https://github.com/login/oauth=alice@example.org --may change,approve --anchor tip`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.Config, opts.Out, opts.Logger = p.config, p.out, p.logger()
+			opts.Progress, opts.Dialogue = term.NewProgress(p.err), term.NewDialogue(os.Stdin, p.err)
+			return runInit(cmd.Context(), p.out, p.err, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.Cluster, "cluster", "", "`name` of the Cluster manifest")
+	flags.StringVar(&opts.Remote.URL, "remote", "", "`URL` of the repository")
+	flags.StringVar(&opts.Branch, "branch", "", "the `branch` that the agent follows (default main)")
+	flags.StringSliceVar(&opts.Paths, "path", nil, "`folder` of the repository with this cluster's manifests (default the whole tree)")
+	flags.StringVar(&opts.Remote.Username, "git-username", "", "the `user` for --git-token-file (default x-access-token)")
+	flags.StringVar(&opts.Remote.TokenFile, "git-token-file", "", "a `file` with the token for a private repository over https")
+	flags.StringVar(&opts.Remote.CAFile, "git-ca-file", "", "a `file` with certificates to trust for the repository in addition to those of the system")
+	flags.StringVar(&opts.Remote.SSHKeyFile, "ssh-key-file", "", "a `file` with the private key for ssh, without a passphrase")
+	flags.StringVar(&opts.Remote.KnownHostsFile, "known-hosts-file", "", "a `file` with the host keys for ssh")
+	flags.StringSliceVar(&opts.Endpoints, "endpoint", nil, "a `host` of the cluster, such as pve1.lan; several are possible")
+	flags.StringSliceVar(&opts.Fingerprints, "fingerprint", nil, "trust the API's certificate with this SHA-256 `fingerprint`")
+	flags.StringVar(&opts.CAFile, "ca-file", "", "trust certificates of the authority in this `file`: /etc/pve/pve-root-ca.pem of a node")
+	flags.StringVar(&opts.TokenFile, "token-file", "", "the `file` with the API token, one line: user@realm!name=secret")
+	flags.StringVar(&opts.TrustedRoot, "trusted-root", "", "use this Sigstore trusted_root.json `file` instead of TUF")
+	flags.StringVar(&opts.TUFMirror, "tuf-mirror", "", "obtain the trusted root from the TUF repository at this `URL` (default that of the public Sigstore)")
+	flags.StringVar(&opts.TUFRoot, "tuf-root", "", "with --tuf-mirror: a root.json `file` of that repository")
+	flags.StringArrayVar(&opts.Signers, "signer", nil, "accept this signer, as `[NAME=]ISSUER=SUBJECT`; several are possible")
+	flags.StringSliceVar(&opts.May, "may", nil, "the `roles` of the signers: change, approve, operate, seal (default change and, for people, approve)")
+	flags.StringVar(&opts.Binding, "binding", "", "what ties a commit to this cluster: `trailer`, certificate or none")
+	flags.StringVar(&opts.Anchor, "anchor", "", "the `commit` that was reviewed: a full id, or tip")
+	flags.StringVar(&opts.StateDir, "state-dir", "", "the `directory` of the agent's state (default /var/lib/gitops-agent)")
+	flags.BoolVar(&opts.Yes, "yes", false, "take every proposal that decides nothing about trust")
+	return cmd
+}
+
+func runInit(ctx context.Context, out, notes io.Writer, opts setup.Options) error {
+	result, err := setup.Run(ctx, opts)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(out)
+	for _, path := range result.Written {
+		_, _ = fmt.Fprintf(out, "wrote %s\n", term.Printable(path))
+	}
+	if len(result.Written) == 0 {
+		_, _ = fmt.Fprintf(out, "nothing to change: %s has these answers already\n", term.Printable(result.Config))
+	}
+	_, _ = fmt.Fprintln(out)
+	if err := runConfigCheck(ctx, out, io.Discard, configCheckOptions{config: result.Config, cluster: true, output: outputText, log: opts.Logger}); err != nil {
+		if term.ExitStatus(err) == term.ExitError && hintFor(err) == "" {
+			_, _ = fmt.Fprintf(notes, "gitops-agent: hint: correct what failed, then: %s\n", commandWithConfig("config check --cluster", result.Config))
+		}
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "\nNext: %s\n", nextCommand(result.Config))
+	return nil
+}
+
+// nextCommand returns the command that starts the agent: as the service of the package, or by hand with a config elsewhere.
+func nextCommand(config string) string {
+	if config == defaultConfig && os.Geteuid() == 0 {
+		return "systemctl enable --now gitops-agent"
+	}
+	return commandWithConfig("run", config)
+}
+
+func commandWithConfig(command, config string) string {
+	if config != defaultConfig {
+		command += " --config " + config
+	}
+	return "gitops-agent " + command
+}

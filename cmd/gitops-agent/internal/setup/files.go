@@ -1,0 +1,166 @@
+package setup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
+)
+
+// file is a file to write.
+type file struct {
+	path    string
+	content []byte
+	mode    mode
+}
+
+// mode is who may read a file. Only its owner may write it.
+type mode int
+
+const (
+	modePublic mode = iota // everybody may read it
+	modeSecret             // the owner and, for root, the group of the agent
+)
+
+// serviceUser is the user and the group of the agent's service, which the package makes.
+const serviceUser = "gitops-agent"
+
+// owner is who gets the files: root with the agent's group if root runs this on a host of the package, otherwise the current user.
+type owner struct{ uid, gid int }
+
+// findOwner returns the ids of the agent's user, and whether files get its group.
+func findOwner() (owner, bool) {
+	if os.Geteuid() != 0 {
+		return owner{}, false
+	}
+	found, err := user.Lookup(serviceUser)
+	if err != nil {
+		return owner{}, false
+	}
+	uid, uidErr := strconv.Atoi(found.Uid)
+	gid, gidErr := strconv.Atoi(found.Gid)
+	return owner{uid, gid}, uidErr == nil && gidErr == nil
+}
+
+// permissions returns the mode of a file or, with the agent's group, one that lets the group read it.
+func (m mode) permissions(withGroup bool) fs.FileMode {
+	switch {
+	case m == modePublic:
+		return 0o644
+	case withGroup:
+		return 0o640
+	}
+	return 0o600
+}
+
+// write writes the files in order, the config last. If one of them is there with another content, it writes none.
+func write(ctx context.Context, files []file, stateDir string) (Result, error) {
+	var r Result
+	var missing []file
+	var problems []error
+	for _, f := range files {
+		present, err := readBounded(f.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, f)
+		case err != nil:
+			problems = append(problems, err)
+		case !bytes.Equal(present, f.content):
+			problems = append(problems, fmt.Errorf("%s is there and differs%s", f.path, differing(f, present)))
+		default:
+			r.Kept = append(r.Kept, f.path)
+		}
+	}
+	if len(problems) > 0 {
+		return Result{}, term.WithHint(errors.Join(problems...), "init overwrites nothing, and wrote nothing: move the file away, or give the one that is there")
+	}
+	group, withGroup := findOwner()
+	for _, f := range missing {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		if err := makeDir(filepath.Dir(f.path), group, withGroup); err != nil {
+			return r, err
+		}
+		if err := create(f, group, withGroup); err != nil {
+			return r, err
+		}
+		r.Written = append(r.Written, f.path)
+	}
+	return r, makeStateDir(stateDir, group, withGroup)
+}
+
+// differing returns the first line that differs, for a file without secrets.
+func differing(f file, present []byte) string {
+	if f.mode == modeSecret {
+		return ""
+	}
+	old, wanted := strings.Split(string(present), "\n"), strings.Split(string(f.content), "\n")
+	for i := range min(len(old), len(wanted)) {
+		if old[i] != wanted[i] {
+			return fmt.Sprintf(" in line %d:\n- %s\n+ %s", i+1, term.Shorten(old[i], 100), term.Shorten(wanted[i], 100))
+		}
+	}
+	return fmt.Sprintf(": it has %s, and init would write %s", term.Count(len(old), "line"), term.Count(len(wanted), "line"))
+}
+
+// makeDir makes the directory of the config as systemd does. One that is there stays as it is.
+func makeDir(dir string, o owner, withGroup bool) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // as /etc itself
+		return fmt.Errorf("make the directory of the config: %w", err)
+	}
+	perm := fs.FileMode(0o700)
+	if withGroup {
+		perm = 0o750
+	}
+	if err := os.Mkdir(dir, perm); err != nil {
+		return fmt.Errorf("make the directory of the config: %w", err)
+	}
+	if withGroup {
+		return os.Chown(dir, 0, o.gid)
+	}
+	return nil
+}
+
+// makeStateDir makes the state directory for the agent's user, as the package does. Without that user the agent makes it.
+func makeStateDir(dir string, o owner, withGroup bool) error {
+	if _, err := os.Stat(dir); err == nil || !withGroup {
+		return nil
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	return os.Chown(dir, o.uid, o.gid)
+}
+
+// create writes a file that is not there, completely or not at all: a link to a finished temporary file never replaces another file.
+func create(f file, o owner, withGroup bool) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".tmp-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.path, err)
+	}
+	defer func() { err = errors.Join(err, os.Remove(temporary.Name())) }()
+	_, err = temporary.Write(f.content)
+	err = errors.Join(err, temporary.Chmod(f.mode.permissions(withGroup)))
+	if withGroup {
+		err = errors.Join(err, temporary.Chown(0, o.gid))
+	}
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err == nil {
+		err = os.Link(temporary.Name(), f.path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.path, err)
+	}
+	return nil
+}
