@@ -52,7 +52,7 @@ func isReported(p plan.Guest) bool { return p.Managed || !p.Empty() }
 
 // assessGuest returns the state of one guest. Copies are other guests that have its marker.
 func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []cluster.Row, now time.Time) assessment {
-	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(p.Ref.VMID)}
+	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(keyOf(p.Ref))}
 	if a.sync == report.Synced && !a.busy && t.retry.over(now) && !e.unsettled[p.Ref.VMID] {
 		t.recover() // the guest came in sync without the agent; while a step of it is open, the failure is still true
 	}

@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/queue"
@@ -111,7 +112,7 @@ type Engine struct {
 	uuidHolders map[string]int             // vmids of machines that have the uuid of a manifest without a vmid, by its label
 	overridden  map[int]journal.Overridden // run states that orders override, as of the newest assessment
 	unsettled   map[int]bool               // guests with a step whose outcome is not known, as of the newest assessment
-	tracks      map[trackKey]*track
+	tracks      map[object.Key]*track
 	convergence convergence
 	cycles      uint64
 	lastCycle   span // without the calls to the cluster

@@ -19,7 +19,7 @@ func (e *Engine) checkHealth(ctx context.Context, planned plan.Plan) map[string]
 	var targets []health.Target
 	if len(needed) > 0 {
 		for _, p := range planned.Guests {
-			if d := needed[p.Ref.Label()]; d != nil && p.Managed && !e.queue.Busy(p.Ref.VMID) && (len(p.Steps) == 0 || d.Observe || d.Suspend.Active(now)) {
+			if d := needed[p.Ref.Label()]; d != nil && p.Managed && !e.queue.Busy(keyOf(p.Ref)) && (len(p.Steps) == 0 || d.Observe || d.Suspend.Active(now)) {
 				row := cluster.Row{Kind: d.Kind, VMID: p.Ref.VMID, Node: p.Node}
 				targets = append(targets, health.Target{Label: d.Label(), Row: row, Check: d.Health})
 			}

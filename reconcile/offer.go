@@ -8,7 +8,7 @@ import (
 
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
-	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
 )
@@ -26,21 +26,21 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	}
 	now := time.Now()
 	judge := basis.Gate(state, now)
-	work := make(map[int]queue.Work)
+	work := make(map[object.Key]queue.Work)
 	for _, open := range state.Open {
 		if basis.NoWrites == gate.WritesAllowed || basis.NoWrites == gate.StopNoRevision {
-			work[open.VMID] = queue.Work{Holds: []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}, Uses: []queue.Resource{{Node: open.Node}}}
+			work[object.Guest(open.VMID)] = queue.Work{Holds: []object.Key{object.Guest(open.VMID), object.Guest(cmp.Or(open.TaskVMID, open.VMID))}, Uses: []queue.Resource{{Node: open.Node}}}
 		}
 	}
 	for _, p := range planned.Guests {
 		if step, _, ok := judge.Next(p); ok && p.Ref.VMID != 0 {
-			w := work[p.Ref.VMID]
-			work[p.Ref.VMID] = queue.Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, step.Uses()...)}
+			w := work[keyOf(p.Ref)]
+			work[keyOf(p.Ref)] = queue.Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, step.Uses()...)}
 		}
 	}
-	for vmid := range work {
-		if e.queue.Busy(vmid) || !e.track(guest.Ref{VMID: vmid}).mayRun(now) {
-			delete(work, vmid)
+	for key := range work {
+		if e.queue.Busy(key) || !e.trackOf(key).mayRun(now) {
+			delete(work, key)
 		}
 	}
 	e.waiting = waitingWork{epoch: e.epoch, order: inPlanOrder(planned, work), work: work}
@@ -55,8 +55,8 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 // waitingWork is released work that is offered as soon as this process is the confirmed writer.
 type waitingWork struct {
 	epoch epoch.Number
-	order []int
-	work  map[int]queue.Work
+	order []object.Key
+	work  map[object.Key]queue.Work
 }
 
 // offerWaiting offers the newest released work. Work of an epoch that has ended is dropped: the next cycle plans it again.
@@ -66,28 +66,28 @@ func (e *Engine) offerWaiting(ctx context.Context) {
 	if waiting.epoch != e.epoch {
 		return
 	}
-	for _, vmid := range waiting.order {
-		w := waiting.work[vmid]
-		slices.Sort(w.Holds)
-		w.VMID, w.Holds, w.Uses = vmid, slices.Compact(w.Holds), queue.CompactResources(w.Uses)
-		w.Run = func(ctx context.Context) { e.lanes.post(e.worker.Work(ctx, vmid, w.Uses)) }
+	for _, key := range waiting.order {
+		w := waiting.work[key]
+		slices.SortFunc(w.Holds, object.Key.Compare)
+		w.Key, w.Holds, w.Uses = key, slices.Compact(w.Holds), queue.CompactResources(w.Uses)
+		w.Run = func(ctx context.Context) { e.lanes.post(e.worker.Work(ctx, key.VMID, w.Uses)) }
 		e.queue.Offer(ctx, w)
 	}
 }
 
-// inPlanOrder returns the vmids with work in the order of the plan, after those that the plan does not contain.
-func inPlanOrder(planned plan.Plan, work map[int]queue.Work) []int {
-	var vmids, inPlan []int
+// inPlanOrder returns the objects with work in the order of the plan, after those that the plan does not contain.
+func inPlanOrder(planned plan.Plan, work map[object.Key]queue.Work) []object.Key {
+	var others, inPlan []object.Key
 	for _, p := range planned.Guests {
-		if _, ok := work[p.Ref.VMID]; ok {
-			inPlan = append(inPlan, p.Ref.VMID)
+		if _, ok := work[keyOf(p.Ref)]; ok {
+			inPlan = append(inPlan, keyOf(p.Ref))
 		}
 	}
-	for vmid := range work {
-		if !slices.Contains(inPlan, vmid) {
-			vmids = append(vmids, vmid)
+	for key := range work {
+		if !slices.Contains(inPlan, key) {
+			others = append(others, key)
 		}
 	}
-	slices.Sort(vmids)
-	return append(vmids, inPlan...)
+	slices.SortFunc(others, object.Key.Compare)
+	return append(others, inPlan...)
 }

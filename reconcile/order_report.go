@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/gate"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -82,7 +82,7 @@ func orderedGuest(text string) string {
 
 // describeWait adds why an order has not begun: the gate holds it, or something prevents all work on its guest.
 func (e *Engine) describeWait(r *report.Order, o journal.Order) {
-	if t, known := e.tracks[keyOf(guest.Ref{VMID: o.VMID})]; known {
+	if t, known := e.tracks[object.Guest(o.VMID)]; known {
 		if h, waits := t.now.waits[o.Key]; waits {
 			r.Why, r.Hint = h.Message, h.Hint
 			if h.Reason == gate.HoldApproval {
@@ -106,7 +106,7 @@ func (e *Engine) describeStep(r *report.Order, state journal.State) {
 
 // describeTrouble adds the first condition of the order's guest with one of some types.
 func (e *Engine) describeTrouble(r *report.Order, types ...plan.ConditionType) {
-	t, known := e.tracks[keyOf(guest.Ref{VMID: r.VMID})]
+	t, known := e.tracks[object.Guest(r.VMID)]
 	if !known {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/retry"
 )
@@ -37,7 +38,7 @@ func (e *Engine) beginRetry(now time.Time) {
 	state := e.opts.Journal.State()
 	e.retries.open = make(map[int]bool)
 	for _, open := range state.Open {
-		if t, known := e.tracks[trackKey{vmid: open.VMID}]; !e.queue.Busy(open.VMID) || known && t.failed != nil {
+		if t, known := e.tracks[object.Guest(open.VMID)]; !e.queue.Busy(object.Guest(open.VMID)) || known && t.failed != nil {
 			e.retries.open[open.VMID] = true
 		}
 	}
@@ -168,11 +169,7 @@ func (e *Engine) remaining(g retry.Guest) []retry.Remains {
 			Hint: "the agent reads the outcome again at once; without one it waits for ten minutes, since the call may still act",
 		})
 	}
-	key := trackKey{vmid: g.VMID}
-	if g.VMID == 0 {
-		key.label = g.Guest
-	}
-	t, known := e.tracks[key]
+	t, known := e.tracks[object.KeyOf(g.VMID, g.Guest)]
 	if !known {
 		return list
 	}

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/report"
@@ -35,7 +36,7 @@ func NewEngine(opts Options) *Engine {
 	opts.Shutdown = cmp.Or(max(opts.Shutdown, 0), 30*time.Second)
 	opts.Check = cmp.Or(max(opts.Check, 0), 10*opts.Resync)
 	e := &Engine{
-		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
+		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[object.Key]*track),
 		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync),
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 		source:   report.Source{Branch: opts.Branch, Reason: report.SourceUnread},
@@ -61,7 +62,7 @@ func NewEngine(opts Options) *Engine {
 	opts.Health.Changed = func() { e.lanes.ring() }
 	e.health = health.New(opts.Health)
 	e.queue = queue.New(queue.Options{
-		Parallel: opts.Parallel, Limit: opts.Limits.For, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() },
+		Parallel: opts.Parallel, Limit: opts.Limits.For, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(object.Key) { e.lanes.ring() },
 	})
 	e.worker = lane.New(lane.Options{
 		Cluster: opts.Cluster, Volumes: volumes.New(opts.Cluster, observe.VMListVersions(opts.VMList)), Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: e.loggedHooks(),
@@ -225,6 +226,6 @@ func (e *Engine) stop() {
 	e.publish(planned)
 }
 
-func (e *Engine) lanePanicked(vmid int, err error) {
-	e.lanes.post(lane.Result{VMID: vmid, Err: fmt.Errorf("lane of %d: %w", vmid, err)})
+func (e *Engine) lanePanicked(key object.Key, err error) {
+	e.lanes.post(lane.Result{VMID: key.VMID, Err: fmt.Errorf("lane of %s: %w", key, err)})
 }

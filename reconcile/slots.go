@@ -68,5 +68,5 @@ func (e *Engine) slotChanges(state journal.State) []journal.Body {
 // followsSlots reports whether a reading tells what the slots of the owned guest hold: it is this guest, and nothing changes it now.
 func (e *Engine) followsSlots(state journal.State, owned journal.Owned, d *guest.Desired, live guest.Observed) bool {
 	proven := live.Kind == d.Kind && !cluster.PartlyCreated(live) && ownership.Compare(owned, live).Conflict(live.Kind) == ""
-	return proven && !e.queue.Busy(d.VMID) && !isOpen(state, d.VMID)
+	return proven && !e.queue.Busy(keyOf(d.Ref)) && !isOpen(state, d.VMID)
 }

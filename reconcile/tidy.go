@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/ownership"
 )
@@ -43,7 +44,7 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) 
 	var records []journal.Body
 	snapshot, scope := e.observer.Snapshot(), e.basis.Load().Scope(state)
 	for vmid, owned := range state.Owned {
-		if e.queue.Busy(vmid) || isOpen(state, vmid) {
+		if e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
 			continue
 		}
 		ref, isNamed := named[vmid]

@@ -6,23 +6,13 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/volumes"
 )
 
-// trackKey is a guest's vmid, or its label while it has no vmid.
-type trackKey struct {
-	vmid  int
-	label string
-}
-
-func keyOf(ref guest.Ref) trackKey {
-	if ref.VMID != 0 {
-		return trackKey{vmid: ref.VMID}
-	}
-	return trackKey{label: ref.Label()}
-}
+func keyOf(ref guest.Ref) object.Key { return object.KeyOf(ref.VMID, ref.Label()) }
 
 // track is what the engine remembers of a guest between cycles: its retries, its drift, and the assessment of the present cycle. It does not
 // outlive the process, and only retries and reports depend on it.

@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -144,7 +145,7 @@ func TestClearFailures(t *testing.T) {
 	for range 20 {
 		tr.flaps = tr.flaps.add(now, 1)
 	}
-	clearFailures(map[trackKey]*track{{vmid: 201}: tr})
+	clearFailures(map[object.Key]*track{object.Guest(201): tr})
 	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || !tr.flaps.overLimit(now) || !tr.assessed || !tr.convergedAt.Equal(now) {
 		t.Errorf("got %+v, want a guest that may be tried again at once, and everything else as it was", tr)
 	}

@@ -4,12 +4,15 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 )
 
 // track returns the track of a guest, and makes one if there is none.
-func (e *Engine) track(ref guest.Ref) *track {
-	key := keyOf(ref)
+func (e *Engine) track(ref guest.Ref) *track { return e.trackOf(keyOf(ref)) }
+
+// trackOf returns the track of an object, and makes one if there is none.
+func (e *Engine) trackOf(key object.Key) *track {
 	t, ok := e.tracks[key]
 	if !ok {
 		t = &track{since: make(map[string]time.Time)}
@@ -20,12 +23,12 @@ func (e *Engine) track(ref guest.Ref) *track {
 
 // forgetTracks drops the tracks of guests that left the plan. A vmid that comes back later starts without a history.
 func (e *Engine) forgetTracks(planned plan.Plan) {
-	keep := make(map[trackKey]bool, len(planned.Guests))
+	keep := make(map[object.Key]bool, len(planned.Guests))
 	for _, p := range planned.Guests {
 		keep[keyOf(p.Ref)] = true
 	}
 	for key := range e.tracks {
-		if !keep[key] && !e.queue.Busy(key.vmid) && !e.tracks[key].flaps.matters(time.Now()) {
+		if !keep[key] && !e.queue.Busy(key) && !e.tracks[key].flaps.matters(time.Now()) {
 			e.dropHolds(e.tracks[key])
 			delete(e.tracks, key)
 		}
@@ -35,7 +38,7 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 // calmChanged forgets the repairs of guests whose own desired state changed. Who pushes other changes does not know of a guest that flaps.
 func (e *Engine) calmChanged(vmids []int) {
 	for _, vmid := range vmids {
-		if t, known := e.tracks[trackKey{vmid: vmid}]; known {
+		if t, known := e.tracks[object.Guest(vmid)]; known {
 			if t.flaps.matters(time.Now()) {
 				e.noteFlaps(vmid, 0)
 			}
@@ -45,7 +48,7 @@ func (e *Engine) calmChanged(vmids []int) {
 }
 
 // clearFailures lets guests be tried again that failed under the revision before.
-func clearFailures(tracks map[trackKey]*track) {
+func clearFailures(tracks map[object.Key]*track) {
 	for _, t := range tracks {
 		if t.hangingTask() == nil { // no revision ends a task
 			t.recover()

@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/secret"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,7 +185,7 @@ func TestClonePlan(t *testing.T) {
 	if got := step.Calls[0]; got.CloneOf != 9000 || got.Node != "pve2" || got.Params["target"] != "" {
 		t.Errorf("got clone of %d on %s to %q, want one of 9000 on pve2, where its template is", got.CloneOf, got.Node, got.Params["target"])
 	}
-	if diff := cmp.Diff([]int{201, 9000}, step.Holds()); diff != "" {
+	if diff := cmp.Diff([]object.Key{object.Guest(201), object.Guest(9000)}, step.Holds()); diff != "" {
 		t.Errorf("lanes held differ (-want +got):\n%s", diff)
 	}
 	second := template()

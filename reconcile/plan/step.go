@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/queue"
 )
@@ -120,17 +121,17 @@ func (s Step) TakesDown() bool {
 	return state == "stopped" || state == "disabled"
 }
 
-// Holds returns the vmids whose lanes the step needs, sorted: the guest's and, for a clone, the template's, which would be locked for a
+// Holds returns the objects whose lanes the step needs, sorted: the guest's and, for a clone, the template's, which would be locked for a
 // second clone at the same time.
-func (s Step) Holds() []int {
-	vmids := []int{s.Guest.VMID}
+func (s Step) Holds() []object.Key {
+	keys := []object.Key{object.KeyOf(s.Guest.VMID, s.Guest.Label())}
 	for _, c := range s.Calls {
 		if c.CloneOf != 0 {
-			vmids = append(vmids, c.CloneOf)
+			keys = append(keys, object.Guest(c.CloneOf))
 		}
 	}
-	slices.Sort(vmids)
-	return slices.Compact(vmids)
+	slices.SortFunc(keys, object.Key.Compare)
+	return slices.Compact(keys)
 }
 
 // Uses returns the resources that the step shares with the steps of other guests: the nodes of its calls, and the storages to which it writes

@@ -1,26 +1,30 @@
 package queue
 
-import "slices"
+import (
+	"slices"
 
-// blocker is what a lane waits for: a vmid that other work holds, a resource at its limit, or a slot among the parallel items.
+	"gitops-agent/reconcile/object"
+)
+
+// blocker is what a lane waits for: an object that other work holds, a resource at its limit, or a slot among the parallel items.
 type blocker struct {
 	kind     blockerKind
-	vmid     int      // of a heldVMID
-	resource Resource // of a fullResource
+	key      object.Key // of a heldObject
+	resource Resource   // of a fullResource
 }
 
 type blockerKind int
 
 const (
 	noSlot blockerKind = iota
-	heldVMID
+	heldObject
 	fullResource
 )
 
 // slots is the blocker of lanes that wait only for running work to end.
 var slots = blocker{kind: noSlot}
 
-func vmidBlocker(vmid int) blocker { return blocker{kind: heldVMID, vmid: vmid} }
+func objectBlocker(key object.Key) blocker { return blocker{kind: heldObject, key: key} }
 
 func resourceBlocker(r Resource) blocker { return blocker{kind: fullResource, resource: r} }
 

@@ -8,19 +8,21 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"gitops-agent/reconcile/object"
 )
 
-// Queue runs work in one lane per vmid: serial within a guest and parallel across guests. At most Parallel items run at once, and no more
+// Queue runs work in one lane per object: serial within an object and parallel across objects. At most Parallel items run at once, and no more
 // than the limit of each resource allows. A lane keeps one waiting item, the newest. A lane ends when it is idle. Only running work has a
 // goroutine, and an item that ends looks only at the lanes that waited for what it used: the cost of an item does not depend on how many wait.
 type Queue struct {
 	opts Options
 
 	mu      sync.Mutex
-	lanes   map[int]*lane
-	running int              // number of running items
-	held    map[int]bool     // vmids that running work holds
-	used    map[Resource]int // number of running items by resource
+	lanes   map[object.Key]*lane
+	running int                 // number of running items
+	held    map[object.Key]bool // objects that running work holds
+	used    map[Resource]int    // number of running items by resource
 	blocked blockedLanes
 	closed  bool
 	wg      sync.WaitGroup
@@ -28,25 +30,25 @@ type Queue struct {
 
 // Options configures a Queue. The zero value is useful.
 type Options struct {
-	Parallel int                       // lanes that may work at once; 0 is 8
-	Limit    func(r Resource) int      // number of items that may use the resource at once; no limit if nil
-	OnWait   func(d time.Duration)     // called with the time that an item waited for its turn
-	OnPanic  func(vmid int, err error) // called for work that panicked
-	OnIdle   func(vmid int)            // called when a lane has ended
+	Parallel int                             // lanes that may work at once; 0 is 8
+	Limit    func(r Resource) int            // number of items that may use the resource at once; no limit if nil
+	OnWait   func(d time.Duration)           // called with the time that an item waited for its turn
+	OnPanic  func(key object.Key, err error) // called for work that panicked
+	OnIdle   func(key object.Key)            // called when a lane has ended
 }
 
-// Work is an item of a lane. Run must return when ctx ends. Holds are the vmids that no other item may hold meanwhile, the item's own
+// Work is an item of the lane of an object. Run must return when ctx ends. Holds are the objects that no other item may hold meanwhile, the item's own
 // included. Uses are the resources that the item shares with other items, each once.
 type Work struct {
-	VMID  int
-	Holds []int
+	Key   object.Key
+	Holds []object.Key
 	Uses  []Resource
 	Run   func(ctx context.Context)
 }
 
-// lane is the work on one guest. A lane with waiting work that does not run is blocked.
+// lane is the work on one object. A lane with waiting work that does not run is blocked.
 type lane struct {
-	vmid    int
+	key     object.Key
 	running bool
 	waiting *Work
 	ctx     context.Context // of the waiting work
@@ -63,7 +65,7 @@ func New(opts Options) *Queue {
 		opts.Limit = func(Resource) int { return math.MaxInt }
 	}
 	return &Queue{
-		opts: opts, lanes: make(map[int]*lane), held: make(map[int]bool), used: make(map[Resource]int),
+		opts: opts, lanes: make(map[object.Key]*lane), held: make(map[object.Key]bool), used: make(map[Resource]int),
 		blocked: blockedLanes{by: make(map[blocker][]*lane)},
 	}
 }
@@ -75,10 +77,10 @@ func (q *Queue) Offer(ctx context.Context, work Work) bool {
 	if q.closed {
 		return false
 	}
-	l := q.lanes[work.VMID]
+	l := q.lanes[work.Key]
 	if l == nil {
-		l = &lane{vmid: work.VMID}
-		q.lanes[work.VMID] = l
+		l = &lane{key: work.Key}
+		q.lanes[work.Key] = l
 	}
 	wasWaiting := l.waiting != nil
 	if !wasWaiting {
@@ -97,11 +99,11 @@ func (q *Queue) Offer(ctx context.Context, work Work) bool {
 	return true
 }
 
-// Busy reports whether the vmid's lane has work running or waiting.
-func (q *Queue) Busy(vmid int) bool {
+// Busy reports whether the object's lane has work running or waiting.
+func (q *Queue) Busy(key object.Key) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.lanes[vmid] != nil
+	return q.lanes[key] != nil
 }
 
 // Depth returns the number of lanes with work running or waiting.
@@ -115,18 +117,18 @@ func (q *Queue) Depth() int {
 func (q *Queue) Close() {
 	q.mu.Lock()
 	q.closed = true
-	var ended []int
-	for vmid, l := range q.lanes {
+	var ended []object.Key
+	for key, l := range q.lanes {
 		l.waiting = nil
 		if !l.running {
-			delete(q.lanes, vmid)
-			ended = append(ended, vmid)
+			delete(q.lanes, key)
+			ended = append(ended, key)
 		}
 	}
 	q.blocked.clear()
 	q.mu.Unlock()
-	for _, vmid := range ended {
-		q.laneEnded(vmid)
+	for _, key := range ended {
+		q.laneEnded(key)
 	}
 	q.wg.Wait()
 }
@@ -161,7 +163,7 @@ func (q *Queue) end(l *lane, work Work) {
 	q.running--
 	for _, v := range work.Holds {
 		delete(q.held, v)
-		q.blocked.wake(vmidBlocker(v))
+		q.blocked.wake(objectBlocker(v))
 	}
 	for _, r := range work.Uses {
 		if q.used[r]--; q.used[r] == 0 {
@@ -172,7 +174,7 @@ func (q *Queue) end(l *lane, work Work) {
 	l.running = false
 	ended := l.waiting == nil
 	if ended {
-		delete(q.lanes, l.vmid)
+		delete(q.lanes, l.key)
 	} else {
 		q.blocked.add(slots, l) // after the lanes that already wait
 	}
@@ -185,13 +187,13 @@ func (q *Queue) end(l *lane, work Work) {
 	}
 	q.mu.Unlock()
 	if ended {
-		q.laneEnded(l.vmid)
+		q.laneEnded(l.key)
 	}
 }
 
-func (q *Queue) laneEnded(vmid int) {
+func (q *Queue) laneEnded(key object.Key) {
 	if q.opts.OnIdle != nil {
-		q.opts.OnIdle(vmid)
+		q.opts.OnIdle(key)
 	}
 }
 
@@ -199,7 +201,7 @@ func (q *Queue) laneEnded(vmid int) {
 // run otherwise waits for a slot.
 func (q *Queue) blockerOf(work *Work) (blocker, bool) {
 	for _, v := range work.Holds {
-		if b := vmidBlocker(v); !q.isFree(b) {
+		if b := objectBlocker(v); !q.isFree(b) {
 			return b, true
 		}
 	}
@@ -214,8 +216,8 @@ func (q *Queue) blockerOf(work *Work) (blocker, bool) {
 // isFree reports whether no work has to wait for b now.
 func (q *Queue) isFree(b blocker) bool {
 	switch b.kind {
-	case heldVMID:
-		return !q.held[b.vmid]
+	case heldObject:
+		return !q.held[b.key]
 	case fullResource:
 		return q.used[b.resource] < q.opts.Limit(b.resource)
 	case noSlot:
@@ -226,8 +228,8 @@ func (q *Queue) isFree(b blocker) bool {
 // needs reports whether work cannot run before b is free.
 func (q *Queue) needs(work *Work, b blocker) bool {
 	switch b.kind {
-	case heldVMID:
-		return slices.Contains(work.Holds, b.vmid)
+	case heldObject:
+		return slices.Contains(work.Holds, b.key)
 	case fullResource:
 		return slices.Contains(work.Uses, b.resource)
 	case noSlot:
@@ -235,11 +237,11 @@ func (q *Queue) needs(work *Work, b blocker) bool {
 	return true
 }
 
-// run passes a panic to OnPanic, so that work on one guest cannot end the agent.
+// run passes a panic to OnPanic, so that work on one object cannot end the agent.
 func (q *Queue) run(ctx context.Context, work Work) {
 	defer func() {
 		if r := recover(); r != nil && q.opts.OnPanic != nil {
-			q.opts.OnPanic(work.VMID, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+			q.opts.OnPanic(work.Key, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
 		}
 	}()
 	work.Run(ctx)

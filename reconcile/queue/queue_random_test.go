@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/reconcile/object"
 )
 
 // usage counts what running items use, and reports what exceeds a limit.
@@ -17,9 +19,9 @@ type usage struct {
 	limits  Limits
 	most    int
 	running int
-	held    map[int]int
+	held    map[object.Key]int
 	used    map[Resource]int
-	ran     map[int]int // newest offer that ran, by vmid
+	ran     map[object.Key]int // newest offer that ran
 }
 
 func (u *usage) begin(work Work) {
@@ -30,7 +32,7 @@ func (u *usage) begin(work Work) {
 	}
 	for _, v := range work.Holds {
 		if u.held[v]++; u.held[v] > 1 {
-			u.Errorf("got two items that hold %d", v)
+			u.Errorf("got two items that hold %s", v)
 		}
 	}
 	for _, r := range work.Uses {
@@ -53,7 +55,7 @@ func (u *usage) end(work Work) {
 }
 
 // TestQueueWithRandomWork offers random work, replaces waiting work by work that needs something else, and checks that no limit is exceeded and
-// that the newest work of every guest runs.
+// that the newest work of every object runs.
 func TestQueueWithRandomWork(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -66,16 +68,16 @@ func TestQueueWithRandomWork(t *testing.T) {
 func runRandomWork(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	limits := Limits{PerNode: 1 + random.IntN(4), PerStorage: 1 + random.IntN(2)}
-	u := &usage{T: t, limits: limits, most: 1 + random.IntN(6), held: map[int]int{}, used: map[Resource]int{}, ran: map[int]int{}}
+	u := &usage{T: t, limits: limits, most: 1 + random.IntN(6), held: map[object.Key]int{}, used: map[Resource]int{}, ran: map[object.Key]int{}}
 	var mu sync.Mutex
-	ended := make(map[int]int)
-	q := New(Options{Parallel: u.most, Limit: limits.For, OnIdle: func(vmid int) { mu.Lock(); ended[vmid]++; mu.Unlock() }})
-	newest := make(map[int]int)
+	ended := make(map[object.Key]int)
+	q := New(Options{Parallel: u.most, Limit: limits.For, OnIdle: func(key object.Key) { mu.Lock(); ended[key]++; mu.Unlock() }})
+	newest := make(map[object.Key]int)
 	for i := range 300 {
-		work := Work{VMID: random.IntN(40)}
-		work.Holds = []int{work.VMID}
+		work := Work{Key: randomKey(random)}
+		work.Holds = []object.Key{work.Key}
 		if random.IntN(3) == 0 {
-			work.Holds = append(work.Holds, 9000+random.IntN(2)) // a template
+			work.Holds = append(work.Holds, object.Guest(9000+random.IntN(2))) // a template
 		}
 		work.Uses = []Resource{{Node: fmt.Sprint("pve", random.IntN(3))}}
 		if random.IntN(2) == 0 {
@@ -88,9 +90,9 @@ func runRandomWork(t *testing.T, random *rand.Rand) {
 			u.end(work)
 			u.mu.Lock()
 			defer u.mu.Unlock()
-			u.ran[work.VMID] = max(u.ran[work.VMID], i)
+			u.ran[work.Key] = max(u.ran[work.Key], i)
 		}
-		newest[work.VMID] = i
+		newest[work.Key] = i
 		q.Offer(t.Context(), work)
 		time.Sleep(time.Duration(random.IntN(8)) * time.Millisecond)
 	}
@@ -99,17 +101,26 @@ func runRandomWork(t *testing.T, random *rand.Rand) {
 		t.Errorf("got %d lanes after the work, want none", got)
 	}
 	q.Close()
-	for vmid, i := range newest {
-		if u.ran[vmid] != i {
-			t.Errorf("guest %d: got item %d as the last one, want %d", vmid, u.ran[vmid], i)
+	for key, i := range newest {
+		if u.ran[key] != i {
+			t.Errorf("%s: got item %d as the last one, want %d", key, u.ran[key], i)
 		}
-		if ended[vmid] == 0 {
-			t.Errorf("guest %d: got no report of the end of its lane", vmid)
+		if ended[key] == 0 {
+			t.Errorf("%s: got no report of the end of its lane", key)
 		}
 	}
 	if len(q.blocked.by) != 0 || len(q.held) != 0 || len(q.used) != 0 || q.running != 0 {
 		t.Errorf("got %v, %v, %v, %d left in an idle queue, want nothing", q.blocked.by, q.held, q.used, q.running)
 	}
+}
+
+// randomKey returns a guest, or an object without a vmid.
+func randomKey(random *rand.Rand) object.Key {
+	n := random.IntN(40)
+	if n < 30 {
+		return object.Guest(100 + n)
+	}
+	return object.KeyOf(0, fmt.Sprint("Image/debian-", n))
 }
 
 // BenchmarkQueue offers many items at once, which is what a changed class does.
@@ -122,7 +133,7 @@ func BenchmarkQueue(b *testing.B) {
 				for vmid := range n {
 					wg.Add(1)
 					q.Offer(b.Context(), Work{
-						VMID: 100 + vmid, Holds: []int{100 + vmid}, Uses: []Resource{{Node: fmt.Sprint("pve", vmid%3)}}, Run: func(context.Context) { wg.Done() },
+						Key: object.Guest(100 + vmid), Holds: []object.Key{object.Guest(100 + vmid)}, Uses: []Resource{{Node: fmt.Sprint("pve", vmid%3)}}, Run: func(context.Context) { wg.Done() },
 					})
 				}
 				wg.Wait()

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/reconcile/object"
 )
 
 func TestQueueIsSerialWithinAGuest(t *testing.T) {
@@ -16,7 +18,7 @@ func TestQueueIsSerialWithinAGuest(t *testing.T) {
 		defer q.Close()
 		var running, most atomic.Int32
 		var ran atomic.Int32
-		work := Work{VMID: 1, Holds: []int{1}, Run: func(context.Context) {
+		work := Work{Key: object.Guest(1), Holds: []object.Key{object.Guest(1)}, Run: func(context.Context) {
 			most.Store(max(most.Load(), running.Add(1)))
 			time.Sleep(time.Second)
 			running.Add(-1)
@@ -45,7 +47,7 @@ func TestQueueIsParallelAcrossGuests(t *testing.T) {
 		defer q.Close()
 		var running, most atomic.Int32
 		for vmid := range 9 {
-			q.Offer(t.Context(), Work{VMID: vmid, Holds: []int{vmid}, Run: func(context.Context) {
+			q.Offer(t.Context(), Work{Key: object.Guest(vmid), Holds: []object.Key{object.Guest(vmid)}, Run: func(context.Context) {
 				most.Store(max(most.Load(), running.Add(1)))
 				time.Sleep(time.Second)
 				running.Add(-1)
@@ -72,7 +74,7 @@ func TestQueueHoldsTheTemplateOfAClone(t *testing.T) {
 		var log []string
 		note := func(s string) { mu.Lock(); defer mu.Unlock(); log = append(log, s) }
 		clone := func(name string, vmid int) {
-			q.Offer(t.Context(), Work{VMID: vmid, Holds: []int{vmid, 9000}, Run: func(context.Context) {
+			q.Offer(t.Context(), Work{Key: object.Guest(vmid), Holds: []object.Key{object.Guest(vmid), object.Guest(9000)}, Run: func(context.Context) {
 				note("begin " + name)
 				time.Sleep(time.Second)
 				note("end " + name)
@@ -81,7 +83,7 @@ func TestQueueHoldsTheTemplateOfAClone(t *testing.T) {
 		clone("a", 1)
 		time.Sleep(time.Millisecond)
 		clone("b", 2)
-		q.Offer(t.Context(), Work{VMID: 3, Holds: []int{3}, Run: func(context.Context) { note("other") }})
+		q.Offer(t.Context(), Work{Key: object.Guest(3), Holds: []object.Key{object.Guest(3)}, Run: func(context.Context) { note("other") }})
 		time.Sleep(5 * time.Second)
 		want := []string{"begin a", "other", "end a", "begin b", "end b"}
 		mu.Lock()
@@ -95,15 +97,15 @@ func TestQueueHoldsTheTemplateOfAClone(t *testing.T) {
 func TestQueueSurvivesAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
-		q := New(Options{OnPanic: func(vmid int, _ error) { told.Store(int32(vmid)) }})
+		q := New(Options{OnPanic: func(key object.Key, _ error) { told.Store(int32(key.VMID)) }})
 		defer q.Close()
-		q.Offer(t.Context(), Work{VMID: 7, Holds: []int{7}, Run: func(context.Context) { panic("boom") }})
+		q.Offer(t.Context(), Work{Key: object.Guest(7), Holds: []object.Key{object.Guest(7)}, Run: func(context.Context) { panic("boom") }})
 		synctest.Wait()
 		if got := told.Load(); got != 7 {
 			t.Errorf("got a panic reported for %d, want 7", got)
 		}
 		var ran atomic.Bool
-		q.Offer(t.Context(), Work{VMID: 7, Holds: []int{7}, Run: func(context.Context) { ran.Store(true) }})
+		q.Offer(t.Context(), Work{Key: object.Guest(7), Holds: []object.Key{object.Guest(7)}, Run: func(context.Context) { ran.Store(true) }})
 		synctest.Wait()
 		if !ran.Load() {
 			t.Error("got the lane stuck after a panic, want it free")
@@ -115,14 +117,14 @@ func TestQueueCloseWaitsForRunningWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Options{Parallel: 1})
 		var ended, waiting atomic.Bool
-		q.Offer(t.Context(), Work{VMID: 1, Holds: []int{1}, Run: func(context.Context) { time.Sleep(time.Minute); ended.Store(true) }})
+		q.Offer(t.Context(), Work{Key: object.Guest(1), Holds: []object.Key{object.Guest(1)}, Run: func(context.Context) { time.Sleep(time.Minute); ended.Store(true) }})
 		synctest.Wait()
-		q.Offer(t.Context(), Work{VMID: 1, Holds: []int{1}, Run: func(context.Context) { waiting.Store(true) }})
+		q.Offer(t.Context(), Work{Key: object.Guest(1), Holds: []object.Key{object.Guest(1)}, Run: func(context.Context) { waiting.Store(true) }})
 		q.Close()
 		if !ended.Load() || waiting.Load() {
 			t.Errorf("got running work ended %t and waiting work run %t after Close, want true and false", ended.Load(), waiting.Load())
 		}
-		if q.Offer(t.Context(), Work{VMID: 2}) {
+		if q.Offer(t.Context(), Work{Key: object.Guest(2)}) {
 			t.Error("got work accepted after Close, want it rejected")
 		}
 	})
@@ -138,7 +140,7 @@ func TestQueueRespectsResourceLimits(t *testing.T) {
 		running, most := make(map[string]int), make(map[string]int)
 		for vmid := range 40 {
 			storage := []string{"lvm", "ceph"}[vmid%2]
-			q.Offer(t.Context(), Work{VMID: vmid, Holds: []int{vmid}, Uses: []Resource{{Node: "pve1"}, {Storage: storage}}, Run: func(context.Context) {
+			q.Offer(t.Context(), Work{Key: object.Guest(vmid), Holds: []object.Key{object.Guest(vmid)}, Uses: []Resource{{Node: "pve1"}, {Storage: storage}}, Run: func(context.Context) {
 				mu.Lock()
 				running[storage]++
 				most[storage] = max(most[storage], running[storage])
@@ -152,7 +154,7 @@ func TestQueueRespectsResourceLimits(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		waited := make(chan time.Duration, 1)
 		offered := time.Now()
-		q.Offer(t.Context(), Work{VMID: 100, Holds: []int{100}, Uses: []Resource{{Node: "pve1"}}, Run: func(context.Context) { waited <- time.Since(offered) }})
+		q.Offer(t.Context(), Work{Key: object.Guest(100), Holds: []object.Key{object.Guest(100)}, Uses: []Resource{{Node: "pve1"}}, Run: func(context.Context) { waited <- time.Since(offered) }})
 		if got := <-waited; got > 2*time.Second {
 			t.Errorf("got a guest that needs no storage waiting for %s, want it among the first", got)
 		}
