@@ -38,7 +38,7 @@ func TestIncidentLostStateCreatesGuestsTwice(t *testing.T) {
 		defer l.start()()
 		markers := map[int]string{}
 		for _, vmid := range []int{200, 201} {
-			markers[vmid] = guest.MarkerTags(guest.Tags(l.sim.Value(vmid, "tags")))[0]
+			markers[vmid] = guest.Markers(l.sim.Value(vmid, "tags"))[0]
 		}
 		l.waitForCondition(0, string(plan.Blocked), string(plan.ReasonMayExist), "200", markers[200])
 		l.waitForCondition(201, string(plan.IdentityConflict), "not-managed", markers[201])

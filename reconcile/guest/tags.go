@@ -16,15 +16,16 @@ func Tags(text string) []string {
 	return appendTags(nil, text)
 }
 
-// MarkerTags returns the tags that have the form of an ownership marker: "gitops-" and eight lower-case hexadecimal digits.
-func MarkerTags(tags []string) []string {
+// Markers returns the tags of a text that have the form of an ownership marker, "gitops-" and eight hexadecimal digits, in lower case, sorted, without duplicates.
+func Markers(text string) []string {
 	var markers []string
-	for _, tag := range tags {
-		if isMarker(tag) {
+	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
+		if tag := strings.ToLower(word); isMarker(tag) {
 			markers = append(markers, tag)
 		}
 	}
-	return markers
+	slices.Sort(markers)
+	return slices.Compact(markers)
 }
 
 // PlainTags returns the tags of a text that do not have the form of an ownership marker.

@@ -30,9 +30,9 @@ func TestTags(t *testing.T) {
 	}
 }
 
-func TestMarkerTags(t *testing.T) {
-	tags := []string{"gitops-0123abcd", "gitops-0123ABCD", "gitops-0123abc", "gitops-0123abcde", "gitops", "gitops-0123abcg", "xgitops-0123abcd", "web"}
-	if diff := cmp.Diff([]string{"gitops-0123abcd"}, MarkerTags(tags)); diff != "" {
+func TestMarkers(t *testing.T) {
+	text := "gitops-f123abcd;gitops-0123abcd,gitops-0123ABCD gitops-0123abc gitops-0123abcde;gitops;gitops-0123abcg;xgitops-0123abcd;web"
+	if diff := cmp.Diff([]string{"gitops-0123abcd", "gitops-f123abcd"}, Markers(text)); diff != "" {
 		t.Errorf("markers (-want +got):\n%s", diff)
 	}
 }

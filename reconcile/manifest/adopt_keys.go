@@ -52,7 +52,7 @@ func waits(kind guest.Kind, key string, value guest.Value) bool {
 func withoutMarkers(text string) string {
 	var kept []string
 	for _, tag := range guest.Tags(text) {
-		if len(guest.MarkerTags([]string{tag})) == 0 {
+		if len(guest.Markers(tag)) == 0 {
 			kept = append(kept, tag)
 		}
 	}

@@ -191,7 +191,7 @@ func (c *common) lowerTemplate(l *lowering) {
 func (c *common) lowerTags(l *lowering) {
 	tags := texts(c.tags)
 	for _, tag := range c.tags.value {
-		if len(guest.MarkerTags(guest.Tags(tag.value))) > 0 {
+		if len(guest.Markers(tag.value)) > 0 {
 			l.problem(tag.place, "tag "+tag.value+" looks like an ownership marker, which the agent sets itself", "leave it out")
 		}
 	}

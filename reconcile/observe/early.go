@@ -37,7 +37,7 @@ func ReadEarly(ctx context.Context, reader cluster.Reader) *Early {
 func marked(list cluster.Inventory) []int {
 	var vmids []int
 	for _, row := range list.Rows {
-		if len(guest.MarkerTags(guest.Tags(row.Tags))) > 0 {
+		if len(guest.Markers(row.Tags)) > 0 {
 			vmids = append(vmids, row.VMID)
 		}
 	}

@@ -75,7 +75,7 @@ type Evidence struct {
 
 // Compare compares a live guest with its ownership record.
 func Compare(owned journal.Owned, got guest.Observed) Evidence {
-	markers := guest.MarkerTags(guest.Tags(got.Keys["tags"].Text))
+	markers := guest.Markers(got.Keys["tags"].Text)
 	e := Evidence{
 		HasTag:   slices.Contains(markers, owned.Tag),
 		hasUUID:  owned.UUID != "",

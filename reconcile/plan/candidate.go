@@ -36,7 +36,7 @@ func Candidates(d *guest.Desired, want Desired, inventory cluster.Inventory) []C
 		if _, ours := want.Owned[row.VMID]; ours {
 			continue
 		}
-		markers := guest.MarkerTags(guest.Tags(row.Tags))
+		markers := guest.Markers(row.Tags)
 		if len(markers) == 0 {
 			if want.VMIDs.Has(row.VMID) && isNamesake(d, row) {
 				found = append(found, Candidate{VMID: row.VMID, Name: row.Name})

@@ -23,7 +23,7 @@ func MarkerCopies(inventory cluster.Inventory, owned map[int]journal.Owned) map[
 		if o, ours := owned[row.VMID]; ours && row.Tags == o.Tag || row.Tags == "" {
 			continue // most guests: skips splitting their tags
 		}
-		for _, tag := range guest.MarkerTags(guest.Tags(row.Tags)) {
+		for _, tag := range guest.Markers(row.Tags) {
 			if vmid, known := originals[tag]; known && vmid != row.VMID {
 				if copies == nil {
 					copies = make(map[int][]cluster.Row)

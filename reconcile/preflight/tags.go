@@ -33,7 +33,7 @@ func RestrictedTags(guests []guest.Desired, rules TagRules, granted Granted) []U
 	}
 	for _, tag := range rules.Registered {
 		causes := wanting(guests, tag)
-		if len(guest.MarkerTags([]string{strings.ToLower(tag)})) > 0 {
+		if len(guest.Markers(tag)) > 0 {
 			causes = append(causes, Cause{})
 		}
 		if len(causes) > 0 {

@@ -32,7 +32,7 @@ func Find(in Input) Found {
 		if row.Tags == "" || s.isExplained(row) {
 			continue
 		}
-		markers := guest.MarkerTags(guest.Tags(row.Tags))
+		markers := guest.Markers(row.Tags)
 		if len(markers) == 0 {
 			continue
 		}
@@ -78,7 +78,7 @@ func (s *search) index() {
 		}
 	}
 	for _, row := range s.Got.Inventory.Rows {
-		for _, marker := range guest.MarkerTags(guest.Tags(row.Tags)) {
+		for _, marker := range guest.Markers(row.Tags) {
 			note(marker, row.VMID)
 		}
 	}
@@ -99,7 +99,7 @@ func (s *search) judge(row cluster.Row, markers []string) (Guest, bool) {
 	live, seen := s.Got.Guests[row.VMID]
 	if seen {
 		g.Kind, g.Name, g.UUID = live.Kind, live.Name, guest.SMBIOSUUID(live)
-		if markers = guest.MarkerTags(guest.Tags(live.Keys["tags"].Text)); len(markers) > 0 {
+		if markers = guest.Markers(live.Keys["tags"].Text); len(markers) > 0 {
 			g.Marker = markers[0]
 		}
 	}

@@ -71,7 +71,7 @@ func (c *conflicts) check(o guest.Observed, overwrite bool) error {
 	owned, isOwned := c.state.Owned[o.VMID]
 	accepted, isAccepted := c.accepted[o.VMID]
 	draft, isDraft := c.drafts[o.VMID]
-	marks := guest.MarkerTags(guest.Tags(o.Keys["tags"].Text))
+	marks := guest.Markers(o.Keys["tags"].Text)
 	switch {
 	case isOwned:
 		return fmt.Errorf("is managed by this agent already, as %s/%s", owned.Kind, owned.Name)
