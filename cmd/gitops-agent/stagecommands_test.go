@@ -36,10 +36,11 @@ import (
 //	forge KIND                       start a forge, or return to it, and set the variables of a job for its pull request
 //	comment FILE                     write the one comment of the pull request to a file
 //	rekor                            start the log in which sign-as-online logs; sets $REKOR to its address
+//	tuf                              start a TUF repository with the trusted root of sigstore/; sets $TUF and writes tuf-root.json
 //	cilines FILE NAME TO             write the shell lines of a step or job of a CI example to a file
 func stageCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand, "cilines": ciLinesCommand, "forge": forgeCommand, "comment": commentCommand, "rekor": rekorCommand,
+		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand, "cilines": ciLinesCommand, "forge": forgeCommand, "comment": commentCommand, "rekor": rekorCommand, "tuf": tufCommand,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/sigtest"
+	"gitops-agent/internal/tuftest"
 	"gitops-agent/verify"
 )
 
@@ -101,7 +102,7 @@ func (h *host) inForce(t *trust, root []byte) *verify.Policy {
 	if err != nil {
 		h.Fatalf("policy: got %v, want one", err)
 	}
-	if got, want := policy.Root().SHA256, digestOf(root); fmt.Sprintf("%x", got) != want {
+	if got, want := policy.Root().SHA256, tuftest.Digest(root); fmt.Sprintf("%x", got) != want {
 		h.Errorf("root in force: got %x, want %s", got, want)
 	}
 	return policy
@@ -176,7 +177,7 @@ func TestPolicyFollowsTheFile(t *testing.T) {
 			swap(h, next)
 			h.inForce(agent, next)
 			h.said("trusted root replaced", 1)
-			if len(h.told) < 2 || h.told[len(h.told)-1] != digestOf(next) {
+			if len(h.told) < 2 || h.told[len(h.told)-1] != tuftest.Digest(next) {
 				t.Errorf("told of %v, want the new root last", h.told)
 			}
 		})

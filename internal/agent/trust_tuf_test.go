@@ -13,22 +13,23 @@ import (
 	"time"
 
 	"gitops-agent/internal/sigtest"
+	"gitops-agent/internal/tuftest"
 )
 
 func TestRefreshTakesTheNewRoot(t *testing.T) {
 	t.Parallel()
-	h, m := newHost(t), newMirror(t)
+	h, m := newHost(t), tuftest.New(t)
 	h.follow(m)
 	pinned, second, third := trustedRootOf(t, "pinned"), trustedRootOf(t, "second"), trustedRootOf(t, "third")
 	agent := h.start()
 	first := h.inForce(agent, pinned)
 
-	m.publish(pinned, soon())
+	m.Publish(pinned, soon())
 	if err := agent.refresh(t.Context()); err != nil || h.inForce(agent, pinned) != first {
 		t.Errorf("refresh without news: got %v, want the policy to stay", err)
 	}
 	for _, root := range [][]byte{second, third} {
-		m.publish(root, soon())
+		m.Publish(root, soon())
 		if err := agent.refresh(t.Context()); err != nil {
 			t.Fatalf("refresh: got %v, want the new root", err)
 		}
@@ -36,22 +37,22 @@ func TestRefreshTakesTheNewRoot(t *testing.T) {
 	}
 	h.said("trusted root replaced", 2)
 	h.said("level=WARN", 0)
-	if got := h.told[len(h.told)-1]; got != digestOf(third) {
-		t.Errorf("told of %s, want %s", got, digestOf(third))
+	if got := h.told[len(h.told)-1]; got != tuftest.Digest(third) {
+		t.Errorf("told of %s, want %s", got, tuftest.Digest(third))
 	}
 }
 
 // TestRefreshOutlivesTheAgent: otherwise an attacker who blocks the mirror could bring back the older root by a restart.
 func TestRefreshOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
-	h, m := newHost(t), newMirror(t)
+	h, m := newHost(t), tuftest.New(t)
 	h.follow(m)
 	second := trustedRootOf(t, "second")
-	m.publish(second, soon())
+	m.Publish(second, soon())
 	if err := h.start().refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	m.instead(http.NotFound)
+	m.Instead(http.NotFound)
 	agent := h.start()
 	h.inForce(agent, second)
 	if err := agent.refresh(t.Context()); err == nil {
@@ -69,69 +70,69 @@ func TestRefreshKeepsTheLastRoot(t *testing.T) {
 	t.Parallel()
 	second := trustedRootOf(t, "second")
 	tests := map[string]struct {
-		harm func(h *host, m *mirror)
+		harm func(h *host, m *tuftest.Mirror)
 		want string
 	}{
-		"rolled_back": {func(_ *host, m *mirror) { m.put("/timestamp.json", m.get("/older/timestamp.json")) }, "version"},
-		"expired":     {func(_ *host, m *mirror) { m.publish(trustedRootOf(m.T, "third"), time.Now().Add(-time.Hour)) }, "expired"},
-		"mirror_gone": {func(_ *host, m *mirror) { m.instead(http.NotFound) }, "404"},
-		"mirror_broken": {func(_ *host, m *mirror) {
-			m.instead(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+		"rolled_back": {func(h *host, m *tuftest.Mirror) { m.Put("/timestamp.json", m.Get("/older/timestamp.json")) }, "version"},
+		"expired":     {func(h *host, m *tuftest.Mirror) { m.Publish(trustedRootOf(h.T, "third"), time.Now().Add(-time.Hour)) }, "expired"},
+		"mirror_gone": {func(h *host, m *tuftest.Mirror) { m.Instead(http.NotFound) }, "404"},
+		"mirror_broken": {func(h *host, m *tuftest.Mirror) {
+			m.Instead(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
 		}, "500"},
-		"not_tuf": {func(_ *host, m *mirror) {
-			m.instead(func(w http.ResponseWriter, _ *http.Request) {
+		"not_tuf": {func(h *host, m *tuftest.Mirror) {
+			m.Instead(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write([]byte(`{"signed":{},"signatures":[null]}`))
 			})
 		}, ""},
-		"endless": {func(_ *host, m *mirror) {
-			m.instead(func(w http.ResponseWriter, r *http.Request) {
+		"endless": {func(h *host, m *tuftest.Mirror) {
+			m.Instead(func(w http.ResponseWriter, r *http.Request) {
 				for r.Context().Err() == nil {
 					_, _ = w.Write(bytes.Repeat([]byte(" "), 1<<16))
 				}
 			})
 		}, "larger than expected"},
-		"other_keys": {func(_ *host, m *mirror) {
-			stranger := newMirror(m.T)
-			stranger.version = m.version
-			stranger.publish(trustedRootOf(m.T, "third"), soon())
-			m.put("/timestamp.json", stranger.get("/timestamp.json"))
+		"other_keys": {func(h *host, m *tuftest.Mirror) {
+			stranger := tuftest.New(h.T)
+			stranger.Version = m.Version
+			stranger.Publish(trustedRootOf(h.T, "third"), soon())
+			m.Put("/timestamp.json", stranger.Get("/timestamp.json"))
 		}, "timestamp"},
-		"target_altered": {func(_ *host, m *mirror) {
-			third := trustedRootOf(m.T, "third")
-			m.publish(third, soon())
-			m.put("/targets/"+digestOf(third)+"."+rootTarget, trustedRootOf(m.T, "other3"))
+		"target_altered": {func(h *host, m *tuftest.Mirror) {
+			third := trustedRootOf(h.T, "third")
+			m.Publish(third, soon())
+			m.Put("/targets/"+tuftest.Digest(third)+"."+rootTarget, trustedRootOf(h.T, "other3"))
 		}, ""},
-		"target_missing": {func(_ *host, m *mirror) {
-			third := trustedRootOf(m.T, "third")
-			m.publish(third, soon())
-			m.withdraw("/targets/" + digestOf(third) + "." + rootTarget)
+		"target_missing": {func(h *host, m *tuftest.Mirror) {
+			third := trustedRootOf(h.T, "third")
+			m.Publish(third, soon())
+			m.Withdraw("/targets/" + tuftest.Digest(third) + "." + rootTarget)
 		}, "404"},
-		"no_trusted_root": {func(_ *host, m *mirror) { m.publish([]byte(`{"signed by mistake": true}`), soon()) }, "trusted root"},
-		"useless_root": {func(_ *host, m *mirror) {
-			m.publish([]byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`), soon())
+		"no_trusted_root": {func(h *host, m *tuftest.Mirror) { m.Publish([]byte(`{"signed by mistake": true}`), soon()) }, "trusted root"},
+		"useless_root": {func(h *host, m *tuftest.Mirror) {
+			m.Publish([]byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`), soon())
 		}, "no certificate authority"},
-		"ended_root": {func(_ *host, m *mirror) { m.publish(endedRoot(m.T), soon()) }, "expired at"},
-		"state_directory_removed": {func(h *host, m *mirror) {
-			m.publish(trustedRootOf(m.T, "third"), soon())
+		"ended_root": {func(h *host, m *tuftest.Mirror) { m.Publish(endedRoot(h.T), soon()) }, "expired at"},
+		"state_directory_removed": {func(h *host, m *tuftest.Mirror) {
+			m.Publish(trustedRootOf(h.T, "third"), soon())
 			h.stateLost = errors.New("the state directory was removed")
 		}, "the state directory was removed"},
-		"no_tuf_root": {func(h *host, _ *mirror) {
+		"no_tuf_root": {func(h *host, _ *tuftest.Mirror) {
 			if err := os.Remove(h.path("tuf-root.json")); err != nil {
 				h.Fatal(err)
 			}
 		}, "root_file"},
-		"pinned_file_gone": {func(h *host, m *mirror) {
-			m.publish(trustedRootOf(m.T, "third"), soon())
+		"pinned_file_gone": {func(h *host, m *tuftest.Mirror) {
+			m.Publish(trustedRootOf(h.T, "third"), soon())
 			h.rename("trusted_root.json", "away")
 		}, "trusted root"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h, m := newHost(t), newMirror(t)
+			h, m := newHost(t), tuftest.New(t)
 			h.follow(m)
-			m.publish(trustedRootOf(t, "first"), soon())
-			m.put("/older/timestamp.json", m.get("/timestamp.json"))
-			m.publish(second, soon())
+			m.Publish(trustedRootOf(t, "first"), soon())
+			m.Put("/older/timestamp.json", m.Get("/timestamp.json"))
+			m.Publish(second, soon())
 			agent := h.start()
 			if err := agent.refresh(t.Context()); err != nil {
 				t.Fatal(err)
@@ -174,12 +175,12 @@ func endedRoot(t *testing.T) []byte {
 // TestRefreshFollowsItsKeys: the keys of the TUF repository may change, as long as each root is signed by the one before.
 func TestRefreshFollowsItsKeys(t *testing.T) {
 	t.Parallel()
-	h, m := newHost(t), newMirror(t)
+	h, m := newHost(t), tuftest.New(t)
 	h.follow(m)
-	m.rotate("timestamp")
-	m.rotate("targets")
+	m.Rotate("timestamp")
+	m.Rotate("targets")
 	second := trustedRootOf(t, "second")
-	m.publish(second, soon())
+	m.Publish(second, soon())
 	agent := h.start()
 	h.inForce(agent, trustedRootOf(t, "pinned"))
 	if err := agent.refresh(t.Context()); err != nil {
@@ -191,23 +192,23 @@ func TestRefreshFollowsItsKeys(t *testing.T) {
 // TestFileHasTheLastWord: a file that was changed on the host is in force until TUF returns a new root.
 func TestFileHasTheLastWord(t *testing.T) {
 	t.Parallel()
-	h, m := newHost(t), newMirror(t)
+	h, m := newHost(t), tuftest.New(t)
 	h.follow(m)
 	second, third, byHand := trustedRootOf(t, "second"), trustedRootOf(t, "third"), trustedRootOf(t, "byhand")
-	m.publish(second, soon())
+	m.Publish(second, soon())
 	agent := h.start()
 	if err := agent.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.pin(byHand)
 	h.inForce(agent, byHand)
-	m.publish(second, soon()) // metadata is renewed all the time; the content is no news
+	m.Publish(second, soon()) // metadata is renewed all the time; the content is no news
 	if err := agent.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.inForce(agent, byHand)
 	h.inForce(h.start(), byHand)
-	m.publish(third, soon())
+	m.Publish(third, soon())
 	if err := agent.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -222,10 +223,10 @@ func TestDamagedStoreIsReported(t *testing.T) {
 		"not_json": "{", "no_root": `{"URL":"x"}`, "another_root": `{"Root":"e30="}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, m := newHost(t), newMirror(t)
+			h, m := newHost(t), tuftest.New(t)
 			h.follow(m)
 			second := trustedRootOf(t, "second")
-			m.publish(second, soon())
+			m.Publish(second, soon())
 			agent := h.start()
 			if err := agent.refresh(t.Context()); err != nil {
 				t.Fatal(err)
@@ -247,23 +248,23 @@ func TestDamagedStoreIsReported(t *testing.T) {
 // TestAnotherMirrorBeginsAgain: the stored root of one repository is not used for another one.
 func TestAnotherMirrorBeginsAgain(t *testing.T) {
 	t.Parallel()
-	h, m := newHost(t), newMirror(t)
+	h, m := newHost(t), tuftest.New(t)
 	h.follow(m)
-	m.publish(trustedRootOf(t, "second"), soon())
+	m.Publish(trustedRootOf(t, "second"), soon())
 	if err := h.start().refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.follow(newMirror(t))
+	h.follow(tuftest.New(t))
 	h.inForce(h.start(), trustedRootOf(t, "pinned"))
 }
 
 // TestRefreshDoesNotBlock: only the refresh waits for a mirror that does not answer, and the refresh ends with the agent.
 func TestRefreshDoesNotBlock(t *testing.T) {
 	t.Parallel()
-	h, m := newHost(t), newMirror(t)
+	h, m := newHost(t), tuftest.New(t)
 	h.follow(m)
 	entered := make(chan struct{}, 1)
-	m.instead(func(_ http.ResponseWriter, r *http.Request) {
+	m.Instead(func(_ http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
 		<-r.Context().Done()
 	})
@@ -283,10 +284,10 @@ func TestRefreshDoesNotBlock(t *testing.T) {
 // TestKeepFresh: a refresh runs at the start, then once each interval, and earlier after a failure.
 func TestKeepFresh(t *testing.T) {
 	t.Parallel()
-	h, m := newHost(t), newMirror(t)
+	h, m := newHost(t), tuftest.New(t)
 	h.follow(m)
 	synctest.Test(t, func(t *testing.T) {
-		m.publish(trustedRootOf(t, "second"), time.Now().AddDate(1, 0, 0)) // the bubble's clock stands elsewhere
+		m.Publish(trustedRootOf(t, "second"), time.Now().AddDate(1, 0, 0)) // the bubble's clock stands elsewhere
 		ctx, cancel := context.WithCancel(t.Context())
 		agent, ended := h.start(), make(chan struct{})
 		go func() {
@@ -295,10 +296,10 @@ func TestKeepFresh(t *testing.T) {
 		}()
 		time.Sleep(49 * time.Hour)
 		synctest.Wait()
-		if got := m.refreshes(); got != 3 {
+		if got := m.Refreshes(); got != 3 {
 			t.Errorf("in two days: got %d refreshes, want 3:\n%s", got, h.logs.String())
 		}
-		m.instead(http.NotFound)
+		m.Instead(http.NotFound)
 		time.Sleep(24 * time.Hour) // the next is due after 23 of them
 		synctest.Wait()
 		failed := len(h.refreshes())
@@ -316,15 +317,15 @@ func TestKeepFresh(t *testing.T) {
 // TestConfigPolicyIsTheAgents: the commands verify with the policy with which an agent would start.
 func TestConfigPolicyIsTheAgents(t *testing.T) {
 	t.Parallel()
-	h, m := newHost(t), newMirror(t)
+	h, m := newHost(t), tuftest.New(t)
 	h.follow(m)
 	second := trustedRootOf(t, "second")
-	m.publish(second, soon())
+	m.Publish(second, soon())
 	agent := h.start()
 	if err := agent.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for want, tuf := range map[string]TUFConfig{digestOf(second): h.tuf, digestOf(trustedRootOf(t, "pinned")): {}} {
+	for want, tuf := range map[string]TUFConfig{tuftest.Digest(second): h.tuf, tuftest.Digest(trustedRootOf(t, "pinned")): {}} {
 		c := agent.config
 		c.Trust.TUF = tuf
 		policy, err := c.Policy()
@@ -366,4 +367,11 @@ func TestTUFConfigCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// follow configures the host to refresh from the mirror, with the mirror's first root.
+func (h *host) follow(m *tuftest.Mirror) {
+	h.Helper()
+	h.write("tuf-root.json", m.Get("/1.root.json"))
+	h.tuf = TUFConfig{URL: m.URL, RootFile: h.path("tuf-root.json")}
 }
