@@ -146,7 +146,7 @@ func (s *environment) openAgent(opts environmentOptions, fingerprint string) err
 		Trust: agent.TrustConfig{
 			TrustedRootFile: s.path("sigstore", sigtest.TrustedRootFile), Binding: "none", TrustOnFirstUse: true,
 			Signers: []agent.SignerConfig{
-				{Name: "alice", Issuer: issuer, Subject: alice, May: []string{"change"}},
+				{Name: "alice", Issuer: issuer, Subject: alice, May: []string{"change", "operate"}},
 				{Name: "olga", Issuer: issuer, Subject: olga, May: []string{"approve"}},
 			},
 		},

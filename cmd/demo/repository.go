@@ -17,7 +17,7 @@ import (
 // The people who commit in the demonstration. Their issuer does not exist; the agent's config defines what each of them may do.
 const (
 	issuer = "https://accounts.demo.test"
-	alice  = "alice@demo.test" // may change guests
+	alice  = "alice@demo.test" // may change guests and order one-shot operations
 	olga   = "olga@demo.test"  // may approve
 )
 

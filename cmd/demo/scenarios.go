@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
 
@@ -22,6 +23,7 @@ func scenarios() []scenario {
 		{"A guest is changed by hand", driftRepaired},
 		{"A commit is not signed", unsignedCommit},
 		{"A guest is destroyed after an approval", destroyApproved},
+		{"A guest is restarted once", restartOrdered},
 	}
 }
 
@@ -157,6 +159,30 @@ func destroyApproved(s *environment, n printer) error {
 		return fmt.Errorf("dns-1 was destroyed %d times", got)
 	}
 	n.confirmed("dns-1 was destroyed once")
+	return nil
+}
+
+func restartOrdered(s *environment, n printer) error {
+	order := "Gitops-Run: reboot VirtualMachine/db-1"
+	n.action("alice, who may operate, signs an empty commit: %s", order)
+	commit, err := s.repo.commit(s.ctx, "Restart db-1", order+"\nGitops-Target: home/main")
+	if err != nil {
+		return err
+	}
+	executed := func() bool {
+		orders := s.agent.Report().Orders
+		return len(orders) == 1 && orders[0].Commit == commit && orders[0].State == journal.OrderRun
+	}
+	if err := s.waitFor("the restart", executed); err != nil {
+		return err
+	}
+	if err := s.waitFor("convergence", s.converged(commit)); err != nil {
+		return err
+	}
+	if got := s.sim.Effects(db1, pvesim.Stopped); got != 1 || !s.sim.Running(db1) {
+		return fmt.Errorf("db-1 was stopped %d times, and runs: %t", got, s.sim.Running(db1))
+	}
+	n.confirmed("db-1 was restarted once; status and the page show the order, its commit and its task")
 	if v := s.sim.Violations(); len(v) != 0 {
 		return fmt.Errorf("the simulator reports violations: %s", strings.Join(v, "; "))
 	}
