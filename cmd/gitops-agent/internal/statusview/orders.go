@@ -50,7 +50,9 @@ func orderNotes(o report.Order) []string {
 		return notes
 	}
 	for _, line := range nonEmptyLines(o.Log) {
-		notes = append(notes, "| "+line)
+		if !strings.Contains(o.Why, line) { // the reason of a failed task contains its error
+			notes = append(notes, "| "+line)
+		}
 	}
 	return notes
 }

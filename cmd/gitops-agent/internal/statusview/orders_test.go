@@ -27,7 +27,7 @@ func TestOrdersTable(t *testing.T) {
 			o.Volume, o.UPID, o.Log = "pbs:backup/vm/101", "UPID:1", "finished"
 		}),
 		order("start VirtualMachine/db-1", journal.OrderFailed, func(o *report.Order) {
-			o.Why, o.Hint, o.UPID, o.Log, o.Signer = "the task failed\nno space left", "sign a new order", "UPID:2", "line 1\n\nline 2\n", ""
+			o.Why, o.Hint, o.UPID, o.Log, o.Signer = "the task failed\nno space left", "sign a new order", "UPID:2", "line 1\n\nline 2\nno space left\n", ""
 		}),
 	}, now)
 	var got strings.Builder
