@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -267,6 +268,7 @@ func TestOrderWithoutReply(t *testing.T) {
 
 // TestCrashAroundAnOrder crashes the agent around the call of an order. The order has its effect at most once: none if the call was not sent.
 func TestCrashAroundAnOrder(t *testing.T) {
+	losing := []cluster.Op{cluster.OpDeleteSnapshot, cluster.OpRollback, cluster.OpStop, cluster.OpReset}
 	for name, test := range map[string]struct {
 		op     cluster.Op
 		run    string
@@ -277,6 +279,9 @@ func TestCrashAroundAnOrder(t *testing.T) {
 		"shutdown": {cluster.OpShutdown, "shutdown" + web1, pvesim.Stopped, true},
 		"reboot":   {cluster.OpReboot, "reboot" + web1, pvesim.Stopped, true},
 		"suspend":  {cluster.OpSuspend, "suspend" + web1, pvesim.Paused, true},
+		"resume":   {cluster.OpResume, "resume" + web1, pvesim.Resumed, true},
+		"stop":     {cluster.OpStop, "stop" + web1, pvesim.Stopped, true},
+		"reset":    {cluster.OpReset, "reset" + web1, pvesim.Reset, true},
 		"snapshot": {cluster.OpSnapshot, snapshotWeb1, pvesim.Snapshotted, true},
 		"backup":   {cluster.OpBackup, backupWeb1, pvesim.BackedUp, true},
 		"delete":   {cluster.OpDeleteSnapshot, deleteWeb1, pvesim.SnapshotDeleted, true},
@@ -295,8 +300,11 @@ func TestCrashAroundAnOrder(t *testing.T) {
 							l.asRoot("POST", "/snapshot", "snapname=s1")
 							l.sim.ResetCounters()
 						}
+						if test.op == cluster.OpResume {
+							l.asRoot("POST", "/status/suspend", "")
+						}
 						l.push("Operate\n\nGitops-Run: "+test.run+"\nGitops-Target: home/main\n", otto)
-						if test.op == cluster.OpDeleteSnapshot || test.op == cluster.OpRollback {
+						if slices.Contains(losing, test.op) {
 							stop := l.start()
 							digest := l.digestOfHold(201)
 							stop()
