@@ -271,7 +271,7 @@ func checks() []check {
 		return nil, fmt.Errorf("parse trusted root`, "", "TestNewPolicyRefuses/root_not_json"},
 		{"trusted root is complete", "trusted_root.go", `count == 0`, "", "TestNewPolicyRefuses/root_empty"},
 		{"no authority of a sandbox", "sandbox.go", `tr.hasMarker() && !o.Sandbox`, "", "TestSandboxMarker/root"},
-		{"marked timestamp authority", "sandbox.go", `return err == nil && isMarked(c)`, `return false`, "TestSandboxMarker/timestamp_authority"},
+		{"marked timestamp authority", "sandbox.go", `return err == nil && isMarked(c)`, `return err == nil && isMarked(c) && false`, "TestSandboxMarker/timestamp_authority"},
 		{"only authorities of a sandbox in a sandbox", "sandbox.go", `o.Sandbox && !tr.allAuthoritiesMarked()`, "", "TestSandboxMarker/sandbox_without_marker"},
 		{"policy has no problems", "policy.go", `err != nil {
 		return nil, fmt.Errorf("make policy: %w", err)
