@@ -1,6 +1,6 @@
 // Package tour follows the manual on a fresh Debian: it installs the package, runs the service, installs Prometheus' rules, upgrades and removes.
 //
-// The commands are those of the fenced blocks in docs/quickstart.md, docs/packages.md and docs/operations.md, in their order; the test repeats none of them.
+// The commands are those of the fenced blocks in docs/quickstart.md, docs/deployment.md, docs/packages.md and docs/operations.md, in their order; the test repeats none of them.
 // mmdebstrap makes the root of Debian once for each machine, and systemd-nspawn boots it with systemd as its first process, so the unit runs with every restriction.
 // The machine and the test share a network namespace without a way out. In it the names of the manual (pve1.lan, github.com) are the simulator and
 // a forge of the test, so nothing is filled in but the anchor.

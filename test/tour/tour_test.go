@@ -24,8 +24,8 @@ type tour struct {
 	*machine
 	*world
 	testing.TB
-	quickstart, packages, operations page
-	prometheus                       promtest.Client
+	quickstart, deployment, packages, operations page
+	prometheus                                   promtest.Client
 }
 
 // TestTour follows the manual on a fresh Debian, from the installation of the package to its removal.
@@ -64,20 +64,21 @@ func newTour(t *testing.T) *tour {
 	m := boot(t, files)
 	m.run("update-ca-certificates")
 	return &tour{
-		machine: m, world: w, TB: t, quickstart: readPage(t, "quickstart.md"), packages: readPage(t, "packages.md"), operations: readPage(t, "operations.md"),
+		machine: m, world: w, TB: t, quickstart: readPage(t, "quickstart.md"), deployment: readPage(t, "deployment.md"), packages: readPage(t, "packages.md"), operations: readPage(t, "operations.md"),
 		prometheus: promtest.Client{URL: "http://127.0.0.1:9090"},
 	}
 }
 
 // install follows the section about the agent's host.
 func (t *tour) install() {
-	blocks := t.quickstart.section("## 2. The agent's host").commands(4)
+	blocks := t.quickstart.section("## 2. The agent's host").commands(2) // the second one asks questions: init has tests of its own
 	if said := t.run(fill(t, blocks[0], "amd64", runtime.GOARCH)); !strings.Contains(said, "systemctl enable --now gitops-agent") {
 		t.Errorf("got %s, want the next step", said)
 	}
-	t.run(blocks[1])
-	t.run(blocks[2])
-	t.run(fill(t, blocks[3], strings.Repeat("0", 40), t.repo.Tip))
+	byHand := t.deployment.section("## The config by hand").commands(3)
+	t.run(byHand[0])
+	t.run(byHand[1])
+	t.run(fill(t, byHand[2], strings.Repeat("0", 40), t.repo.Tip))
 	if got := t.property("ActiveState"); got != "inactive" {
 		t.Errorf("got the service %s after the installation, want inactive", got)
 	}

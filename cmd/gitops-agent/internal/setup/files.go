@@ -20,6 +20,8 @@ type file struct {
 	path    string
 	content []byte
 	mode    mode
+	// replaces is the one other content that the file may have and that is not lost: the example that the package installs.
+	replaces []byte
 }
 
 // mode is who may read a file. Only its owner may write it.
@@ -69,7 +71,7 @@ func write(ctx context.Context, files []file, stateDir string) (Result, error) {
 	for _, f := range files {
 		present, err := readBounded(f.path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), err == nil && f.replaces != nil && bytes.Equal(present, f.replaces):
 			missing = append(missing, f)
 		case err != nil:
 			problems = append(problems, err)
@@ -144,23 +146,41 @@ func makeStateDir(dir string, o owner, withGroup bool) error {
 	return os.Chown(dir, o.uid, o.gid)
 }
 
-// create writes a file that is not there, completely or not at all: a link to a finished temporary file never replaces another file.
+// create writes a file that is not there, completely or not at all: a link to a finished temporary file never replaces another file. Only an unedited
+// example is replaced, by a rename.
 func create(f file, o owner, withGroup bool) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".tmp-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
 	}
-	defer func() { err = errors.Join(err, os.Remove(temporary.Name())) }()
+	defer func() {
+		if removing := os.Remove(temporary.Name()); !errors.Is(removing, fs.ErrNotExist) { // a rename has moved it
+			err = errors.Join(err, removing)
+		}
+	}()
 	_, err = temporary.Write(f.content)
 	err = errors.Join(err, temporary.Chmod(f.mode.permissions(withGroup)))
 	if withGroup {
 		err = errors.Join(err, temporary.Chown(0, o.gid))
 	}
 	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err == nil {
-		err = os.Link(temporary.Name(), f.path)
+		err = f.place(temporary.Name())
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
 	}
 	return nil
+}
+
+// place gives a finished temporary file its name.
+func (f file) place(temporary string) error {
+	err := os.Link(temporary, f.path)
+	if !errors.Is(err, fs.ErrExist) || f.replaces == nil {
+		return err
+	}
+	present, readErr := readBounded(f.path)
+	if readErr != nil || !bytes.Equal(present, f.replaces) {
+		return err // it was edited meanwhile
+	}
+	return os.Rename(temporary, f.path)
 }

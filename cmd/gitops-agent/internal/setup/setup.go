@@ -105,7 +105,7 @@ func (s *setup) finish(ctx context.Context) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		s.files = append(s.files, file{path: s.Config, content: text, mode: modeSecret})
+		s.files = append(s.files, file{path: s.Config, content: text, mode: modeSecret, replaces: []byte(agent.Example)})
 	}
 	r, err := write(ctx, s.files, s.config.StateDir)
 	r.Config = s.Config
@@ -117,9 +117,10 @@ func (s *setup) finish(ctx context.Context) (Result, error) {
 
 // readExisting begins with the config that is there.
 func (s *setup) readExisting() error {
+	present, _ := readBounded(s.Config)
 	existing, err := agent.ReadConfig(s.Config)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), string(present) == agent.Example: // the package installs the example, which nobody has edited
 		s.config = agent.Config{Source: agent.SourceConfig{Branch: "main"}, StateDir: "/var/lib/gitops-agent"}
 		s.config.StateDir = cmp.Or(s.StateDir, s.config.StateDir)
 		return nil

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -113,6 +114,10 @@ const maxSearched = 20
 // deriveSigner proposes the identity behind the newest commit whose signature proves it.
 func (s *setup) deriveSigner(ctx context.Context) error {
 	verdict, err := s.newestProven(ctx)
+	if errors.As(err, new(*verify.RejectedError)) && !s.Yes && s.Dialogue != nil {
+		s.say("%v", err)
+		return s.askSigner(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -142,6 +147,22 @@ func (s *setup) deriveSigner(ctx context.Context) error {
 	signer.May = strings.FieldsFunc(roles, func(r rune) bool { return r == ',' || r == ' ' })
 	s.config.Trust.Signers = []agent.SignerConfig{signer}
 	s.decisions["signers"] = "Derived from a commit of the branch whose signature was verified with the trusted root, and confirmed. Add other people here."
+	return nil
+}
+
+// askSigner asks for a signer where the branch has no signature to derive one from.
+func (s *setup) askSigner(ctx context.Context) error {
+	text, err := s.answer(ctx, "signer ISSUER=SUBJECT", "", "", "Who may sign, as ISSUER=SUBJECT, such as https://github.com/login/oauth=alice@example.org", "")
+	if err != nil {
+		return err
+	}
+	signer, err := parseSigner(text)
+	if err != nil {
+		return err
+	}
+	signer.May = rolesOf(signer, s.May)
+	s.config.Trust.Signers = []agent.SignerConfig{signer}
+	s.decisions["signers"] = "Typed in: the branch had no signature to derive a signer from. Add other people here."
 	return nil
 }
 
