@@ -7,12 +7,17 @@ trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 
 step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
 
-# install_tools installs what the integration tests run.
+# install_tools installs what the integration tests run. Debian has age, and no sops.
 install_tools() {
   local package missing=()
+  if ! command -v sops > /dev/null; then
+    mkdir -p "$work/bin"
+    go build -C tools/sops -o "$work/bin/sops" github.com/getsops/sops/v3/cmd/sops
+    PATH=$work/bin:$PATH
+  fi
   [ "$(id -u)" = 0 ] || return 0
   command -v npm > /dev/null || missing+=(npm)
-  for package in git openssh-server openssh-client iproute2 postgresql redis-server prometheus systemd systemd-container mmdebstrap strace chromium fonts-dejavu-core openssl skopeo umoci nix-bin; do
+  for package in age git openssh-server openssh-client iproute2 postgresql redis-server prometheus systemd systemd-container mmdebstrap strace chromium fonts-dejavu-core openssl skopeo umoci nix-bin; do
     dpkg -s "$package" > /dev/null 2>&1 || missing+=("$package")
   done
   if [ ${#missing[@]} != 0 ]; then
