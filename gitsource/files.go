@@ -19,6 +19,7 @@ var ErrNoPath = errors.New("no such path in the tree")
 type TreeOptions struct {
 	Paths    []string // files and directories to read, relative to the root; none, "" or "." means the whole tree
 	Suffixes []string // read only files whose names end in one of these; none means all files
+	Skipped  []string // do not read files whose names end in one of these
 	MaxFile  int64    // largest file, in bytes; default 1 MiB
 	MaxTotal int64    // largest sum of all files, in bytes; default 64 MiB
 	MaxFiles int      // largest number of files; default 10,000
@@ -60,6 +61,45 @@ func (r *Repository) Files(ctx context.Context, tree ID, opts TreeOptions) ([]Fi
 	}
 	slices.SortFunc(w.files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return w.files, nil
+}
+
+// File returns one regular file of the tree, with at most limit bytes. It returns ErrNoPath if there is none, a *TreeError if the path leads through a
+// symbolic link or a submodule or names a directory, and ErrTooLarge above the limit.
+func (r *Repository) File(ctx context.Context, tree ID, at string, limit int64) ([]byte, error) {
+	data, err := r.file(ctx, tree, at, limit)
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", at, err)
+	}
+	return data, nil
+}
+
+func (r *Repository) file(ctx context.Context, id ID, at string, limit int64) ([]byte, error) {
+	dir := ""
+	for rest := at; ; {
+		name, below, nested := strings.Cut(rest, "/")
+		entries, err := r.tree(ctx, dir, id)
+		if err != nil {
+			return nil, err
+		}
+		n := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+		if n < 0 {
+			return nil, ErrNoPath
+		}
+		e := entries[n]
+		dir, rest, id = joinName(dir, name), below, e.id
+		problem := fileProblem(e)
+		if problem == "" && e.isDir() && !nested {
+			problem = "it is a directory"
+		}
+		switch {
+		case problem != "":
+			return nil, &TreeError{dir, problem}
+		case !nested:
+			return r.readLinked(ctx, plumbing.BlobObject, id, limit)
+		case !e.isDir():
+			return nil, ErrNoPath
+		}
+	}
 }
 
 // cleanPaths returns paths in their canonical spelling, without paths inside others. [""] is the whole tree.
@@ -169,8 +209,8 @@ func (w *fileWalk) entry(ctx context.Context, dir string, e entry, depth int) er
 }
 
 func (w *fileWalk) file(ctx context.Context, at string, id ID) error {
-	wanted := func(suffix string) bool { return strings.HasSuffix(at, suffix) }
-	if len(w.opts.Suffixes) > 0 && !slices.ContainsFunc(w.opts.Suffixes, wanted) {
+	ends := func(suffix string) bool { return strings.HasSuffix(at, suffix) }
+	if len(w.opts.Suffixes) > 0 && !slices.ContainsFunc(w.opts.Suffixes, ends) || slices.ContainsFunc(w.opts.Skipped, ends) {
 		return nil
 	}
 	if len(w.files) == w.opts.MaxFiles {

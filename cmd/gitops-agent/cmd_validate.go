@@ -20,9 +20,10 @@ func newValidateCommand(p *program) *cobra.Command {
 		Short: "Check manifests before they are committed",
 		Long: help(`Checks the manifests below some directories and prints every problem with its position. Several directories are one source, as in
 source.paths of the config; check each cluster separately. It uses neither the cluster nor the network. Classes that apply to no guest are
-reported as warnings, which are not problems.`,
+reported as warnings, which are not problems. Of an encrypted password it checks without the key that the file exists in the repository and has the right
+format, a recipient and the key in it; the agent accepts a commit in which such a file is wrong, and blocks the guests that need it.`,
 			ending{term.ExitDone, "the manifests are valid"}, ending{term.ExitError, "a directory cannot be read"},
-			ending{term.ExitRefused, "the agent would refuse a commit with these manifests"}),
+			ending{term.ExitRefused, "the agent would refuse a commit with these manifests, or block guests of them for their encrypted passwords"}),
 		Example: `  gitops-agent validate .
   gitops-agent validate clusters/home classes -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -53,6 +54,9 @@ func runValidate(ctx context.Context, out io.Writer, opts validateOptions) error
 	var problems *manifest.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return err
+	}
+	if problems == nil && len(set.Secrets) > 0 {
+		problems = &manifest.Problems{List: set.Secrets}
 	}
 	result := manifestview.NewValidation(set, problems)
 	if opts.output == outputJSON {

@@ -212,11 +212,13 @@ func (c Config) JournalDir() string { return filepath.Join(c.StateDir, "journal"
 // secrets returns the source of the passwords that manifests name. The caller must hold the lock of the state directory, because secrets creates
 // the key if there is none.
 func (c Config) secrets() (secret.Source, error) {
-	if c.SecretsDir == "" {
-		return secret.Source{}, nil
+	source := c.secretSource()
+	if source.Read == nil && source.Decrypt == nil {
+		return source, nil
 	}
-	key, err := secretKey(c.StateDir)
-	return secret.Source{Read: newSecretDir(c.SecretsDir).read, Key: key}, err
+	var err error
+	source.Key, err = secretKey(c.StateDir)
+	return source, err
 }
 
 // RepositoryDir returns the directory of the fetched repository.

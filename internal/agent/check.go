@@ -64,6 +64,16 @@ func (c Config) checkFiles() error {
 
 // checkSecrets checks the directory of secrets. The agent itself would detect a problem only when a guest needs a secret.
 func (c Config) checkSecrets() error {
+	var problems []error
+	for i, identity := range c.Secrets.AgeIdentities {
+		if _, err := readIdentities(identity.File); err != nil {
+			problems = append(problems, fmt.Errorf("secrets.age_identities[%d].file: %s: %w", i, identity.File, err))
+		}
+	}
+	return errors.Join(append(problems, c.checkSecretsDir())...)
+}
+
+func (c Config) checkSecretsDir() error {
 	if c.SecretsDir == "" {
 		return nil
 	}

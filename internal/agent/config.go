@@ -33,6 +33,8 @@ type Config struct {
 	// SecretsDir is the directory of the passwords that manifests name in passwordFrom, one file each, with mode 0600. Default: none; a
 	// guest that needs a password is blocked.
 	SecretsDir string `yaml:"secrets_dir"`
+	// Secrets decrypt the passwords that are encrypted in the repository.
+	Secrets SecretsConfig `yaml:"secrets"`
 	// Listen is the address of the status page, /metrics and the probes. "" disables them. Default 127.0.0.1:9746.
 	Listen *string `yaml:"listen"`
 	// Status defines who may read the status page, /status.json and /metrics.
@@ -54,6 +56,21 @@ type Config struct {
 	ShutdownTimeout Duration `yaml:"shutdown_timeout"`
 
 	sandbox bool // set by InSandbox only
+}
+
+// SecretsConfig decrypts the passwords that passwordFrom names in files of age and SOPS in the repository.
+type SecretsConfig struct {
+	// AgeIdentities are the keys, as age-keygen writes them. Default: none; a guest that needs an encrypted password is blocked.
+	AgeIdentities []AgeIdentityConfig `yaml:"age_identities"`
+}
+
+// AgeIdentityConfig is a file with keys.
+type AgeIdentityConfig struct {
+	// File contains one key a line, and is readable for the agent alone; it can be a credential of systemd. The agent reads it again when it changes. Required.
+	File string `yaml:"file"`
+	// Paths are the folders and files of the repository that the keys decrypt. Give signers with limited paths keys of their own: whoever can read the
+	// repository can copy an encrypted file. Default: the whole repository.
+	Paths []string `yaml:"paths"`
 }
 
 // StatusConfig defines who may read the status page, /status.json and /metrics. /healthz and /readyz are always answered, without credentials only with

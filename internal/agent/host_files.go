@@ -33,6 +33,9 @@ func (c Config) checkPrivateFiles() error {
 		problems = append(problems, checkPrivate(fmt.Sprintf("source.webhooks[%d].secret_file", i), w.SecretFile))
 	}
 	problems = append(problems, checkPrivate("commit_status.token_file", c.CommitStatus.TokenFile), checkPrivate("traces.headers_file", c.Traces.HeadersFile))
+	for i, identity := range c.Secrets.AgeIdentities {
+		problems = append(problems, checkPrivate(fmt.Sprintf("secrets.age_identities[%d].file", i), identity.File))
+	}
 	for i, r := range c.Notifications.Receivers {
 		receiver := fmt.Sprintf("notifications.receivers[%d].", i)
 		problems = append(problems, checkPrivate(receiver+"url_file", r.URLFile), checkPrivate(receiver+"token_file", r.TokenFile),

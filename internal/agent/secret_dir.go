@@ -8,13 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/secret"
 )
 
@@ -135,23 +133,7 @@ func (d *secretDir) readFile(root *os.Root, name string, checked os.FileInfo) (s
 	if err != nil {
 		return "", d.openError(name, d.file(name), err)
 	}
-	return d.parseLine(name, string(content))
-}
-
-// parseLine returns the only line of a secret's text. No error message contains a part of the text.
-func (d *secretDir) parseLine(name, text string) (string, error) {
-	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	switch {
-	case text == "":
-		return "", d.newError(name, d.file(name)+" is empty", "put the password into the file, as one line")
-	case len(text) > maxSecret:
-		return "", d.newError(name, fmt.Sprintf("%s has more than %d bytes", d.file(name), maxSecret), "put only the password into the file, as one line")
-	case strings.ContainsAny(text, "\r\n"):
-		return "", d.newError(name, d.file(name)+" has several lines", "put only the password into the file, as one line")
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return "", d.newError(name, d.file(name)+" contains control characters, or is not UTF-8", "use a password of printable characters in UTF-8")
-	}
-	return text, nil
+	return passwordOf(name, d.file(name), string(content))
 }
 
 func (d *secretDir) newError(name, reason, hint string) error {
@@ -176,11 +158,18 @@ func (d *secretDir) openError(name, path string, err error) error {
 	return d.newError(name, fmt.Sprintf("open %s: %v", path, err), hint)
 }
 
-// CheckSecret returns the reason why guests cannot get the secret with the name, or nil. The error is a *secret.Error with a remedy. Call it
-// as the agent's user or as root.
-func (c Config) CheckSecret(name string) error {
-	if c.SecretsDir == "" {
-		return secret.Source{}.Check(name)
+// CheckSecret returns the reason why guests cannot get a secret, or nil. The error is a *secret.Error with a remedy. Call it as the agent's user or as
+// root.
+func (c Config) CheckSecret(s guest.Secret) error { return c.secretSource().Check(s) }
+
+// secretSource returns the secrets on the host and in the repository, without the key of their fingerprints.
+func (c Config) secretSource() secret.Source {
+	source := secret.Source{}
+	if c.SecretsDir != "" {
+		source.Read = newSecretDir(c.SecretsDir).read
 	}
-	return secret.Source{Read: newSecretDir(c.SecretsDir).read}.Check(name)
+	if len(c.Secrets.AgeIdentities) > 0 {
+		source.Decrypt = newDecrypter(c.Secrets.AgeIdentities).decrypt
+	}
+	return source
 }

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/traces/collectortest"
 	"gitops-agent/metrics"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -163,7 +164,7 @@ func TestCheckSecret(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := agent.Config{SecretsDir: test.dir}.CheckSecret(test.name)
+			err := agent.Config{SecretsDir: test.dir}.CheckSecret(guest.Secret{File: test.name})
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}

@@ -216,9 +216,19 @@ const (
 	MigrateOnline  Migration = "online"  // also while it runs; a container restarts
 )
 
-// Secret is a native key whose value is in a file on the agent's host, and never in a repository, a plan, a log or the journal.
+// Secret is a native key whose value is in a file on the agent's host, or encrypted in the repository, and never in a plan, a log or the journal.
 type Secret struct {
-	Key    string // cipassword, password
-	File   string // name within the agent's directory of secrets
-	Origin Origin
+	Key       string    // cipassword, password
+	File      string    // name within the agent's directory of secrets, or the name of an encrypted password, such as "age:web.age"
+	Encrypted Encrypted // the zero value is a secret on the agent's host
+	Origin    Origin
+}
+
+// Encrypted is a password in an encrypted file of the repository.
+type Encrypted struct {
+	Format  string // age, sops
+	Path    string // of the file, relative to the root of the repository; "" for a secret on the agent's host
+	Key     string // of the value in a file of SOPS
+	Content string // of the file in the revision, still encrypted; a change of the file is therefore a change of every guest that refers to it
+	Problem string // why there is no content
 }

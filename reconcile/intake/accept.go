@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/guest"
@@ -82,9 +83,10 @@ func accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 func (a Accepted) Warnings() []string {
 	const most = 10
 	var out []string
-	for i, w := range a.set.Warnings {
+	all := append(slices.Clone(a.set.Warnings), a.set.Secrets...)
+	for i, w := range all {
 		if i == most {
-			return append(out, fmt.Sprintf("and %d more: gitops-agent validate lists them", len(a.set.Warnings)-i))
+			return append(out, fmt.Sprintf("and %d more: gitops-agent validate lists them", len(all)-i))
 		}
 		out = append(out, w.String())
 	}

@@ -46,8 +46,8 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 	var unread []verify.SignedCommit // commits of signers without guests whose manifests do not parse
 	var before *loweredTree          // the last tree before them
 	for _, commit := range rev.Commits() {
-		limited := len(commit.Guests) > 0
-		if commit.Tree == commit.Before || !limited && !t.all {
+		limited, recorded := len(commit.Guests) > 0, len(commit.Guests) > 0 || t.all
+		if commit.Tree == commit.Before || !recorded && len(commit.Paths) == 0 && len(unread) == 0 {
 			continue
 		}
 		if len(unread) == 0 || limited {
@@ -69,7 +69,14 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 			return nil, outOfScope(commit, fmt.Errorf("%s may change %s and changed %s",
 				commit.Subject, strings.Join(commit.Guests, ", "), strings.Join(outside, ", ")))
 		}
-		list, unread = append(list, c), nil
+		if foreign := foreignSecrets(before, after, append(unread, commit)); len(foreign) > 0 {
+			return nil, outOfScope(commit, fmt.Errorf("%s may change %s and refers to the encrypted %s",
+				commit.Subject, strings.Join(commit.Paths, ", "), strings.Join(foreign, ", ")))
+		}
+		if recorded {
+			list = append(list, c)
+		}
+		unread = nil
 		t.last = map[gitsource.ID]*loweredTree{commit.Tree: after}
 	}
 	return list, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
 )
@@ -53,7 +54,7 @@ type parser func([]manifest.File) (manifest.Set, error)
 
 // load is Load with a function that parses the files.
 func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope, parse parser) (manifest.Set, error) {
-	found, err := repo.Files(ctx, tree, gitsource.TreeOptions{Paths: scope.Paths, Suffixes: []string{".yaml", ".yml"}})
+	found, err := repo.Files(ctx, tree, gitsource.TreeOptions{Paths: scope.Paths, Suffixes: []string{".yaml", ".yml"}, Skipped: []string{encrypted.SOPS.Suffix()}})
 	if hint := treeHint(err); hint != "" {
 		return manifest.Set{}, &RefusedError{Commit: commit, Reason: report.RefusedTree, Err: err, Hint: hint}
 	}
@@ -75,5 +76,9 @@ func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 			Hint: "point this agent at the repository of its own cluster, or correct cluster.name in its config",
 		}
 	}
-	return set, nil
+	secrets, err := encryptedFiles(ctx, repo, tree, set.EncryptedFiles(), scope)
+	if err != nil {
+		return manifest.Set{}, fmt.Errorf("read tree of %.7s: %w", commit, err)
+	}
+	return set.WithEncrypted(secrets), nil
 }

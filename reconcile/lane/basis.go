@@ -73,6 +73,14 @@ func (b *Basis) desired(vmid int) (*guest.Desired, bool) {
 	return nil, false
 }
 
+// secretsOf returns the secrets that the manifest of a guest names.
+func (b *Basis) secretsOf(vmid int) []guest.Secret {
+	if d, named := b.desired(vmid); named {
+		return d.Secrets
+	}
+	return nil
+}
+
 // finishForbiddenBy returns the part of a guest's manifest that forbids a call that finishes an earlier step, "" if there is none.
 func (b *Basis) finishForbiddenBy(op cluster.Op, vmid int, now time.Time) string {
 	d, named := b.desired(vmid)

@@ -34,7 +34,7 @@ func (w *Worker) executeOrder(ctx context.Context, basis *Basis, step plan.Step,
 	if waited, err := w.outwaitRepeated(ctx, step.Guest.VMID, step.Op); waited || err != nil {
 		return err == nil, err
 	}
-	calls, err := w.vault.Fill(step.Calls, "")
+	calls, err := w.vault.Fill(step.Calls, nil, "")
 	if err != nil {
 		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}

@@ -138,7 +138,7 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 	if waited, err := w.outwaitRepeated(ctx, step.Guest.VMID, step.Op); waited || err != nil {
 		return err == nil, err
 	}
-	calls, err := w.vault.Fill(step.Calls, ostype)
+	calls, err := w.vault.Fill(step.Calls, basis.secretsOf(step.Guest.VMID), ostype)
 	if err != nil {
 		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}

@@ -25,7 +25,7 @@ func (c *cloudInit) fields() []field {
 		{"slot", "", "Slot of the drive. Default: ide2.", slotName(&c.slot, diskSlots)},
 		{"type", "citype", "Format of the settings. Default: depends on the operating system.", nativeChoice(&c.kind, "citype", "")},
 		{"user", "ciuser", "User to set up in place of the user of the image.", text(&c.user, userName)},
-		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host.", withExamples(child(&c.passwordFrom), `{"file": "web-password"}`)},
+		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host or encrypted in the repository.", withExamples(child(&c.passwordFrom), `{"file": "web-password"}`)},
 		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", withExamples(byHand(list(&c.sshKeys, sshKey, "")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
 		{"ip", "ipconfig", "Addresses by network slot.", withExamples(slots(&c.ip, networkSlots), `{"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}`, `{"net0": {"v4": "dhcp"}}`)},
 		{"dns", "", "Name servers.", group(&c.dns)},

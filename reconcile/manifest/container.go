@@ -41,7 +41,7 @@ func (c *container) fields() []field {
 		{"features", "", "What the container may do. All except nesting need root@pam.", withExamples(group(&c.features), `{"nesting": true}`)},
 		{"unprivileged", "unprivileged", "Map root to a user without rights on the host. Used only to create the guest; cannot be changed.", flag(&c.unprivileged)},
 		{"timezone", "timezone", "Time zone, or host for the node's.", text(&c.timezone, timeZone)},
-		{"passwordFrom", "password", "Root's password, kept on the agent's host. Used only to create the guest.", withExamples(child(&c.passwordFrom), `{"file": "dns-root"}`)},
+		{"passwordFrom", "password", "Root's password, kept on the agent's host or encrypted in the repository. Used only to create the guest.", withExamples(child(&c.passwordFrom), `{"file": "dns-root"}`)},
 		{"sshKeys", "ssh-public-keys", "Public keys that may log in as root. Used only to create the guest.", withExamples(byHand(list(&c.sshKeys, sshKey, "\n")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
 		{"entrypoint", "entrypoint", "Command to start in place of /sbin/init; Proxmox VE 9.1 and later.", text(&c.entrypoint, commandLine)},
 		{"env", "env", "Environment of that command; Proxmox VE 9.1 and later.", withExamples(dictionary(&c.env, variableName), `{"LANG": "C.UTF-8"}`)},

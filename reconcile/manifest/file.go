@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
 )
@@ -14,7 +15,7 @@ type File struct {
 	Data []byte
 }
 
-// isManifest reports whether the file is read: it is YAML by its name, and neither hidden nor below a hidden folder, where forges and
+// isManifest reports whether the file is read: it is YAML by its name, not a file of SOPS, and neither hidden nor below a hidden folder, where forges and
 // editors keep YAML of their own.
 func (f File) isManifest() bool {
 	for part := range strings.SplitSeq(f.Path, "/") {
@@ -23,7 +24,7 @@ func (f File) isManifest() bool {
 		}
 	}
 	extension := path.Ext(f.Path)
-	return extension == ".yaml" || extension == ".yml"
+	return (extension == ".yaml" || extension == ".yml") && !strings.HasSuffix(f.Path, encrypted.SOPS.Suffix())
 }
 
 // documents returns the documents of the file, without the empty ones. It reports what cannot be read.

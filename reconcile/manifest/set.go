@@ -12,6 +12,7 @@ type Set struct {
 	Cluster  Cluster
 	Guests   []Guest
 	Warnings []Problem // allowed but possibly unintended, sorted by position: unused classes, shared MAC addresses and disk units
+	Secrets  []Problem // encrypted passwords that no agent can read, each of which blocks its guest; WithEncrypted finds them
 }
 
 // Guest is one guest as the source describes it.

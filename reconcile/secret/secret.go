@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -9,6 +10,8 @@ type Source struct {
 	// Read returns the content of a named secret. It is called for every plan and again just before the content is sent, so it should be
 	// fast while nothing changed. If it returns an *Error, the error's hint is shown.
 	Read func(name string) (string, error)
+	// Decrypt is Read for a secret that is encrypted in the repository.
+	Decrypt func(guest.Secret) (string, error)
 	// Key is the key of the fingerprints in the journal and of the salts of hashes. It must live as long as the journal: with another key
 	// every guest gets its secret once more, with another salt.
 	Key []byte

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -45,7 +46,7 @@ func (v *Vault) States(guests []guest.Desired) map[Place]State {
 		for _, s := range guests[i].Secrets {
 			now, done := read[s.File]
 			if !done {
-				contents[s.File], now = v.open(s.File)
+				contents[s.File], now = v.open(s)
 				read[s.File] = now
 			}
 			if now.Problem == nil {
@@ -61,13 +62,9 @@ func (v *Vault) States(guests []guest.Desired) map[Place]State {
 }
 
 // open returns the content of a secret and its state without the fingerprint.
-func (v *Vault) open(name string) (string, State) {
-	if v.secrets.Read == nil {
-		return "", State{Problem: &Error{
-			Name: name, Reason: "the agent has no directory of secrets", Hint: "set secrets_dir in the agent's config and put the file " + name + " there",
-		}}
-	}
-	content, err := v.secrets.Read(name)
+func (v *Vault) open(s guest.Secret) (string, State) {
+	name := s.File
+	content, err := v.read(s)
 	if problem := (*Error)(nil); errors.As(err, &problem) {
 		return "", State{Problem: problem}
 	}
@@ -79,6 +76,25 @@ func (v *Vault) open(name string) (string, State) {
 	}
 	form, problem := formOf(name, content)
 	return content, State{Form: form, Problem: problem}
+}
+
+// read returns the content of a secret on the host or in the repository.
+func (v *Vault) read(s guest.Secret) (string, error) {
+	switch {
+	case s.Encrypted.Problem != "":
+		return "", &Error{Name: s.File, Reason: s.Encrypted.Problem, Hint: "commit the encrypted file, or correct the path in the manifest"}
+	case s.Encrypted.Path != "" && v.secrets.Decrypt == nil:
+		return "", &Error{
+			Name: s.File, Reason: "the agent has no identity to decrypt it", Hint: "set secrets.age_identities in the agent's config to a file that age-keygen made",
+		}
+	case s.Encrypted.Path != "":
+		return v.secrets.Decrypt(s)
+	case v.secrets.Read == nil:
+		return "", &Error{
+			Name: s.File, Reason: "the agent has no directory of secrets", Hint: "set secrets_dir in the agent's config and put the file " + s.File + " there",
+		}
+	}
+	return v.secrets.Read(s.File)
 }
 
 var (
@@ -159,8 +175,9 @@ func (v *Vault) mac(parts ...string) []byte {
 	return h.Sum(nil)
 }
 
-// Fill returns copies of a step's calls with the contents of their secrets. The step itself, which plans, logs and hooks receive, keeps the names.
-func (v *Vault) Fill(calls []cluster.Call, ostype string) ([]FilledCall, error) {
+// Fill returns copies of a step's calls with the contents of their secrets. The step itself, which plans, logs and hooks receive, keeps the names. Secrets
+// are those of the guest in the revision in force, from which encrypted ones are read.
+func (v *Vault) Fill(calls []cluster.Call, secrets []guest.Secret, ostype string) ([]FilledCall, error) {
 	out := make([]FilledCall, len(calls))
 	for i, call := range calls {
 		out[i].Call = call
@@ -174,7 +191,10 @@ func (v *Vault) Fill(calls []cluster.Call, ostype string) ([]FilledCall, error) 
 		out[i].Fingerprints = make(map[string]string, len(call.Secrets))
 		for key, name := range call.Secrets {
 			s := guest.Secret{Key: key, File: name}
-			content, now := v.open(name)
+			if i := slices.IndexFunc(secrets, func(s guest.Secret) bool { return s.Key == key && s.File == name }); i >= 0 {
+				s = secrets[i]
+			}
+			content, now := v.open(s)
 			if problem := CheckUse(s, now, call.Kind, ostype); problem != nil {
 				return nil, fmt.Errorf("%s: %w", key, problem)
 			}
@@ -188,8 +208,8 @@ func (v *Vault) Fill(calls []cluster.Call, ostype string) ([]FilledCall, error) 
 }
 
 // Check returns why a secret cannot be used for any guest, or nil.
-func (s Source) Check(name string) error {
-	if _, now := NewVault(s, "").open(name); now.Problem != nil {
+func (s Source) Check(secret guest.Secret) error {
+	if _, now := NewVault(s, "").open(secret); now.Problem != nil {
 		return now.Problem
 	}
 	return nil

@@ -54,12 +54,12 @@ func TestVaultDistinguishesForms(t *testing.T) {
 	want := map[string]Form{"plain": Plain, "dollar": Plain, "short": Hash, "long": LongHash, "yescrypt": "", "bcrypt_b": "", "endless": "", "gone": ""}
 	v, _ := heldIn(contents, "k")
 	for name, form := range want {
-		_, now := v.open(name)
+		_, now := v.open(guest.Secret{File: name})
 		if now.Form != form || (now.Problem == nil) != (form != "") {
 			t.Errorf("%s: got form %q and %v, want %q", name, now.Form, now.Problem, form)
 		}
 	}
-	if _, now := NewVault(Source{}, "home").open("plain"); now.Problem == nil || now.Problem.Hint == "" {
+	if _, now := NewVault(Source{}, "home").open(guest.Secret{File: "plain"}); now.Problem == nil || now.Problem.Hint == "" {
 		t.Errorf("got %+v without a directory, want a problem with a hint", now)
 	}
 }
@@ -68,7 +68,7 @@ func TestVaultDistinguishesForms(t *testing.T) {
 func fillOne(t *testing.T, v *Vault, vmid int, file, ostype string) string {
 	t.Helper()
 	step := []cluster.Call{{Op: cluster.OpConfig, Kind: guest.VirtualMachine, VMID: vmid, Params: map[string]string{"memory": "1"}, Secrets: map[string]string{"cipassword": file}}}
-	calls, err := v.Fill(step, ostype)
+	calls, err := v.Fill(step, nil, ostype)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestVaultHashesTheSameWay(t *testing.T) {
 	if got := fillOne(t, v, 201, "hash", "l26"); got != contents["hash"] {
 		t.Errorf("got %s, want the hash unchanged", got)
 	}
-	if _, err := v.Fill([]cluster.Call{{Kind: guest.VirtualMachine, VMID: 201, Secrets: map[string]string{"cipassword": "gone"}}}, ""); err == nil {
+	if _, err := v.Fill([]cluster.Call{{Kind: guest.VirtualMachine, VMID: 201, Secrets: map[string]string{"cipassword": "gone"}}}, nil, ""); err == nil {
 		t.Error("got no error for a missing secret, want an error and no call")
 	}
 }

@@ -136,18 +136,18 @@ func (c *checker) privileges(lacks []preflight.MissingPrivilege, granted preflig
 // secrets checks the files that manifests name, each once.
 func (c *checker) secrets(guests []guest.Desired) {
 	causes := map[string][]preflight.Cause{}
-	var names []string
+	var secrets []guest.Secret
 	for _, d := range guests {
 		for _, s := range d.Secrets {
 			if causes[s.File] == nil {
-				names = append(names, s.File)
+				secrets = append(secrets, s)
 			}
 			causes[s.File] = append(causes[s.File], preflight.Cause{Guest: d.Ref, Key: s.Key, Origin: s.Origin})
 		}
 	}
-	for _, name := range names {
-		view := checkView{Check: "secret", Subject: name, Good: true, For: causes[name]}
-		if err := c.Config.CheckSecret(name); err != nil {
+	for _, s := range secrets {
+		view := checkView{Check: "secret", Subject: s.File, Good: true, For: causes[s.File]}
+		if err := c.Config.CheckSecret(s); err != nil {
 			view.Good, view.Message, view.Hint = false, err.Error(), c.Hint(err)
 			var secret *secret.Error
 			if errors.As(err, &secret) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 )
@@ -40,8 +41,13 @@ func ReadDirs(ctx context.Context, dirs []string) (manifest.Set, error) {
 	if err != nil {
 		return set, err
 	}
-	_, err = set.Lower(nil)
-	return set, err
+	if _, err = set.Lower(nil); err != nil {
+		return set, err
+	}
+	if set, err = withEncrypted(set, dirs); err != nil {
+		return set, fmt.Errorf("read the encrypted files: %w", err)
+	}
+	return set, nil
 }
 
 // GuestLabels returns the guests of a working copy, for completion, or nil if it cannot be read.
@@ -117,7 +123,7 @@ func (f *folder) read(ctx context.Context) error {
 			return nil
 		case entry.Type()&fs.ModeSymlink != 0:
 			return &gitsource.TreeError{Path: path.Join(f.shown, name), Reason: "symbolic link"}
-		case entry.Type().IsRegular() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")):
+		case entry.Type().IsRegular() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) && !strings.HasSuffix(name, encrypted.SOPS.Suffix()):
 			return f.add(root, name)
 		}
 		return nil

@@ -1,0 +1,88 @@
+package subject
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gitops-agent/reconcile/encrypted"
+	"gitops-agent/reconcile/manifest"
+)
+
+// withEncrypted adds the encrypted files of a working copy. Their paths begin at the root of the repository that the first directory is in.
+func withEncrypted(set manifest.Set, dirs []string) (manifest.Set, error) {
+	paths := set.EncryptedFiles()
+	if len(paths) == 0 {
+		return set, nil
+	}
+	root, err := os.OpenRoot(repositoryOf(dirs))
+	if err != nil {
+		return set, err
+	}
+	defer func() { _ = root.Close() }()
+	files := make(map[string]manifest.EncryptedFile, len(paths))
+	for _, p := range paths {
+		data, problem := readEncrypted(root, p)
+		files[p] = manifest.EncryptedFile{Data: data, Problem: problem}
+	}
+	return set.WithEncrypted(files), nil
+}
+
+// repositoryOf returns the root of the repository that the first directory is in. Without a repository it is the only directory, or the working directory.
+func repositoryOf(dirs []string) string {
+	if at, err := filepath.Abs(dirs[0]); err == nil {
+		for ; ; at = filepath.Dir(at) {
+			if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+				return at
+			}
+			if at == filepath.Dir(at) {
+				break
+			}
+		}
+	}
+	if len(dirs) == 1 {
+		return dirs[0]
+	}
+	return "."
+}
+
+// readEncrypted reads a regular file without following a symbolic link, or returns why it cannot.
+func readEncrypted(root *os.Root, name string) (data []byte, problem string) {
+	for i := range len(name) + 1 {
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		info, err := root.Lstat(name[:i])
+		switch {
+		case err != nil:
+			return nil, fmt.Sprintf("it cannot be read below %s: %v", root.Name(), reasonOf(err))
+		case info.Mode()&fs.ModeSymlink != 0:
+			return nil, "symbolic links are not accepted"
+		case i == len(name) && !info.Mode().IsRegular():
+			return nil, "it is not a regular file"
+		case i == len(name) && info.Size() > encrypted.MaxFile:
+			return nil, fmt.Sprintf("it has more than %d bytes", encrypted.MaxFile)
+		}
+	}
+	file, err := root.Open(name)
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		data, err = io.ReadAll(io.LimitReader(file, encrypted.MaxFile+1))
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("it cannot be read below %s: %v", root.Name(), reasonOf(err))
+	}
+	return data, ""
+}
+
+// reasonOf returns an error of the operating system without the path.
+func reasonOf(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, ": "); i >= 0 {
+		return text[i+len(": "):]
+	}
+	return text
+}
