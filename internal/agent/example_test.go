@@ -55,6 +55,9 @@ func TestExampleNamesEveryField(t *testing.T) {
 func fields(of reflect.Type, under string) []string {
 	var paths []string
 	for field := range of.Fields() {
+		if !field.IsExported() {
+			continue
+		}
 		path := under + field.Tag.Get("yaml")
 		element := field.Type
 		if element.Kind() == reflect.Slice {
