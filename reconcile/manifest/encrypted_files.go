@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/guest"
@@ -44,7 +45,7 @@ func (s Set) WithEncrypted(files map[string]EncryptedFile) Set {
 			file := files[e.Path]
 			e.Content, e.Problem = string(file.Data), file.Problem
 			if problem := checkEncrypted(*e); problem != nil {
-				s.Secrets = append(s.Secrets, Problem{Origin: secret.Origin, Guest: g.Label(), Field: secretFields[secret.Key], Message: e.Path + ": " + problem.Reason, Hint: problem.Hint})
+				s.Secrets = append(s.Secrets, Problem{Origin: secret.Origin, Guest: g.Label(), Field: strings.TrimPrefix(secretFields[secret.Key], "spec."), Message: e.Path + ": " + problem.Reason, Hint: problem.Hint})
 			}
 		}
 	}
