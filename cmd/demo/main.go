@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"gitops-agent/internal/sandbox"
 )
 
 func main() {
@@ -29,12 +31,9 @@ func main() {
 
 var errUsage = errors.New("usage")
 
-// signCommand is the first argument with which git runs this program as its signing program: demo sign DIR NAME ARGS...
-const signCommand = "sign"
-
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(args) > 2 && args[0] == signCommand {
-		return sign(ctx, args[1], args[2], args[3:], stdin, stdout, stderr)
+	if len(args) > 0 && args[0] == sandbox.SignCommand {
+		return sandbox.Sign(ctx, args[1:], stdin, stdout, stderr)
 	}
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -74,7 +73,7 @@ func runScenarios(ctx context.Context, n printer, opts environmentOptions, once 
 	if err != nil {
 		return fmt.Errorf("start the environment: %w", err)
 	}
-	defer s.close()
+	defer s.Close()
 	n.header(s)
 	for i, sc := range scenarios() {
 		n.scenario(i+1, sc.title)

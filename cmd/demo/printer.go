@@ -22,9 +22,9 @@ func (n printer) paint(code, text string) string {
 func (n printer) header(s *environment) {
 	n.line("%s", n.paint("1", "gitops-agent: demonstration"))
 	n.line("")
-	n.line("A simulated Proxmox VE cluster answers at %s.", s.endpoint)
-	n.line("People commit to %s and sign with a Sigstore in memory.", s.repo.work)
-	n.line("The agent polls the repository every second and serves http://%s/", s.agent.Address())
+	n.line("A simulated Proxmox VE cluster answers at %s.", s.Endpoint)
+	n.line("People commit to %s and sign with a Sigstore in memory.", s.Repository.Work)
+	n.line("The agent polls the repository every second and serves http://%s/", s.Agent.Address())
 }
 
 func (n printer) scenario(number int, title string) {
@@ -51,11 +51,11 @@ func (n printer) end() {
 func (n printer) instructions(s *environment) {
 	n.line("")
 	n.line("Everything stays up until you press Ctrl-C:")
-	n.line("   status page   http://%s/", s.agent.Address())
-	n.line("   metrics       http://%s/metrics", s.agent.Address())
+	n.line("   status page   http://%s/", s.Agent.Address())
+	n.line("   metrics       http://%s/metrics", s.Agent.Address())
 	n.line("")
 	n.line("Push a change; commits in this folder are signed as alice, who may change and operate guests:")
-	n.line("   cd %s", s.repo.work)
+	n.line("   cd %s", s.Repository.Work)
 	n.line("   sed -i 's/tags: .*/tags: [prod, web, mine]/' web.yaml")
 	n.line("   git commit -am 'tag web-1' && git push")
 	n.line("")
@@ -63,7 +63,7 @@ func (n printer) instructions(s *environment) {
 	n.line("   git commit --allow-empty -m 'Snapshot web-1' -m $'Gitops-Run: snapshot VirtualMachine/web-1 name=before-upgrade\\nGitops-Target: home/main' && git push")
 	n.line("")
 	n.line("Approve a held step as olga, who may approve (the page shows the digest of a step that is held):")
-	n.line("   git -c user.name=olga -c gpg.x509.program=%s commit --allow-empty -m 'Approve' -m 'Gitops-Approve: DIGEST' && git push", s.repo.program("olga"))
+	n.line("   git -c user.name=olga -c gpg.x509.program=%s commit --allow-empty -m 'Approve' -m 'Gitops-Approve: DIGEST' && git push", s.Repository.Program("olga"))
 	n.line("")
 	n.line("Push a commit without a signature, and see the agent refuse it:")
 	n.line("   git commit --no-gpg-sign --allow-empty -m 'not signed' && git push")
