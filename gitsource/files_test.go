@@ -112,6 +112,34 @@ func TestFilesRefusesBadPaths(t *testing.T) {
 	}
 }
 
+func TestFile(t *testing.T) {
+	g := newGit(t)
+	blob := string(g.blob("12345"))
+	clean := string(g.files(map[string]string{"web.age": "12345"}))
+	root := g.tree([3]string{"40000", "dir", clean}, [3]string{"100644", "file", blob}, [3]string{"120000", "link", blob}, [3]string{"160000", "sub", strings.Repeat("1", 40)})
+	repo := open(t, g.dir)
+	for path, want := range map[string]string{
+		"dir": "is a directory", "dir/": "no such path", "/file": "no such path", "dir/../file": "no such path", "link": "symbolic links", "link/x": "symbolic links", "sub": "submodules",
+		"absent": "no such path", "dir/absent": "no such path", "file/x": "no such path", "": "no such path",
+	} {
+		if data, err := repo.File(t.Context(), root, path, 100); err == nil || data != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %q, %v, want %q", path, data, err, want)
+		}
+	}
+	for path, limit := range map[string]int64{"dir/web.age": 5, "file": 100} {
+		if data, err := repo.File(t.Context(), root, path, limit); err != nil || string(data) != "12345" {
+			t.Errorf("%s: got %q, %v, want the content", path, data, err)
+		}
+	}
+	if _, err := repo.File(t.Context(), root, "file", 4); !errors.Is(err, gitsource.ErrTooLarge) {
+		t.Errorf("got %v, want ErrTooLarge", err)
+	}
+	files, err := repo.Files(t.Context(), g.files(map[string]string{"a.yaml": "1", "b.sops.yaml": strings.Repeat("x", 2<<20)}), gitsource.TreeOptions{Suffixes: []string{".yaml"}, Skipped: []string{".sops.yaml"}})
+	if err != nil || len(files) != 1 || files[0].Path != "a.yaml" {
+		t.Errorf("got %v, %v, want the file that is not skipped", files, err)
+	}
+}
+
 func TestFilesLimits(t *testing.T) {
 	g := newGit(t)
 	tree := g.files(map[string]string{"a.yaml": "12345", "b.yaml": "12345", "big.iso": strings.Repeat("x", 2<<20)})
