@@ -56,7 +56,7 @@ func statusOf(err error) int {
 // options are the flags of the command.
 type options struct {
 	path, revision, existing, listen string
-	paths, nodes                     []string
+	paths, nodes, identities         []string
 	watch, once, json, verbose       bool
 	timeout                          time.Duration
 }
@@ -106,6 +106,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.revision, "revision", "", "use this commit, branch or tag; default: the files of the directory, also those that are not committed")
 	flags.StringVar(&o.existing, "existing", "", "file or directory with manifests of guests that already exist, for example written by adopt")
+	flags.Var((*list)(&o.identities), "age-identity", "file of age-keygen that decrypts the passwords in files of age and SOPS; can be repeated")
 	flags.Var((*list)(&o.paths), "path", "folder with manifests below DIRECTORY, as source.paths of the config; can be repeated")
 	flags.Var((*list)(&o.nodes), "node", "node of the simulated cluster, in addition to those that manifests name; can be repeated")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "loopback address of the status page")

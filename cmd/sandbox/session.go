@@ -142,7 +142,7 @@ func (s *session) converge(ctx context.Context, content snapshot, name string, g
 		return err
 	}
 	s.out.world(s, content, secretNames(guests))
-	opts := sandbox.AgentOptions{Cluster: name, Paths: s.paths, Secrets: secrets, Listen: s.listen, Log: s.log, Signers: []agent.SignerConfig{
+	opts := sandbox.AgentOptions{Cluster: name, Paths: s.paths, Secrets: secrets, AgeIdentities: s.identities, Listen: s.listen, Log: s.log, Signers: []agent.SignerConfig{
 		{Name: "you", Issuer: issuer, Subject: people[0].Subject, May: []string{"change", "approve", "operate", "seal"}},
 		{Name: "colleague", Issuer: issuer, Subject: people[1].Subject, May: []string{"approve"}},
 	}}

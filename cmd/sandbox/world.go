@@ -275,7 +275,7 @@ func secretNames(guests []guest.Desired) []string {
 	var names []string
 	for _, d := range guests {
 		for _, s := range d.Secrets {
-			if s.File != "" {
+			if s.File != "" && s.Encrypted.Path == "" {
 				names = append(names, s.File)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"filippo.io/age"
 
@@ -130,7 +131,9 @@ func (d *decrypter) read(i int, name string) ([]age.Identity, error) {
 	if err != nil {
 		return nil, identityError(name, at, err)
 	}
-	d.files[i] = identityFile{info, identities}
+	if time.Since(info.ModTime()) > settledAfter {
+		d.files[i] = identityFile{info, identities}
+	}
 	return identities, nil
 }
 

@@ -97,8 +97,10 @@ type AgentOptions struct {
 	Paths   []string // of the repository that the agent reads; none means all
 	Signers []agent.SignerConfig
 	Secrets string // directory; "" is none
-	Listen  string // address of the status page
-	Log     io.Writer
+	// AgeIdentities are files with keys for the encrypted passwords of the repository.
+	AgeIdentities []string
+	Listen        string // address of the status page
+	Log           io.Writer
 }
 
 // StartAgent starts the agent, which fetches the repository and changes the simulated cluster until the environment ends.
@@ -139,6 +141,9 @@ func (e *Environment) newAgent(opts AgentOptions, state string, dryRun bool) (*a
 			Tick: agent.Duration(time.Second), Resync: agent.Duration(2 * time.Second),
 		},
 		StateDir: e.Path(state), SecretsDir: opts.Secrets, Listen: &opts.Listen,
+	}
+	for _, file := range opts.AgeIdentities {
+		config.Secrets.AgeIdentities = append(config.Secrets.AgeIdentities, agent.AgeIdentityConfig{File: file})
 	}
 	return agent.New(e.ctx, agent.Options{
 		Config: config.InSandbox(), Build: metrics.Build{Version: e.name, GoVersion: runtime.Version()}, DryRun: dryRun,
