@@ -32,6 +32,11 @@ var logMasks = []logMask{
 	{regexp.MustCompile(`CTIME: [^"]+`), "CTIME: TIME"},
 	{regexp.MustCompile(`vzdumptmp\d+`), "vzdumptmpN"},
 	{regexp.MustCompile(`duration \d+ sec`), "duration N sec"},
+	{regexp.MustCompile(`\.tmp_(dwnl|dcom)\.\d+`), ".tmp_$1.N"},
+	{regexp.MustCompile(`"--[\d: -]+--  `), `"--TIME--  `},
+	{regexp.MustCompile(`" +0K [. ]*100% [^"]*"`), `"0K 100%"`},
+	{regexp.MustCompile(`"[\d-]{10} [\d:]{8} (ERROR|\()`), `"TIME $1`},
+	{regexp.MustCompile(`\([\d.]+ [KMG]B/s\) - `), "(N/s) - "},
 }
 
 var (

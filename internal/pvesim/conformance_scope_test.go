@@ -8,14 +8,15 @@ import (
 
 // endpoints are the groups of calls that are compared, by their path below the API root.
 var endpoints = map[string]*regexp.Regexp{
-	"guests":  regexp.MustCompile(`^/nodes/[^/]+/(?:qemu|lxc)(?:/|\?|$)|^/nodes/[^/]+/vzdump$`),
-	"tasks":   regexp.MustCompile(`^/nodes/[^/]+/tasks(?:/|\?|$)|^/cluster/tasks$`),
-	"storage": regexp.MustCompile(`^/storage(?:/|\?|$)|^/nodes/[^/]+/storage(?:/|\?|$)`),
-	"volumes": regexp.MustCompile(`^/nodes/[^/]+/storage(?:\?|$|/[^/]+/content(?:/|\?|$))`),
-	"pools":   regexp.MustCompile(`^/pools(?:/|\?|$)`),
-	"access":  regexp.MustCompile(`^/access/permissions(?:\?|$)`),
-	"cluster": regexp.MustCompile(`^/cluster(?:$|/(?:resources|status|options|nextid|ha)(?:/|\?|$))|^/version$|^/nodes(?:/[^/]+(?:/version)?)?$`),
-	"unknown": regexp.MustCompile(`^/nosuch$`), // a path that no API has
+	"guests":    regexp.MustCompile(`^/nodes/[^/]+/(?:qemu|lxc)(?:/|\?|$)|^/nodes/[^/]+/vzdump$`),
+	"tasks":     regexp.MustCompile(`^/nodes/[^/]+/tasks(?:/|\?|$)|^/cluster/tasks$`),
+	"storage":   regexp.MustCompile(`^/storage(?:/|\?|$)|^/nodes/[^/]+/storage(?:/|\?|$)`),
+	"downloads": regexp.MustCompile(`^/nodes/[^/]+/storage/[^/]+/download-url$`),
+	"volumes":   regexp.MustCompile(`^/nodes/[^/]+/storage(?:\?|$|/[^/]+/content(?:/|\?|$))`),
+	"pools":     regexp.MustCompile(`^/pools(?:/|\?|$)`),
+	"access":    regexp.MustCompile(`^/access/permissions(?:\?|$)`),
+	"cluster":   regexp.MustCompile(`^/cluster(?:$|/(?:resources|status|options|nextid|ha)(?:/|\?|$))|^/version$|^/nodes(?:/[^/]+(?:/version)?)?$`),
+	"unknown":   regexp.MustCompile(`^/nosuch$`), // a path that no API has
 }
 
 // scope lists the recorded files and the groups of endpoints that are compared in each. Every entry in these groups counts. Three calls about
@@ -65,7 +66,7 @@ var scope = map[string]string{
 
 func (of series) inScope(file, url string) bool {
 	path := strings.TrimPrefix(url, apiRoot)
-	if strings.Contains(path, ":download:") || strings.Contains(path, ":prunebackups:") {
+	if strings.Contains(path, ":prunebackups:") {
 		return false // a task of a call outside the scope
 	}
 	for group := range strings.FieldsSeq(of.scope[file]) {

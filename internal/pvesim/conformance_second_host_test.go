@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -65,7 +66,7 @@ var secondActions = map[string]hostAction{
 	"60/90":  edit(9708, "lock", ""),
 	"60/98":  edit(9708, "lock", ""),
 	"60/110": edit(9708, "template", "1"),
-	"62/0": inOrder(volume("local:iso/rec9700.iso", 70144), volume("local:import/rec9700.raw", 1<<20), volume("local:import/rec9700.qcow2", 64<<20),
+	"62/0": inOrder(publishRecorded(""), volume("local:iso/rec9700.iso", 70144), downloaded("local:iso/rec9700.iso"), volume("local:import/rec9700.raw", 1<<20), volume("local:import/rec9700.qcow2", 64<<20),
 		volume("local:9700/vm-9700-disk-0.qcow2", 1<<30), storedSize("local:iso/rec9700.iso", 70000), storedSize("local:import/rec9700.qcow2", 393216)),
 	"63/0":  inOrder(renew(Guest{VMID: 9730}), renew(Guest{VMID: 9731}), renew(Guest{VMID: 232}), managed(232)),
 	"63/81": managed(9730),
@@ -77,11 +78,14 @@ var secondActions = map[string]hostAction{
 	"65/75": noneSees(ACL{Path: "/pool/rec-p/sub", Role: "PVEAuditor"}),
 	"65/76": noneSees(),
 	"68/48": inOrder(destroyContainer(9727), addCT(9727, "#guest notes\narch: amd64\nhostname: pb\nmemory: 64\nostype: debian\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
-	"68/3":  inOrder(volume("local:iso/rec9700.iso", 70000), unlinkVolume("local:import/rec9700.qcow2")),
-	"68/12": unlinkVolume("local:iso/rec9700.iso"),
-	"68/23": volume("local:iso/rec9700.iso", 70000),
-	"68/38": volume("local:import/rec9700.raw", 1<<20),
-	"68/47": inOrder(unlinkVolume("local:iso/rec9700.iso"), volume("local:iso/rec9700.img", 70000), volume("local:iso/rec_9700.iso", 70000)),
+	"61/0":  publishRecorded("open3: exec of wget --progress=dot:giga -O /var/lib/vz/template/iso/rec9700.iso.tmp_dwnl.1 URL failed: No such file or directory at /usr/share/perl5/PVE/Cmd.pm line 174."),
+	"68/0":  inOrder(unlinkVolume("local:iso/rec9700.iso"), unlinkVolume("local:import/rec9700.raw"), unlinkVolume("local:import/rec9700.qcow2"), publishRecorded("")),
+	"68/6":  unlinkVolume("local:iso/rec9700.iso"),
+	"68/8":  unlinkVolume("local:iso/rec9700.iso"),
+	"68/10": unlinkVolume("local:iso/rec9700.iso"),
+	"68/19": unlinkVolume("local:iso/rec9700.iso"),
+	"68/26": unlinkVolume("local:iso/rec9700.iso"),
+	"68/28": unlinkVolume("local:iso/rec9700.iso"),
 	"68/68": noBackup("job errors"),
 	"68/69": noBackup("job errors"),
 	"68/74": noBackup("job errors"),
@@ -139,6 +143,39 @@ func addPools(pools ...string) hostAction {
 	return func(r *replay) error {
 		for i := 0; i < len(pools); i += 2 {
 			r.sim.AddPool(pools[i], pools[i+1])
+		}
+		return nil
+	}
+}
+
+// recordedSums are the checksums of the recorder's ISO image.
+var recordedSums = map[string]string{
+	"sha256": "b3fa1807ad1f23bb095ffd01f993ba0a43bd987063d4b8dbac81126cce5631fa",
+	"sha512": "5b1a19fe58b2465c2e3a4212c8ecdc27f192bb0946bf54d29b765c5d39b68f1f93d1ae023360e6e025c94eb722945708ea0e5ed8599ff432f9f71b9876b06004",
+}
+
+// downloaded makes a volume the recorder's ISO image.
+func downloaded(id string) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error { r.sim.volume(r.rename.text(id)).checksums = recordedSums; return nil })
+	}
+}
+
+// publishRecorded publishes the files of the recorder's web server. With a failure, the recorder's host had no wget.
+func publishRecorded(failure string) hostAction {
+	return func(r *replay) error {
+		for address, file := range map[string]WebFile{
+			"http://127.0.0.1:9797/a.iso":     {Size: 70000, Type: "application/x-iso9660-image", Checksums: recordedSums},
+			"http://127.0.0.1:9797/c.iso.gz":  {Size: 70039, Type: "application/gzip", Compression: "gz", Unpacked: 70000},
+			"http://127.0.0.1:9797/d.iso.zst": {Size: 70016, Type: "application/zstd", Compression: "zst", Unpacked: 70000},
+			"http://127.0.0.1:9797/redir":     {RedirectTo: "http://127.0.0.1:9797/a.iso"},
+			"http://127.0.0.1:9797/f.raw":     {Size: 1 << 20},
+			"http://127.0.0.1:9797/b.img":     {Size: 70000},
+			"http://127.0.0.1:9797/g.tar.gz":  {Size: 70215, Type: "application/gzip"},
+			"https://127.0.0.1:8006/x.iso":    {SelfSigned: true, Status: "500 no such file '/x.iso'"},
+		} {
+			file.Failure = strings.Replace(failure, "URL", r.rename.text(address), 1)
+			r.sim.Publish(r.rename.text(address), file)
 		}
 		return nil
 	}

@@ -1,18 +1,19 @@
 package pvesim
 
-// secondScope lists the files of the second series that are compared, with the groups of endpoints. Files about firewalls, backup jobs, uploads,
-// replication and mappings are missing, because the simulator does not have these calls. Nor does it have downloads. File 56 also prunes backups, which its later entries
+// secondScope lists the files of the second series that are compared, with the groups of endpoints. Files about firewalls, backup jobs,
+// replication and mappings are missing, because the simulator does not have these calls, and of file 61 its uploads. File 56 also prunes backups, which its later entries
 // show; TestBackupsAsRecorded compares its backups.
 var secondScope = map[string]string{
+	"61-images-download-upload":             "downloads",
 	"57-backup-lock-startall":               "guests",
 	"58-snapshots-more":                     "guests tasks",
 	"59-snapshots-and-volumes":              "guests tasks storage",
 	"60-run-state-orders":                   "guests tasks",
-	"62-images-content-and-import":          "guests tasks volumes",
+	"62-images-content-and-import":          "guests tasks volumes downloads",
 	"63-ha-rules":                           "cluster guests tasks",
 	"65-pools-acl-notes-tags":               "pools guests tasks access",
 	"66-smbios-vmgenid-memory-throttle":     "guests tasks",
-	"68-download-and-protected-backup":      "guests tasks volumes",
+	"68-download-and-protected-backup":      "guests tasks volumes downloads",
 	"67-vmgenid-as-root-and-clone-identity": "guests tasks",
 }
 

@@ -24,6 +24,7 @@ type Sim struct {
 	rng             *rand.Rand
 	guests          map[int]*guest
 	storages        []*storage
+	web             map[string]WebFile // by URL
 	pools           map[string]*pool
 	ha              map[int]*haResource
 	replications    []replicationJob
@@ -76,6 +77,7 @@ func New(opts Options) *Sim {
 		workers:     map[string]nodeWorkers{},
 		vmlist:      vmlist{guests: map[int]vmlistEntry{}},
 		taskIndex:   map[string]*task{},
+		web:         map[string]WebFile{},
 		nextPID:     1000,
 		bootTime:    time.Now().Add(-40 * time.Minute),
 		heldChanged: make(chan struct{}),

@@ -16,6 +16,7 @@ func storageRoutes() []*route {
 		return c.requireAny("/storage/"+c.vars["storage"], "Datastore.Audit", "Datastore.AllocateSpace")
 	}
 	return []*route{
+		downloadRoute(),
 		readRoute("/nodes/{node}/storage", storageList).withParams(map[string]rule{
 			"content": text(), "enabled": boolean(), "format": boolean(), "storage": text(), "target": text(),
 		}),

@@ -22,7 +22,8 @@ type Volume struct {
 	FileSystem int64  // size of the volume to which its file system was made or grown, if it differs from Size
 	OS         string // distribution of a container's files, if known
 
-	archive *archive // of a backup
+	archive   *archive          // of a backup
+	checksums map[string]string // of a file that was downloaded, by algorithm
 }
 
 // storage holds volumes by the part of their id after the colon.
