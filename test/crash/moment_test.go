@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -149,6 +150,7 @@ var moments = map[string]func(w *world, a *agent) string{
 		d := []time.Duration{15 * time.Minute, -15 * time.Minute, 2 * time.Hour, -2 * time.Hour, 24 * time.Hour, -24 * time.Hour}[w.rng.IntN(6)]
 		w.start(a)
 		w.atRandom(a)
+		w.waitForJournal(a)
 		a.clock.wall = w.clock.wall + d // until the end of the round
 		w.ok(a.clock.set())
 		w.total.clocks.Add(1)
@@ -240,4 +242,18 @@ func (w *world) awaitHeld(a *agent) bool {
 	}
 	w.send("DELETE", "/faults", nil)
 	return len(w.state().Held) != 0
+}
+
+// waitForJournal waits until the agent has begun its journal. An order that was signed before the journal began expires, so with a clock that is ahead at that moment
+// no order would count until the clock has caught up.
+func (w *world) waitForJournal(a *agent) {
+	w.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if segments, err := filepath.Glob(filepath.Join(a.journal(), "*.journal")); err == nil && len(segments) > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.Fatalf("%s has not begun its journal", a.name)
+		}
+	}
 }
