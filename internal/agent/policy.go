@@ -52,15 +52,15 @@ func (s SignerConfig) signer() verify.Signer {
 }
 
 func readTrustedRoot(path string) ([]byte, error) {
-	data, err := readBounded(path)
+	data, err := ReadBounded(path)
 	if err != nil {
 		return nil, fmt.Errorf("read trusted root: %w", err)
 	}
 	return data, nil
 }
 
-// readBounded reads a regular file of at most maxTrustedRoot bytes. It opens no other files, because opening a pipe can block forever.
-func readBounded(path string) ([]byte, error) {
+// ReadBounded reads a regular file of at most 4 MiB. It opens no other files, because opening a pipe can block forever.
+func ReadBounded(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {

@@ -30,7 +30,7 @@ func (s trustStore) cache() string { return filepath.Join(s.dir, "tuf") }
 
 // load returns the stored root, or nil if there is none.
 func (s trustStore) load() (*refreshedRoot, error) {
-	data, err := readBounded(s.file())
+	data, err := ReadBounded(s.file())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

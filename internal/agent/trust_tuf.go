@@ -27,7 +27,7 @@ func (c TUFConfig) interval() time.Duration {
 // fetch returns the newest trusted root of the repository. The cache directory keeps the metadata, so that an older state of the repository
 // is also detected after a restart. The metadata comes from another host, so a panic of the parser is returned as an error.
 func (c TUFConfig) fetch(ctx context.Context, cache string) ([]byte, error) {
-	pin, err := readBounded(c.RootFile)
+	pin, err := ReadBounded(c.RootFile)
 	if err != nil {
 		return nil, fmt.Errorf("read trust.tuf.root_file: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/internal/agent"
 )
 
 // file is a file to write.
@@ -69,7 +70,7 @@ func write(ctx context.Context, files []file, stateDir string) (Result, error) {
 	var missing []file
 	var problems []error
 	for _, f := range files {
-		present, err := readBounded(f.path)
+		present, err := agent.ReadBounded(f.path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && f.replaces != nil && bytes.Equal(present, f.replaces):
 			missing = append(missing, f)
@@ -178,7 +179,7 @@ func (f file) place(temporary string) error {
 	if !errors.Is(err, fs.ErrExist) || f.replaces == nil {
 		return err
 	}
-	present, readErr := readBounded(f.path)
+	present, readErr := agent.ReadBounded(f.path)
 	if readErr != nil || !bytes.Equal(present, f.replaces) {
 		return err // it was edited meanwhile
 	}

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -24,14 +22,14 @@ func (s *setup) decideRoot(ctx context.Context) error {
 		s.say("%s", s.config.Trust.TrustedRootFile)
 		return nil
 	}
-	present, err := readBounded(target)
+	present, err := agent.ReadBounded(target)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	s.config.Trust.TrustedRootFile, s.config.Trust.TUF = target, agent.TUFConfig{}
 	switch {
 	case s.TrustedRoot != "":
-		root, err := readBounded(s.TrustedRoot)
+		root, err := agent.ReadBounded(s.TrustedRoot)
 		if err != nil {
 			return err
 		}
@@ -52,7 +50,7 @@ func (s *setup) fetchRoot(ctx context.Context, target string) error {
 		mirror = s.TUFMirror
 		s.decisions["root"] = "Obtained by TUF with the root.json that was given with --tuf-root. The agent refreshes it from the same place."
 		var err error
-		if pin, err = readBounded(s.TUFRoot); err != nil {
+		if pin, err = agent.ReadBounded(s.TUFRoot); err != nil {
 			return err
 		}
 	}
@@ -81,28 +79,4 @@ func (s *setup) useRoot(target string, root []byte) error {
 	s.say("sha256:%x, will be %s", sha256.Sum256(root), target)
 	s.files = append(s.files, file{path: target, content: root, mode: modePublic})
 	return nil
-}
-
-// maxFile bounds the files that define trust, in bytes.
-const maxFile = 4 << 20
-
-// readBounded reads a regular file.
-func readBounded(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	opened, err := os.Open(path) //nolint:gosec // the operator chooses the path
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = opened.Close() }()
-	content, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("%s is larger than 4 MiB", path)
-	}
-	return content, err
 }

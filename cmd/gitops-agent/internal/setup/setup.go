@@ -117,7 +117,7 @@ func (s *setup) finish(ctx context.Context) (Result, error) {
 
 // readExisting begins with the config that is there.
 func (s *setup) readExisting() error {
-	present, _ := readBounded(s.Config)
+	present, _ := agent.ReadBounded(s.Config)
 	existing, err := agent.ReadConfig(s.Config)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), string(present) == agent.Example: // the package installs the example, which nobody has edited

@@ -209,7 +209,7 @@ func (s *setup) root() ([]byte, error) {
 			return f.content, nil
 		}
 	}
-	return readBounded(s.config.Trust.TrustedRootFile)
+	return agent.ReadBounded(s.config.Trust.TrustedRootFile)
 }
 
 // checkIdentity refuses a certificate with characters that a person cannot compare.
