@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,19 +108,12 @@ func (s *session) firstManifests(ctx context.Context) (snapshot, manifest.Set, e
 func (s *session) manifestFiles(content snapshot) []manifest.File {
 	var files []manifest.File
 	for name, e := range content.entries {
-		if !e.link && isManifest(name) && s.isSelected(name) {
+		if !e.link && isManifest(name) && manifest.InFolders(name, s.paths) {
 			files = append(files, manifest.File{Path: name, Data: e.data})
 		}
 	}
 	slices.SortFunc(files, func(a, b manifest.File) int { return strings.Compare(a.Path, b.Path) })
 	return files
-}
-
-func (s *session) isSelected(name string) bool {
-	return len(s.paths) == 0 || slices.ContainsFunc(s.paths, func(p string) bool {
-		p = path.Clean(filepath.ToSlash(p))
-		return p == "." || name == p || strings.HasPrefix(name, p+"/")
-	})
 }
 
 // converge starts the cluster and the agent, and follows until the session ends.

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -17,6 +14,7 @@ import (
 
 	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/secret"
 )
 
@@ -91,7 +89,7 @@ func (d *decrypter) identitiesFor(s guest.Secret) ([]age.Identity, error) {
 	var identities []age.Identity
 	named := false
 	for i, c := range d.config {
-		if !c.opens(s.Encrypted.Path) {
+		if !manifest.InFolders(s.Encrypted.Path, c.Paths) {
 			continue
 		}
 		named = true
@@ -105,14 +103,6 @@ func (d *decrypter) identitiesFor(s guest.Secret) ([]age.Identity, error) {
 		return nil, &secret.Error{Name: s.File, Reason: "the agent has no identity for files in this folder", Hint: "add one to secrets.age_identities in the agent's config, with this folder in its paths"}
 	}
 	return identities, nil
-}
-
-// opens reports whether the identity may decrypt a file of the repository.
-func (c AgeIdentityConfig) opens(file string) bool {
-	return len(c.Paths) == 0 || slices.ContainsFunc(c.Paths, func(folder string) bool {
-		folder = path.Clean(folder)
-		return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
-	})
 }
 
 // read returns the identities of a file. After a change of the file it forgets what was decrypted.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/encrypted"
@@ -23,7 +21,7 @@ func encryptedFiles(ctx context.Context, repo *gitsource.Repository, tree gitsou
 	files := make(map[string]manifest.EncryptedFile, len(paths))
 	total := 0
 	for _, p := range paths {
-		if !scope.contains(p) {
+		if !manifest.InFolders(p, scope.Paths) {
 			files[p] = manifest.EncryptedFile{Problem: "it is outside of source.paths"}
 			continue
 		}
@@ -46,14 +44,6 @@ func encryptedFiles(ctx context.Context, repo *gitsource.Repository, tree gitsou
 		files[p] = f
 	}
 	return files, nil
-}
-
-// contains reports whether the agent reads a file.
-func (s Scope) contains(file string) bool {
-	return len(s.Paths) == 0 || slices.ContainsFunc(s.Paths, func(folder string) bool {
-		folder = path.Clean(folder)
-		return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
-	})
 }
 
 // foreignSecrets returns the encrypted files to which guests refer after some commits and not before, and which one of the signers may not change. A

@@ -59,6 +59,11 @@ func (s *selector) checkReach(d decoder, own, cluster string) {
 	}
 }
 
+// InFolders reports whether a file of a repository is in one of some folders, or is one of these paths. Without folders every file is.
+func InFolders(file string, folders []string) bool {
+	return len(folders) == 0 || slices.ContainsFunc(folders, func(folder string) bool { return within(file, path.Clean(folder)) })
+}
+
 // within reports whether a file or folder is in a folder or is the folder.
 func within(file, folder string) bool {
 	return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
