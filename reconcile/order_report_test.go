@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
@@ -84,24 +83,6 @@ func TestReportOfAnOrderWithoutTheRole(t *testing.T) {
 		l.waitForAcceptance(l.push("Operate\n\nGitops-Run: reboot"+web1+"\nGitops-Target: home/main\n", alice))
 		if o := l.reportedOrder("reboot" + web1); o.State != journal.OrderRefused || !strings.Contains(o.Why+o.Hint, "operate") {
 			t.Errorf("got %+v, want it refused for lack of the role operate", o)
-		}
-	})
-}
-
-// TestReportOfAnExpiredOrder holds an order for longer than orders are valid.
-func TestReportOfAnExpiredOrder(t *testing.T) {
-	slowly := func(o *reconcile.Options) { o.Poll, o.Tick, o.Resync = time.Hour, time.Hour, time.Hour }
-	runLabWithProbe(t, []labOption{slowly}, func(t *testing.T, l *lab, _ *probe) {
-		l.trustOtto()
-		l.files["web.yaml"] = vmYAML("web-1", 201)
-		l.push("one guest", alice)
-		defer l.start()()
-		time.Sleep(3 * time.Hour)
-		l.ok(l.sim.SetRunning(201, true))
-		l.push("Operate\n\nGitops-Run: stop"+web1+"\nGitops-Target: home/main\n", otto)
-		time.Sleep(8 * 24 * time.Hour)
-		if o := l.reportedOrder("stop" + web1); o.State != journal.OrderExpired || o.Why == "" || !strings.Contains(o.Hint, "sign a new order") || o.Digest != "" {
-			t.Errorf("got %+v, want it expired with a reason", o)
 		}
 	})
 }

@@ -416,6 +416,9 @@ func TestUnusedOrderExpires(t *testing.T) {
 		if g := l.guest(l.engine.Report(), 201); len(g.Held) != 0 {
 			t.Errorf("got %+v, want nothing held", g.Held)
 		}
+		if o := l.reportedOrder("stop" + web1); o.State != journal.OrderExpired || o.Why == "" || !strings.Contains(o.Hint, "sign a new order") || o.Digest != "" {
+			t.Errorf("got %+v, want it expired with a reason", o)
+		}
 	})
 }
 

@@ -71,7 +71,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cluster, remote, branch, subject, token, trigger string) {
 		for _, text := range []string{cluster, remote, branch, subject, token, trigger} {
 			if text == "" || term.CheckAnswer(text) != nil {
-				t.Skip()
+				return // no answer can have it: TestRejectedAnswers
 			}
 		}
 		s := setup{config: agent.Config{
