@@ -40,7 +40,7 @@ the commit. The entries are written as Sigstore bundles into git notes of the re
 fetched once and verified offline: by the agent, which reads the notes of its remote, and by verify --evidence.
 
 A range A..B follows first parents; --side-branches adds what its merges bring in. A tag is looked up with the tags that it names and its commit. Objects
-that have evidence already, or that need none, are skipped; --again looks up the former too, for example if somebody changed the notes. The command tells
+that have evidence already, or that need none, are skipped. --again also looks up commits with evidence, for example after somebody changed the notes. The command tells
 the log the ids of the other objects, also of a private repository. It verifies only that an entry is about the object and its certificate; verify checks
 the rest.`,
 			ending{term.ExitDone, "every object has the evidence that it needs"},
@@ -192,7 +192,7 @@ func (f *evidenceFetch) print(out io.Writer) {
 		_, _ = fmt.Fprintf(out, "not in the log: %s\n", id)
 	}
 	if len(f.missing) > 0 && slices.Contains(f.ids[:f.tags], f.missing[0]) {
-		_, _ = fmt.Fprintln(out, "older releases of gitsign logged a tag under an id that is not the tag's, so that nobody can find it: sign the tag again")
+		_, _ = fmt.Fprintln(out, "older releases of gitsign logged a tag under an id that is not the tag's, and such an entry cannot be found: sign the tag again")
 	}
 	if len(f.found) > 0 && f.file == "" {
 		_, _ = fmt.Fprintf(out, "push the notes: git push origin %s\n", evidence.NotesRef)

@@ -65,7 +65,7 @@ func (s *setup) text() []byte {
 	w.comment("certificate")
 	w.setting("  ", field{"ca_file", c.Proxmox.CAFile})
 	w.list("  fingerprints: ", c.Proxmox.Fingerprints)
-	w.line("  # One line, user@realm!name=secret. Whoever reads it can do what the agent can do.")
+	w.line("  # One line, user@realm!name=secret. A reader of this file can do what the agent can do.")
 	w.setting("  ", field{"token_file", c.Proxmox.TokenFile})
 	w.line("")
 	w.line("# The journal and the fetched repository.")

@@ -120,7 +120,7 @@ func (s *setup) readExisting() error {
 	present, _ := agent.ReadBounded(s.Config)
 	existing, err := agent.ReadConfig(s.Config)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), string(present) == agent.Example: // the package installs the example, which nobody has edited
+	case errors.Is(err, fs.ErrNotExist), string(present) == agent.Example: // the example that the package installs, unedited
 		s.config = agent.Config{Source: agent.SourceConfig{Branch: "main"}, StateDir: "/var/lib/gitops-agent"}
 		s.config.StateDir = cmp.Or(s.StateDir, s.config.StateDir)
 		return nil

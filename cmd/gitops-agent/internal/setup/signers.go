@@ -286,7 +286,7 @@ func (s *setup) decideAnchor(ctx context.Context) error {
 		s.decisions["anchor"] = "The tip of the branch when this file was written. It says nothing about later commits: each of them must be signed."
 		s.say("the tip of %s is %s", s.config.Source.Branch, anchor)
 		if given == "" {
-			s.say("Read what it contains: whatever the history up to it contains is trusted.")
+			s.say("Read what it contains: everything in the history up to it is trusted.")
 			if err := s.trust(ctx, "anchor "+anchor, "Have you reviewed this commit and its files?"); err != nil {
 				return err
 			}

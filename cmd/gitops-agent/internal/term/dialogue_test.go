@@ -53,7 +53,7 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-// An interrupt ends a question at once, although nobody presses Enter.
+// An interrupt ends a question at once, without Enter.
 func TestDialogueEndsWithContext(t *testing.T) {
 	t.Parallel()
 	d, _, _ := newTestDialogue(t, "")
