@@ -70,7 +70,23 @@ with Sigstore, compares them with the cluster, and carries out the changes.`,
 		newSchemaCommand(p), newVersionCommand(p), newCompletionCommand(p),
 	)
 	root.SetHelpCommand(newHelpCommand())
+	nameArguments(root)
 	return root
+}
+
+// nameArguments adds the usage of a command to the errors about its arguments, because those of the library only count them.
+func nameArguments(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil && !cmd.HasSubCommands() {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return fmt.Errorf("%w: want %s", err, cmd.UseLine())
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		nameArguments(sub)
+	}
 }
 
 // groupArgs checks the arguments of a command that only groups other commands.

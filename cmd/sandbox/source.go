@@ -51,7 +51,7 @@ func (s snapshot) equal(other snapshot) bool {
 // read returns the content of the source.
 func (s source) read(ctx context.Context) (snapshot, error) {
 	if info, err := os.Stat(s.dir); err != nil {
-		return snapshot{}, err
+		return snapshot{}, fmt.Errorf("read the directory with manifests, such as examples/manifests/homelab: %w", err)
 	} else if !info.IsDir() {
 		return snapshot{}, fmt.Errorf("%s is not a directory", s.dir)
 	}
