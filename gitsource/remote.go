@@ -166,6 +166,9 @@ type RemoteError struct {
 // ErrUnreachable concern this machine: the disk, the store, or a cancelled context.
 var ErrUnreachable = errors.New("no remote can serve the branch")
 
+// ErrPassphrase means that the private key for ssh has a passphrase, which the agent cannot type.
+var ErrPassphrase = errors.New("the key has a passphrase: use a key without a passphrase")
+
 // Error returns the message on one line. It replaces control characters, because the text of a remote can be part of it.
 func (e *RemoteError) Error() string {
 	return strings.Map(func(r rune) rune {

@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/pem"
+	"errors"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -245,6 +246,9 @@ func TestFetchSSHRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := openSource(t, test.remote)
 			wantRemoteError(t, s, test.want)
+			if _, err := s.Fetch(t.Context()); errors.Is(err, gitsource.ErrPassphrase) != (name == "locked_key") {
+				t.Errorf("got %v, want ErrPassphrase only for a locked key", err)
+			}
 		})
 	}
 }

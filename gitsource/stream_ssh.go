@@ -64,7 +64,7 @@ func (r remote) sshConfig(address string) (*ssh.ClientConfig, error) {
 	key, err := ssh.ParsePrivateKey(pem)
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
-		return nil, fmt.Errorf("read ssh key %s: the key has a passphrase: use a key without a passphrase", r.conf.SSHKeyFile)
+		return nil, fmt.Errorf("read ssh key %s: %w", r.conf.SSHKeyFile, ErrPassphrase)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read ssh key %s: %w", r.conf.SSHKeyFile, err)

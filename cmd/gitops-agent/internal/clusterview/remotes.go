@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/proposal"
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -84,7 +83,7 @@ func withRemedy(err error) error {
 		gitsource.FaultUnauthorized: "check token_file and username of the remote, or whether the forge has the public key of ssh_key_file",
 		gitsource.FaultNotFound:     "check source.branch and the url; a forge also says this about a private repository without credentials",
 	}
-	if strings.Contains(err.Error(), "passphrase") {
+	if errors.Is(err, gitsource.ErrPassphrase) {
 		return term.WithHint(err, "make a key for the agent alone: ssh-keygen -t ed25519 -N '' -f FILE, and add its public key to the forge, read-only")
 	}
 	return term.WithHint(err, hints[gitsource.FaultOf(err)])
