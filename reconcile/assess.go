@@ -219,14 +219,14 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	if _, _, refused := volumes.Refusal(t.failed); t.failed != nil && !refused {
 		list = append(list, failedCondition(t, e.guests))
 	}
-	if unused := guest.UnusedVolumes(live); len(unused) > 0 && isLive {
+	if unused := t.derive(live).unused; len(unused) > 0 && isLive {
 		list = append(list, plan.Condition{
 			Type: plan.Leftover, Reason: plan.ReasonUnusedVolumes, Message: "volumes that no slot uses: " + strings.Join(unused, ", "),
 			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",
 		})
 	}
-	if c, overridden := overrideCondition(e.overridden[p.Ref.VMID], now); overridden && p.Managed {
-		list = append(list, c)
+	if o := e.overridden[p.Ref.VMID]; now.Before(o.Until) && p.Managed {
+		list = append(list, overrideCondition(o))
 	}
 	if len(t.warnings) > 0 {
 		list = append(list, plan.Condition{
@@ -237,12 +237,12 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 }
 
 // overrideCondition returns the condition of a guest whose run state an order overrides.
-func overrideCondition(o journal.Overridden, now time.Time) (plan.Condition, bool) {
+func overrideCondition(o journal.Overridden) plan.Condition {
 	return plan.Condition{
 		Type: plan.Warned, Reason: plan.ReasonOverridden,
 		Message: fmt.Sprintf("an order overrides the state of the manifest: %s until %s", o.State, o.Until.UTC().Format(time.RFC3339)),
 		Hint:    "it ends by itself; an order without for=, back to the state of the manifest, ends it now",
-	}, now.Before(o.Until)
+	}
 }
 
 // minimumCondition returns the condition of a guest whose manifest asks for guards that are weaker than the host's minimum.

@@ -15,14 +15,15 @@ import (
 // setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
 func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 	e.resolveGuards(time.Now())
-	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits, Hanging: e.worker.HangingTasks, Limits: e.force.Limits, Separate: e.opts.Separate, OwnGuests: e.ownGuests}
+	observed := e.observer.Snapshot()
+	b := &lane.Basis{
+		Cluster: e.opts.Scope.Cluster, Inventory: observed.Inventory, Seen: maps.Clone(observed.Guests), Waits: waits, Hanging: e.worker.HangingTasks,
+		Limits: e.force.Limits, Separate: e.opts.Separate, OwnGuests: e.ownGuests,
+	}
 	if accepted := e.force.Accepted; accepted.Valid() {
 		b.Revision, b.Guests, b.Policies = accepted.Revision().String(), e.guests, e.policies
 		b.Guards, b.Minimum, b.Weakenings = e.guards.now.Guards, e.opts.Minimum, e.guards.now.Weakenings
 		b.VMIDs = accepted.Set().Cluster.VMIDs
-	}
-	if observed := e.observer.Snapshot(); len(plan.AffectedVolumes(b.Desired(e.opts.Journal.State()), observed)) > 0 {
-		b.Seen = maps.Clone(observed.Guests)
 	}
 	b.NoWrites, b.Why = e.writeStop()
 	if (b.NoWrites == gate.WritesAllowed) != (e.basis.Load().NoWrites == gate.WritesAllowed) {

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -52,7 +51,7 @@ func (e *Engine) publish(planned plan.Plan) {
 	r.Retried = e.retries.done
 	r.Orders = e.orderReports(state)
 	r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
-	e.shown.Store(&shown{guests: e.guests, seen: maps.Clone(snapshot.Guests)})
+	e.shown.Store(&shown{guests: e.guests, seen: basis.Seen})
 	e.report.Store(&r)
 	e.opts.Hooks.report(r)
 }
@@ -109,7 +108,7 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 	live, isLive := snapshot.Guests[p.Ref.VMID]
 	g := report.Guest{
 		GuestName: report.NewGuestName(p.Ref, p.Node), Managed: p.Managed, Sync: t.now.sync, Operation: operationOf(t.now),
-		Status: live.Status, Tags: guest.PlainTags(live.Keys["tags"].Text), ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
+		Status: live.Status, Tags: t.derive(live).tags, ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
 		DriftSince: t.driftSince, Converged: t.convergedAt, Revision: t.revision,
 	}
 	if g.Sync == report.OutOfSync && t.now.released && !t.mayRun(now) && !e.retries.open[p.Ref.VMID] {

@@ -24,6 +24,8 @@ type reading struct {
 	digest string
 }
 
+func readingOf(live guest.Observed) reading { return reading{live.ReadAt, live.Digest} }
+
 // with forgets all readings if they were compared with other manifests or another journal.
 func (f *followed) with(guests []guest.Desired, state journal.State) {
 	if f.readings == nil || !sameSlice(f.guests, guests) || !sameMap(f.owned, state.Owned) || !sameMap(f.attached, state.Attached) {
@@ -40,7 +42,7 @@ func (e *Engine) slotChanges(state journal.State) []journal.Body {
 	for i := range e.guests {
 		d := &e.guests[i]
 		live, seen := snapshot.Guests[d.VMID]
-		now := reading{live.ReadAt, live.Digest}
+		now := readingOf(live)
 		if !seen || snapshot.Absent[d.VMID] != "" || e.followed.readings[d.VMID] == now {
 			continue
 		}

@@ -31,6 +31,8 @@ type track struct {
 	convergedAt time.Time         // when it was last in sync
 	revision    string            // the revision that it was last in sync with
 
+	derived derived
+
 	since  map[string]time.Time // when each present condition and hold began, by its id
 	logged heldSteps            // held steps whose hold was logged
 	ref    guest.Ref            // of logged
@@ -114,6 +116,21 @@ func (t *track) failsRepeatedly() bool {
 	default:
 		return t.retry.failures >= waveTries
 	}
+}
+
+// derived is what a report says of one reading of a guest.
+type derived struct {
+	of     reading
+	unused []string // volumes that no slot uses
+	tags   []string // without markers
+}
+
+// derive returns what a report says of the newest reading. It is derived once from each reading: most readings last for several cycles.
+func (t *track) derive(live guest.Observed) derived {
+	if now := readingOf(live); t.derived.of != now {
+		t.derived = derived{now, guest.UnusedVolumes(live), guest.PlainTags(live.Keys["tags"].Text)}
+	}
+	return t.derived
 }
 
 // began returns when the condition or hold with this id began, and adds it to present.

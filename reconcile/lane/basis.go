@@ -28,7 +28,7 @@ type Basis struct {
 	Weakenings []guard.Weakening // held; a lane puts none into force
 	VMIDs      manifest.Range    // of the Cluster
 	Inventory  cluster.Inventory
-	Seen       map[int]guest.Observed // every guest that was read, by vmid; nil if no step can affect a volume
+	Seen       map[int]guest.Observed // every guest that was read, by vmid
 	OwnGuests  map[int]bool           // vmids of the guests in which the agent may run itself
 	NoWrites   gate.WriteStop
 	Why        string                                        // why nothing may be written

@@ -33,7 +33,7 @@ type holders struct {
 
 // newHolders finds the affected volumes in all manifests and in all guests that were read.
 func newHolders(want Desired, got cluster.Snapshot) holders {
-	affected := AffectedVolumes(want, got)
+	affected := affectedVolumes(want, got)
 	if len(affected) == 0 {
 		return holders{}
 	}
@@ -64,8 +64,8 @@ func newHolders(want Desired, got cluster.Snapshot) holders {
 	return h
 }
 
-// AffectedVolumes returns the keys of the volumes that a plan may destroy, or attach to a guest although another vmid is in their name.
-func AffectedVolumes(want Desired, got cluster.Snapshot) map[string]bool {
+// affectedVolumes returns the keys of the volumes that a plan may destroy, or attach to a guest although another vmid is in their name.
+func affectedVolumes(want Desired, got cluster.Snapshot) map[string]bool {
 	affected := make(map[string]bool)
 	named := make(map[int]bool, len(want.Guests))
 	for i := range want.Guests {
