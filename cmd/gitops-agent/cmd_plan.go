@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"regexp"
 	"runtime/debug"
+	"sync"
 
 	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
@@ -106,8 +107,8 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 
 // commitID and tokenName match the values of flags.
 var (
-	commitID  = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
-	tokenName = regexp.MustCompile(`^[^\s:/@!]+@[A-Za-z][\w.-]*![A-Za-z][\w.-]*$`)
+	commitID  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
+	tokenName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s:/@!]+@[A-Za-z][\w.-]*![A-Za-z][\w.-]*$`) })
 )
 
 func (o planOptions) check() error {
@@ -116,9 +117,9 @@ func (o planOptions) check() error {
 		return term.UsageErrorf("--ref and --dir exclude each other")
 	case o.dir == "" && (o.base != "" || o.commit != ""):
 		return term.UsageErrorf("--base and --commit belong to --dir")
-	case o.commit != "" && !commitID.MatchString(o.commit):
+	case o.commit != "" && !commitID().MatchString(o.commit):
 		return term.UsageErrorf("--commit: want the hexadecimal id of a commit")
-	case o.writer != "" && !tokenName.MatchString(o.writer):
+	case o.writer != "" && !tokenName().MatchString(o.writer):
 		return term.UsageErrorf("--agent-token: want the name of a token, USER@REALM!NAME, without its secret")
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -417,8 +418,10 @@ func ParseConfig(data []byte) (Config, error) {
 }
 
 var (
-	unknownField = regexp.MustCompile(`^line (\d+): field (\S+) not found in type \S+$`)
-	wrongShape   = regexp.MustCompile(`^line (\d+): cannot unmarshal !!(\w+)(.*) into \S+$`)
+	unknownField = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^line (\d+): field (\S+) not found in type \S+$`) })
+	wrongShape   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^line (\d+): cannot unmarshal !!(\w+)(.*) into \S+$`)
+	})
 )
 
 // withoutGoTypes returns the errors of the decoder without names of Go types.
@@ -429,8 +432,8 @@ func withoutGoTypes(err error) error {
 	}
 	var problems []error
 	for _, text := range several.Errors {
-		text = unknownField.ReplaceAllString(text, `line $1: unknown field "$2": remove it, or correct its name or its indentation`)
-		problems = append(problems, errors.New(wrongShape.ReplaceAllString(text, `line $1: a value of type $2$3 is not possible here, see gitops-agent config example`)))
+		text = unknownField().ReplaceAllString(text, `line $1: unknown field "$2": remove it, or correct its name or its indentation`)
+		problems = append(problems, errors.New(wrongShape().ReplaceAllString(text, `line $1: a value of type $2$3 is not possible here, see gitops-agent config example`)))
 	}
 	return errors.Join(problems...)
 }

@@ -38,7 +38,7 @@ const (
 )
 
 // secretName matches names of files directly in the directory.
-var secretName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
+var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`) })
 
 func newSecretDir(path string) *secretDir {
 	return &secretDir{path: path, cache: make(map[string]cachedSecret)}
@@ -47,7 +47,7 @@ func newSecretDir(path string) *secretDir {
 // read returns the only line of a secret's file, without the line break. It reads a file again only if the file changed. The error is a
 // *secret.Error.
 func (d *secretDir) read(name string) (string, error) {
-	if !secretName.MatchString(name) {
+	if !secretName().MatchString(name) {
 		return "", d.newError(name, "the name is not valid", "name a file directly in "+d.path+", with letters, digits, dots, dashes and underscores")
 	}
 	root, err := os.OpenRoot(d.path)

@@ -5,17 +5,18 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"gitops-agent/internal/forge"
 )
 
 // name matches the names of comments. Two hyphens would end the HTML comment in which the marker is.
-var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`) })
 
 // CheckName returns an error if a comment cannot have the name.
 func CheckName(text string) error {
-	if !name.MatchString(text) || strings.Contains(text, "--") {
+	if !name().MatchString(text) || strings.Contains(text, "--") {
 		return fmt.Errorf("got the name %q, want up to 100 letters, digits, and . _ / - between them", text)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gitops-agent/internal/forge"
 	"gitops-agent/internal/outbound"
@@ -24,7 +25,7 @@ type Place struct {
 }
 
 // pullRef matches the ref of a job for a pull request.
-var pullRef = regexp.MustCompile(`^refs/pull/([0-9]+)/`)
+var pullRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/pull/([0-9]+)/`) })
 
 // FromEnvironment returns what the environment of a CI job says about the pull request. What it does not say is empty.
 func FromEnvironment(getenv func(string) string) Place {
@@ -41,7 +42,7 @@ func FromEnvironment(getenv func(string) string) Place {
 	case getenv("GITHUB_ACTIONS") != "":
 		p.Kind = forge.GitHub
 	}
-	if m := pullRef.FindStringSubmatch(getenv("GITHUB_REF")); m != nil {
+	if m := pullRef().FindStringSubmatch(getenv("GITHUB_REF")); m != nil {
 		p.Number, _ = strconv.Atoi(m[1])
 	}
 	p.Run, _ = strconv.ParseUint(getenv("GITHUB_RUN_ID"), 10, 64)

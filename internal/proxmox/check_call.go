@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -46,7 +47,7 @@ func checkDelete(call cluster.Call) error {
 		problems = append(problems, errors.New("keys to delete go with a config call"))
 	}
 	for _, key := range call.Delete {
-		if !paramName.MatchString(key) {
+		if !paramName().MatchString(key) {
 			problems = append(problems, fmt.Errorf("delete: %q is not a parameter name", key))
 		}
 	}
@@ -87,7 +88,7 @@ func checkMove(call cluster.Call) error {
 }
 
 func checkPool(call cluster.Call) error {
-	if !poolName.MatchString(call.Params["poolid"]) {
+	if !poolName().MatchString(call.Params["poolid"]) {
 		return fmt.Errorf("%q is not a pool name", call.Params["poolid"])
 	}
 	return nil
@@ -108,10 +109,10 @@ func checkCloudInit(call cluster.Call) error {
 }
 
 // snapshotName matches the names of snapshots. The name becomes a part of a path.
-var snapshotName = regexp.MustCompile("^" + guest.SnapshotName + "$")
+var snapshotName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + guest.SnapshotName + "$") })
 
 func checkSnapshot(call cluster.Call) error {
-	if name := call.Params[cluster.ParamSnapshot]; !snapshotName.MatchString(name) {
+	if name := call.Params[cluster.ParamSnapshot]; !snapshotName().MatchString(name) {
 		return fmt.Errorf("%q is not a name of a snapshot", name)
 	}
 	return nil

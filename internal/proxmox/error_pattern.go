@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gitops-agent/reconcile/cluster"
 )
@@ -59,15 +60,17 @@ var errorPatterns = []errorPattern{
 }
 
 // runStatePattern matches Proxmox's texts about a guest that already has the wanted run state, or lacks the run state that a call requires.
-var runStatePattern = regexp.MustCompile(`\b(VM|CT) [0-9]+ (already|not) running`)
+var runStatePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(VM|CT) [0-9]+ (already|not) running`) })
 
 // permissionPattern matches Proxmox's text about a missing privilege. Privileges are separated by "|" if any of them would do. A tag follows if only
 // that tag needs the privilege.
-var permissionPattern = regexp.MustCompile(`Permission check failed \((/[^,\s]*), ([A-Za-z.|]+)(?: for modifying tag '([^']*)')?\)`)
+var permissionPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`Permission check failed \((/[^,\s]*), ([A-Za-z.|]+)(?: for modifying tag '([^']*)')?\)`)
+})
 
 // deniedError returns the facts of a text that means ErrDenied. A text without details, such as that of a wrong token, has none.
 func deniedError(text string) *cluster.DeniedError {
-	if found := permissionPattern.FindStringSubmatch(text); found != nil {
+	if found := permissionPattern().FindStringSubmatch(text); found != nil {
 		return &cluster.DeniedError{Path: found[1], AnyOf: strings.Split(found[2], "|"), Tag: found[3]}
 	}
 	rootOnly := slices.ContainsFunc(errorPatterns, func(p errorPattern) bool { return p.rootOnly && p.matches(text) })
@@ -79,7 +82,7 @@ func textMeaning(about address, text string) error {
 	if about.isMissing(text) {
 		return cluster.ErrNotExist
 	}
-	if runStatePattern.MatchString(text) {
+	if runStatePattern().MatchString(text) {
 		return cluster.ErrConflict
 	}
 	for _, pattern := range errorPatterns {

@@ -7,13 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // Names that become part of a request.
 var (
-	paramName = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]*$`)
-	poolName  = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`)
+	paramName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]*$`) })
+	poolName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`) })
 )
 
 // checkParams rejects parameters that Proxmox would store or read in another way than sent. A guest's configuration is a text file of lines,
@@ -23,7 +24,7 @@ func checkParams(params map[string]string) error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		switch value := params[key]; {
-		case !paramName.MatchString(key):
+		case !paramName().MatchString(key):
 			problems = append(problems, fmt.Errorf("%q is not a parameter name", key))
 		case !utf8.ValidString(value):
 			problems = append(problems, fmt.Errorf("%s: value is not UTF-8", key))

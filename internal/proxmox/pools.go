@@ -33,7 +33,7 @@ func (r *Reader) Pools(ctx context.Context) ([]string, error) {
 //
 // Source: PVE API, GET /pools?poolid=, which returns a list with one pool.
 func (r *Reader) PoolComment(ctx context.Context, pool string) (comment string, found bool, err error) {
-	if !poolName.MatchString(pool) {
+	if !poolName().MatchString(pool) {
 		return "", false, fmt.Errorf("read pool %q: not a pool name", pool)
 	}
 	pools, err := get[[]struct {
@@ -56,7 +56,7 @@ func (r *Reader) PoolComment(ctx context.Context, pool string) (comment string, 
 //
 // Source: PVE API, PUT and POST /pools.
 func (c *Client) SetPoolComment(ctx context.Context, pool, comment string) error {
-	if !poolName.MatchString(pool) {
+	if !poolName().MatchString(pool) {
 		return fmt.Errorf("write pool %q: not a pool name", pool)
 	}
 	params := map[string]string{"poolid": pool, "comment": comment}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -30,7 +31,7 @@ func outcomeOf(exit string) cluster.TaskOutcome {
 	switch {
 	case exit == "OK":
 		return cluster.TaskSucceeded
-	case warningsPattern.MatchString(exit):
+	case warningsPattern().MatchString(exit):
 		return cluster.TaskWarned
 	case exit == "unexpected status", strings.HasPrefix(exit, "unable to get last line from task log"):
 		return cluster.TaskLost
@@ -40,7 +41,7 @@ func outcomeOf(exit string) cluster.TaskOutcome {
 }
 
 // warningsPattern matches the exit status of a task that succeeded with warnings.
-var warningsPattern = regexp.MustCompile(`^WARNINGS: [0-9]+$`)
+var warningsPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^WARNINGS: [0-9]+$`) })
 
 // taskError returns the error of a Cluster that a task's end means, nil if it means none. The end of a worker that died or was
 // stopped does not state what the worker had done before.

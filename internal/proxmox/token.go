@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // token is an API token. Its printed form contains the id, never the secret.
@@ -14,7 +15,9 @@ type token struct {
 	secret string
 }
 
-var tokenID = regexp.MustCompile(`^[^\s:/!@=]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$`)
+var tokenID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^\s:/!@=]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$`)
+})
 
 // String returns the token without its secret.
 func (t token) String() string { return t.id + "=<secret>" }
@@ -33,7 +36,7 @@ func readToken(path string) (token, error) {
 	}
 	line := strings.TrimSpace(string(text))
 	id, secret, found := strings.Cut(line, "=")
-	if !found || !tokenID.MatchString(id) || secret == "" || strings.ContainsAny(secret, " \t\r\n") {
+	if !found || !tokenID().MatchString(id) || secret == "" || strings.ContainsAny(secret, " \t\r\n") {
 		return token{}, fmt.Errorf("read token file %s: want one line user@realm!name=secret", path)
 	}
 	return token{id: id, secret: secret}, nil

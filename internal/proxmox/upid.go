@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -17,13 +18,15 @@ type upid struct {
 }
 
 // upidForm follows PVE::UPID. The fields are node, pid, pid's start time, start time, type, id and user.
-var upidForm = regexp.MustCompile(`^UPID:([A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?):[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:([0-9A-Fa-f]{8}):([^:\s]+):([^:\s]*):([^:\s]+):$`)
+var upidForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^UPID:([A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?):[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:([0-9A-Fa-f]{8}):([^:\s]+):([^:\s]*):([^:\s]+):$`)
+})
 
 // parseUPID reads "UPID:pve1:000000D3:0003A844:6B00C1F6:qmcreate:101:gitops@pve!agent:".
 //
 // Source: pve-common, PVE/UPID.pm.
 func parseUPID(text string) (upid, error) {
-	fields := upidForm.FindStringSubmatch(text)
+	fields := upidForm().FindStringSubmatch(text)
 	if fields == nil {
 		return upid{}, fmt.Errorf("%.200q is not a UPID", text)
 	}

@@ -3,6 +3,7 @@ package guest
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Reference is one place in the configuration of a guest that names a volume.
@@ -81,10 +82,12 @@ func SnapshotReferences(kind Kind, snapshot string, keys map[string]string) []Re
 var prose = map[string]bool{"description": true, "tags": true, "name": true, "hostname": true}
 
 // volumeName matches the name of a volume in a path.
-var volumeName = regexp.MustCompile(`\b(?:vm|base|subvol|basevol)-[1-9][0-9]+-[A-Za-z0-9_.-]+`)
+var volumeName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:vm|base|subvol|basevol)-[1-9][0-9]+-[A-Za-z0-9_.-]+`)
+})
 
 // partition matches the end of the path of a partition.
-var partition = regexp.MustCompile(`-part[0-9]+$`)
+var partition = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-part[0-9]+$`) })
 
 // appendReferences adds the references of one text.
 func appendReferences(list []Reference, kind Kind, key, text string, r Reference) []Reference {
@@ -106,8 +109,8 @@ func appendReferences(list []Reference, kind Kind, key, text string, r Reference
 		return list
 	}
 	text = strings.ReplaceAll(text, "--", "-") // the device mapper doubles the dashes: /dev/mapper/pve-vm--100--disk--0
-	for _, name := range volumeName.FindAllString(text, -1) {
-		r.Volume, r.Relation = partition.ReplaceAllString(name, ""), ByPath
+	for _, name := range volumeName().FindAllString(text, -1) {
+		r.Volume, r.Relation = partition().ReplaceAllString(name, ""), ByPath
 		list = append(list, r)
 	}
 	return list

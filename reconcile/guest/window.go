@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // a manifest must have the same meaning on every machine, also on one without zone files
 )
@@ -21,13 +22,13 @@ type Window struct {
 const WindowPattern = `^([A-Za-z,-]+) ([0-2][0-9]:[0-5][0-9])-([0-2][0-9]:[0-5][0-9]) ([A-Za-z0-9_+/-]+)$`
 
 var (
-	windowShape = regexp.MustCompile(WindowPattern)
+	windowShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(WindowPattern) })
 	weekdays    = []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"} // as time.Weekday counts
 )
 
 // ParseWindow reads a window. The error states what is wanted.
 func ParseWindow(text string) (Window, error) {
-	match := windowShape.FindStringSubmatch(text)
+	match := windowShape().FindStringSubmatch(text)
 	if match == nil {
 		return Window{}, fmt.Errorf("got %q, want days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin", text)
 	}

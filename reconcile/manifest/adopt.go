@@ -189,7 +189,7 @@ func (a *adoption) whyWithoutField(key *liveKey, p *livePart) string {
 		return "its text contains it twice"
 	case gone != "":
 		return gone
-	case slices.ContainsFunc(key.parts, func(p livePart) bool { return cloudInitVolume.MatchString(p.text) }):
+	case slices.ContainsFunc(key.parts, func(p livePart) bool { return cloudInitVolume().MatchString(p.text) }):
 		return "cloudInit has no options for its drive"
 	default:
 		return "a manifest does not accept its value"

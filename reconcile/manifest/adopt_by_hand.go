@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gitops-agent/reconcile/manifest/tree"
 )
@@ -17,7 +18,7 @@ func (d *disk) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	key := r.keys[r.slot]
 	volume, media := key.find("volume"), key.find("media")
 	switch {
-	case volume == nil, cloudInitVolume.MatchString(volume.text):
+	case volume == nil, cloudInitVolume().MatchString(volume.text):
 		return nil
 	case media == nil && volume.text != "none", media != nil && media.text != "cdrom":
 		return rows()
@@ -38,7 +39,9 @@ func (k *liveKey) markDriveAs(path string) {
 }
 
 // cloudInitVolume matches the volume of a cloud-init drive on any type of storage.
-var cloudInitVolume = regexp.MustCompile(`^[^:]+:([0-9]+/)?vm-[0-9]+-cloudinit(\.[a-z0-9]+)?$`)
+var cloudInitVolume = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^:]+:([0-9]+/)?vm-[0-9]+-cloudinit(\.[a-z0-9]+)?$`)
+})
 
 // raise finds the cloud-init drive, and splits the public keys into a list.
 func (c *cloudInit) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
@@ -52,7 +55,7 @@ func (c *cloudInit) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 func (r *raising) raiseCloudInitDrive() []tree.Entry {
 	for _, key := range r.drives() {
 		volume := key.find("volume")
-		if volume == nil || key.field != "" || !cloudInitVolume.MatchString(volume.text) {
+		if volume == nil || key.field != "" || !cloudInitVolume().MatchString(volume.text) {
 			continue
 		}
 		storage, _ := key.storage() // no other key contains the storage

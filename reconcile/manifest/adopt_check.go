@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -99,11 +100,11 @@ func withPrivilege(intents []guest.Intent, d guest.Desired) []guest.Intent {
 	return intents
 }
 
-var itemNumber = regexp.MustCompile(`\[[0-9]+\]$`)
+var itemNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[0-9]+\]$`) })
 
 // keyOf returns the native key that a field, or a field below it, expresses. It returns the field itself if there is none.
 func (r *raising) keyOf(field string) string {
-	field = itemNumber.ReplaceAllString(field, "")
+	field = itemNumber().ReplaceAllString(field, "")
 	if key, raw := strings.CutPrefix(field, "raw."); raw {
 		return key
 	}

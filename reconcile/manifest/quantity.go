@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -21,7 +22,7 @@ const (
 
 var units = map[string]int64{"Ki": kib, "Mi": mib, "Gi": gib, "Ti": tib}
 
-var sizeShape = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)$`)
+var sizeShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)$`) })
 
 // parseSize reads "512Mi", "4Gi" or "1.5Ti" into bytes. Bare returns the likely unit of a number without a unit, for the hint.
 func parseSize(n *tree.Node, bare func(number string) string) (int64, *rejection) {
@@ -29,7 +30,7 @@ func parseSize(n *tree.Node, bare func(number string) string) (int64, *rejection
 	if n.Kind != tree.Scalar {
 		return 0, wanted(n, want)
 	}
-	match := sizeShape.FindStringSubmatch(n.Text)
+	match := sizeShape().FindStringSubmatch(n.Text)
 	if match == nil {
 		return 0, wanted(n, want)
 	}

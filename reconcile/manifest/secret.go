@@ -51,7 +51,7 @@ var (
 )
 
 // encryptedPath matches relative paths without colons, since a colon separates the parts of the name of a secret.
-func encryptedPath(f encrypted.Format) *regexp.Regexp {
+func encryptedPath(f encrypted.Format) func() *regexp.Regexp {
 	return exactly(`[A-Za-z0-9_.+@-][A-Za-z0-9_.+@/ -]*` + regexp.QuoteMeta(f.Suffix()))
 }
 

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"gitops-agent/reconcile/guest"
@@ -15,9 +16,9 @@ import (
 // textRule defines which texts a field accepts. Texts that become part of a native property string exclude the comma, which would add a second
 // property.
 type textRule struct {
-	want     string         // "the name of a storage"
-	examples []string       // examples, "local-lvm"
-	shape    *regexp.Regexp // nil accepts any shape
+	want     string                // "the name of a storage"
+	examples []string              // examples, "local-lvm"
+	shape    func() *regexp.Regexp // nil accepts any shape
 	accept   func(string) bool
 	maxBytes int // 0 is 255
 
@@ -37,7 +38,7 @@ func (r *textRule) pattern() string {
 	if r.shape == nil {
 		return ""
 	}
-	return r.shape.String()
+	return r.shape().String()
 }
 
 func (r *textRule) parse(n *tree.Node) (string, *rejection) {
@@ -78,7 +79,7 @@ func (r *textRule) ok(s string) bool {
 	if most == 0 {
 		most = 255
 	}
-	return len(s) <= most && (r.shape == nil || r.shape.MatchString(s)) && (r.accept == nil || r.accept(s))
+	return len(s) <= most && (r.shape == nil || r.shape().MatchString(s)) && (r.accept == nil || r.accept(s))
 }
 
 // dnsLabels is the pattern for names of guests in Proxmox.
@@ -113,10 +114,10 @@ var (
 	timeZone     = &textRule{want: "host, UTC or a time zone of a continent or an ocean", examples: []string{"Europe/Berlin"}, shape: exactly(`host|UTC|(Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)(/[A-Za-z0-9_+-]+)+`), hintFor: timeZoneHint}
 	secretName   = &textRule{want: "the name of a file without slashes", examples: []string{"web-password"}, shape: exactly(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}`), hidden: true}
 	snapshot     = &textRule{want: "the name of a snapshot", examples: []string{"golden"}, shape: exactly(guest.SnapshotName)}
-	commandLine  = &textRule{want: "a command on one line", examples: []string{"/usr/bin/app --serve"}, shape: regexp.MustCompile(`^[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$`), maxBytes: 1024}
+	commandLine  = &textRule{want: "a command on one line", examples: []string{"/usr/bin/app --serve"}, shape: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$`) }), maxBytes: 1024}
 	variableName = &textRule{want: "the name of a variable", examples: []string{"LANG"}, shape: exactly(`[A-Za-z_][A-Za-z0-9_]*`)}
 	mediatedType = &textRule{want: "the type of a mediated device", examples: []string{"nvidia-63"}, shape: exactly(`[^\s,]+`)}
-	oneLine      = &textRule{want: "a text on one line of at most 255 bytes", shape: regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`), accept: printable}
+	oneLine      = &textRule{want: "a text on one line of at most 255 bytes", shape: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`) }), accept: printable}
 	nativeKey    = &textRule{want: "a Proxmox key", examples: []string{"keyboard"}, shape: exactly(`[a-z][a-z0-9_-]*`), maxBytes: 64, hintFor: lowerCaseHint}
 	fieldPath    = &textRule{want: "the path of a field", examples: []string{"networks.net0.mac"}, shape: exactly(`[^\s]+`)}
 	guestLabel   = &textRule{want: "a guest", examples: []string{"VirtualMachine/db-1"}, shape: exactly(`(VirtualMachine|Container)/[^\s/]+`), hintFor: labelHint}
@@ -149,7 +150,9 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) })
 }
 
-func exactly(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")$") }
+func exactly(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:" + expression + ")$") })
+}
 
 // address returns an IP address without a zone, or the zero Addr.
 func address(s string) netip.Addr {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -62,11 +63,11 @@ var (
 	force     = choice(KeyForce, Yes, no)
 	name      = param{key: KeyName, want: "the name of a snapshot: 2 to 40 letters, digits, - and _, a letter first, and neither current nor pending", ok: isSnapshotName}
 	memory    = onlyVM(choice(KeyMemory, Yes, no))
-	storage   = param{key: KeyStorage, want: "the name of a storage", ok: storageName.MatchString}
+	storage   = param{key: KeyStorage, want: "the name of a storage", ok: matches(storageName)}
 	mode      = choice(KeyMode, ModeSnapshot, ModeSuspend, ModeStop)
 	protected = choice(KeyProtected, Yes, no)
-	notes     = param{key: KeyNotes, want: "up to 100 letters, digits and . _ : + -", ok: note.MatchString}
-	target    = param{key: KeyTarget, want: "the name of a node", ok: nodeName.MatchString}
+	notes     = param{key: KeyNotes, want: "up to 100 letters, digits and . _ : + -", ok: matches(note)}
+	target    = param{key: KeyTarget, want: "the name of a node", ok: matches(nodeName)}
 )
 
 // no is the other value of a key that takes Yes.
@@ -88,15 +89,19 @@ const (
 //
 // Source: PVE::JSONSchema, formats pve-storage-id and pve-node; PVE::AbstractConfig for the reserved names.
 var (
-	snapshotName = regexp.MustCompile("^" + guest.SnapshotName + "$")
-	storageName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,98}[A-Za-z0-9]$`)
-	nodeName     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
-	note         = regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,100}$`)
+	snapshotName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + guest.SnapshotName + "$") })
+	storageName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,98}[A-Za-z0-9]$`) })
+	nodeName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`) })
+	note         = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,100}$`) })
 )
+
+func matches(shape func() *regexp.Regexp) func(string) bool {
+	return func(value string) bool { return shape().MatchString(value) }
+}
 
 func isSnapshotName(value string) bool {
 	lower := strings.ToLower(value)
-	return snapshotName.MatchString(value) && lower != "current" && lower != "pending"
+	return snapshotName().MatchString(value) && lower != "current" && lower != "pending"
 }
 
 // operations is the one place that defines the one-shot operations, in the order in which messages list them.

@@ -102,10 +102,12 @@ var (
 	// as a hash when it creates a container. Proxmox hashes any other text.
 	//
 	// Source: PVE API, update_vm of API2/Qemu.pm; set_user_password of LXC/Setup/Base.pm.
-	longHash  = regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`)
-	shortHash = regexp.MustCompile(`^\$(?:1|2[axy]?|5|6)\$[a-zA-Z0-9./]{1,16}\$[a-zA-Z0-9./]+$`)
+	longHash  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`) })
+	shortHash = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\$(?:1|2[axy]?|5|6)\$[a-zA-Z0-9./]{1,16}\$[a-zA-Z0-9./]+$`)
+	})
 	// otherHash matches kinds of hash that login supports and Proxmox does not.
-	otherHash = regexp.MustCompile(`^\$(?:y|gy|7|2b|sm3|argon2i?d?|scrypt)\$`)
+	otherHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$(?:y|gy|7|2b|sm3|argon2i?d?|scrypt)\$`) })
 )
 
 // maxPassword is the longest password, in bytes, that crypt compares.
@@ -116,11 +118,11 @@ const maxPassword = 511
 // formOf distinguishes a hash from a password.
 func formOf(name, content string) (Form, *Error) {
 	switch {
-	case longHash.MatchString(content) && shortHash.MatchString(content):
+	case longHash().MatchString(content) && shortHash().MatchString(content):
 		return Hash, nil
-	case longHash.MatchString(content):
+	case longHash().MatchString(content):
 		return LongHash, nil
-	case otherHash.MatchString(content) || shortHash.MatchString(content):
+	case otherHash().MatchString(content) || shortHash().MatchString(content):
 		return "", &Error{
 			Name: name, Reason: "Proxmox does not support this kind of hash and would use it as the password",
 			Hint: "put the password itself into the file, or a hash that mkpasswd -m sha-512 made",

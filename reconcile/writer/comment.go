@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"gitops-agent/reconcile/journal"
@@ -46,7 +47,9 @@ type Comment struct {
 	Writer Mark
 }
 
-var commentText = regexp.MustCompile(`^gitops-agent floor ([0-9]{1,19}) ([0-9a-f]{40}) (\S{20,35})(?: writer ([0-9]{1,19}) ([A-Z2-7]{16}))?$`)
+var commentText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^gitops-agent floor ([0-9]{1,19}) ([0-9a-f]{40}) (\S{20,35})(?: writer ([0-9]{1,19}) ([A-Z2-7]{16}))?$`)
+})
 
 // String returns the comment's text: "gitops-agent floor 12 <commit> 2026-03-01T12:00:00Z writer 3 <nonce>". Older releases wrote no writer.
 func (c Comment) String() string {
@@ -60,7 +63,7 @@ func (c Comment) String() string {
 
 // Parse reads the text of a comment.
 func Parse(text string) (Comment, error) {
-	m := commentText.FindStringSubmatch(text)
+	m := commentText().FindStringSubmatch(text)
 	if m == nil {
 		return Comment{}, fmt.Errorf("%w: got %.120q", ErrComment, text)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -93,14 +94,16 @@ func (r Repository) credentials(config agent.Config) gitsource.Remote {
 const fetchTimeout = 30 * time.Minute
 
 // remoteLike matches the name of a remote: a URL, or the short form of ssh.
-var remoteLike = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9._-]+@[^/]+:)`)
+var remoteLike = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9._-]+@[^/]+:)`)
+})
 
 // isRemote reports whether --repo names a remote. An existing directory of that name takes precedence.
 func isRemote(repo string) bool {
 	if _, err := os.Stat(repo); err == nil {
 		return false
 	}
-	return remoteLike.MatchString(repo)
+	return remoteLike().MatchString(repo)
 }
 
 // fetched is a branch of a remote in a temporary directory, which close removes.

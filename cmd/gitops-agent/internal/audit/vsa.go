@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -137,7 +138,7 @@ func vsaSubject(chosen selection) []vsaResource {
 }
 
 // shortRemote matches the short form of ssh.
-var shortRemote = regexp.MustCompile(`^([A-Za-z0-9._-]+@[^/:]+):(.+)$`)
+var shortRemote = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9._-]+@[^/:]+):(.+)$`) })
 
 // resourceOf returns the URI of the repository of an audit: that of --repo, or of the first remote of the config. It returns "" for a directory, whose
 // path says nothing on another machine.
@@ -148,7 +149,7 @@ func resourceOf(where string, config agent.Config) string {
 	case !isRemote(where):
 		return ""
 	}
-	if m := shortRemote.FindStringSubmatch(where); m != nil && !strings.Contains(where, "://") {
+	if m := shortRemote().FindStringSubmatch(where); m != nil && !strings.Contains(where, "://") {
 		where = "ssh://" + m[1] + "/" + strings.TrimPrefix(m[2], "/")
 	}
 	return "git+" + where
