@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/volumes"
@@ -20,9 +21,9 @@ import (
 func (e *Engine) assess(planned plan.Plan) {
 	now := time.Now()
 	state := e.opts.Journal.State()
-	e.overridden, e.unsettled = state.Overridden, make(map[int]bool, len(state.Open))
+	e.overridden, e.unsettled = state.Overridden, make(map[object.Key]bool, len(state.Open))
 	for _, open := range state.Open {
-		e.unsettled[open.VMID] = true
+		e.unsettled[open.Key()] = true
 	}
 	judge := e.basis.Load().Gate(state, now)
 	copies := plan.MarkerCopies(e.observer.Snapshot().Inventory, state.Owned)
@@ -53,7 +54,7 @@ func isReported(p plan.Guest) bool { return p.Managed || !p.Empty() }
 // assessGuest returns the state of one guest. Copies are other guests that have its marker.
 func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []cluster.Row, now time.Time) assessment {
 	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(keyOf(p.Ref))}
-	if a.sync == report.Synced && !a.busy && t.retry.over(now) && !e.unsettled[p.Ref.VMID] {
+	if a.sync == report.Synced && !a.busy && t.retry.over(now) && !e.unsettled[keyOf(p.Ref)] {
 		t.recover() // the guest came in sync without the agent; while a step of it is open, the failure is still true
 	}
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
@@ -84,7 +85,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 // engine is older. The result of the lane tells.
 func (e *Engine) isOutdated(p plan.Guest, busy bool) bool {
 	recreates := slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Recreates })
-	return recreates && (busy || e.lanes.holds(p.Ref.VMID)) // in this order: a lane posts its result before it ends
+	return recreates && (busy || e.lanes.holds(keyOf(p.Ref))) // in this order: a lane posts its result before it ends
 }
 
 // syncOf returns whether the plan of a guest leaves anything to do in the cluster. A held weakening of its guards does not: the guest is as the guards in

@@ -93,17 +93,17 @@ func (e *Engine) logTrouble(ctx context.Context, now observe.Trouble) {
 func (e *Engine) learn() {
 	now := time.Now()
 	for _, r := range e.lanes.empty() {
-		e.observer.Learn(observe.Sighting{VMID: r.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
-		t := e.track(guest.Ref{VMID: r.VMID})
+		e.observer.Learn(observe.Sighting{VMID: r.Key.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
+		t := e.trackOf(r.Key)
 		before := t.hangingTask()
 		level := t.flaps
 		newFailure := t.learn(r, now)
-		if t.flaps != level && t.flaps.matters(now) {
-			e.noteFlaps(r.VMID, t.flaps.level)
+		if r.Key.VMID != 0 && t.flaps != level && t.flaps.matters(now) {
+			e.noteFlaps(r.Key.VMID, t.flaps.level)
 		}
 		if newFailure {
-			e.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", r.VMID, "guest", e.labelOf(r.VMID), "op", string(r.Step.Op), "error", r.Err)
+			e.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", r.Key.VMID, "guest", e.labelOf(r.Key), "op", string(r.Step.Op), "error", r.Err)
 		}
-		e.noteHangingTask(r.VMID, before, t.hangingTask())
+		e.noteHangingTask(r.Key, before, t.hangingTask())
 	}
 }

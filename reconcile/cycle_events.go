@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -61,8 +62,12 @@ func (e *Engine) noteWrites() {
 	e.log.Warn("writing stopped", event.Key, event.WritesStopped, "reason", string(b.NoWrites), "why", b.Why)
 }
 
-// labelOf returns the label of the guest with a vmid, "" if no manifest names it and the agent does not own it.
-func (e *Engine) labelOf(vmid int) string {
+// labelOf returns the label of an object, "" for a guest that no manifest names and the agent does not own.
+func (e *Engine) labelOf(key object.Key) string {
+	if key.VMID == 0 {
+		return key.Label
+	}
+	vmid := key.VMID
 	if i := slices.IndexFunc(e.guests, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {
 		return e.guests[i].Label()
 	}

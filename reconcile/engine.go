@@ -111,7 +111,7 @@ type Engine struct {
 	unassigned  error                      // why guests without a vmid did not get one
 	uuidHolders map[string]int             // vmids of machines that have the uuid of a manifest without a vmid, by its label
 	overridden  map[int]journal.Overridden // run states that orders override, as of the newest assessment
-	unsettled   map[int]bool               // guests with a step whose outcome is not known, as of the newest assessment
+	unsettled   map[object.Key]bool        // objects with a step whose outcome is not known, as of the newest assessment
 	tracks      map[object.Key]*track
 	convergence convergence
 	cycles      uint64

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/object"
 )
 
 // mailbox carries the results of lanes to the engine and never blocks a lane. The bell rings after a lane has ended, so the engine finds the
@@ -34,11 +35,11 @@ func (m *mailbox) isEmpty() bool {
 	return len(m.items) == 0
 }
 
-// holds reports whether a result of the vmid's lane was not taken yet.
-func (m *mailbox) holds(vmid int) bool {
+// holds reports whether a result of the object's lane was not taken yet.
+func (m *mailbox) holds(key object.Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.ContainsFunc(m.items, func(r lane.Result) bool { return r.VMID == vmid })
+	return slices.ContainsFunc(m.items, func(r lane.Result) bool { return r.Key == key })
 }
 
 func (m *mailbox) empty() []lane.Result {

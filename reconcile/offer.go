@@ -29,7 +29,7 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	work := make(map[object.Key]queue.Work)
 	for _, open := range state.Open {
 		if basis.NoWrites == gate.WritesAllowed || basis.NoWrites == gate.StopNoRevision {
-			work[object.Guest(open.VMID)] = queue.Work{Holds: []object.Key{object.Guest(open.VMID), object.Guest(cmp.Or(open.TaskVMID, open.VMID))}, Uses: []queue.Resource{{Node: open.Node}}}
+			work[open.Key()] = queue.Work{Holds: []object.Key{open.Key(), cmp.Or(object.Guest(open.TaskVMID), open.Key())}, Uses: []queue.Resource{{Node: open.Node}}}
 		}
 	}
 	for _, p := range planned.Guests {
@@ -70,7 +70,7 @@ func (e *Engine) offerWaiting(ctx context.Context) {
 		w := waiting.work[key]
 		slices.SortFunc(w.Holds, object.Key.Compare)
 		w.Key, w.Holds, w.Uses = key, slices.Compact(w.Holds), queue.CompactResources(w.Uses)
-		w.Run = func(ctx context.Context) { e.lanes.post(e.worker.Work(ctx, key.VMID, w.Uses)) }
+		w.Run = func(ctx context.Context) { e.lanes.post(e.worker.Work(ctx, key, w.Uses)) }
 		e.queue.Offer(ctx, w)
 	}
 }

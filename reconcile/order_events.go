@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/verify"
 	"gitops-agent/verify/role"
 )
@@ -50,7 +51,7 @@ func (e *Engine) logOrder(o journal.Ordered) {
 	attrs := func(name event.Name, more ...any) []any {
 		list := []any{event.Key, name, "order", o.Order, "operation", gate.OperationOf(o.Order), "signer", o.Subject, "commit", o.Commit}
 		if o.VMID != 0 {
-			list = append(list, "vmid", o.VMID, "guest", e.labelOf(o.VMID))
+			list = append(list, "vmid", o.VMID, "guest", e.labelOf(object.Guest(o.VMID)))
 		}
 		return append(list, more...)
 	}

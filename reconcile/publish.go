@@ -111,7 +111,7 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 		Status: live.Status, Tags: t.derive(live).tags, ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
 		DriftSince: t.driftSince, Converged: t.convergedAt, Revision: t.revision,
 	}
-	if g.Sync == report.OutOfSync && t.now.released && !t.mayRun(now) && !e.retries.open[p.Ref.VMID] {
+	if g.Sync == report.OutOfSync && t.now.released && !t.mayRun(now) && !e.retries.open[keyOf(p.Ref)] {
 		g.NextTry = t.nextTry()
 	}
 	for _, c := range p.Changes {

@@ -19,11 +19,11 @@ import (
 
 // retries are requests of a person on the host to try guests again at once.
 type retries struct {
-	seen    string         // the id of the newest request that a cycle has seen
-	request retry.Request  // that this cycle carries out
-	found   *retry.Outcome // for request; nil in a cycle without one
-	done    *retry.Outcome // of the newest request; never changed
-	open    map[int]bool   // vmids whose open step was not settled by the last turn of its lane
+	seen    string              // the id of the newest request that a cycle has seen
+	request retry.Request       // that this cycle carries out
+	found   *retry.Outcome      // for request; nil in a cycle without one
+	done    *retry.Outcome      // of the newest request; never changed
+	open    map[object.Key]bool // objects whose open step was not settled by the last turn of its lane
 }
 
 // retryAsked reports whether there is a request that no cycle has seen.
@@ -36,10 +36,10 @@ func (e *Engine) retryAsked() bool {
 // step stays open until its outcome is known.
 func (e *Engine) beginRetry(now time.Time) {
 	state := e.opts.Journal.State()
-	e.retries.open = make(map[int]bool)
+	e.retries.open = make(map[object.Key]bool)
 	for _, open := range state.Open {
-		if t, known := e.tracks[object.Guest(open.VMID)]; !e.queue.Busy(object.Guest(open.VMID)) || known && t.failed != nil {
-			e.retries.open[open.VMID] = true
+		if t, known := e.tracks[open.Key()]; !e.queue.Busy(open.Key()) || known && t.failed != nil {
+			e.retries.open[open.Key()] = true
 		}
 	}
 	request, found := e.opts.Retry.Read()
@@ -163,7 +163,7 @@ func describeRetry(g retry.Guest) string {
 // remaining returns what still prevents a step of a guest in this cycle.
 func (e *Engine) remaining(g retry.Guest) []retry.Remains {
 	var list []retry.Remains
-	if e.retries.open[g.VMID] && g.VMID != 0 {
+	if e.retries.open[object.KeyOf(g.VMID, g.Guest)] {
 		list = append(list, retry.Remains{
 			Reason: retry.OpenStep, Message: "a call was sent whose outcome is not known, so nothing else is done for the guest before",
 			Hint: "the agent reads the outcome again at once; without one it waits for ten minutes, since the call may still act",

@@ -227,5 +227,5 @@ func (e *Engine) stop() {
 }
 
 func (e *Engine) lanePanicked(key object.Key, err error) {
-	e.lanes.post(lane.Result{VMID: key.VMID, Err: fmt.Errorf("lane of %s: %w", key, err)})
+	e.lanes.post(lane.Result{Key: key, Err: fmt.Errorf("lane of %s: %w", key, err)})
 }

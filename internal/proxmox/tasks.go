@@ -54,11 +54,13 @@ func (r *Reader) tasksOf(ctx context.Context, query cluster.TaskQuery, kind stri
 		return err
 	}
 	for _, entry := range entries {
-		task, err := entry.task()
+		parsed, err := parseUPID(entry.UPID)
 		if err != nil {
 			return err
 		}
-		found[task.UPID] = task
+		if query.ID == "" || query.ID == parsed.id { // the API filters by vmid alone
+			found[entry.UPID] = entry.task(parsed)
+		}
 	}
 	return nil
 }
@@ -72,15 +74,11 @@ type taskEntry struct {
 }
 
 // task returns the task of a row.
-func (e taskEntry) task() (cluster.Task, error) {
-	parsed, err := parseUPID(e.UPID)
-	if err != nil {
-		return cluster.Task{}, err
-	}
+func (e taskEntry) task(parsed upid) cluster.Task {
 	if e.EndTime != "" {
-		return parsed.ended(e.UPID, string(e.Status)), nil
+		return parsed.ended(e.UPID, string(e.Status))
 	}
-	return parsed.task(e.UPID), nil
+	return parsed.task(e.UPID)
 }
 
 // newestFirst sorts by start, and by UPID within a second.

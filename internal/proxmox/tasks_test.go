@@ -39,6 +39,11 @@ func TestTasks(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].VMID != 0 || got[0].Exit != "OK" || got[0].Running {
 		t.Errorf("got %v, error %v, want an image's task", got, err)
 	}
+	for id, want := range map[string]int{"101@local": 1, "102@local": 0} {
+		if got, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve2", ID: id}); err != nil || len(got) != want {
+			t.Errorf("got %d tasks about %s, %v, want %d", len(got), id, err, want)
+		}
+	}
 	if got, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve3"}); err != nil || len(got) != 0 {
 		t.Errorf("got %v, error %v, want no tasks", got, err)
 	}

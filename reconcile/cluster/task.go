@@ -68,6 +68,7 @@ func (e *TaskError) Unwrap() error { return e.Err }
 type TaskQuery struct {
 	Node  string
 	VMID  int
+	ID    string    // of tasks about objects that are no guests, such as the name of a file that is downloaded; all if empty
 	Types []string  // all types if empty
 	Since time.Time // all times if zero
 }

@@ -26,7 +26,7 @@ func oneOfEach() []Body {
 		Evidence{Commit: "c1", Bundle: `{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json"}`},
 		Begun{
 			Step: "s1", VMID: 101, Kind: "VirtualMachine", Name: "web-1", Node: "pve1", Op: "create", Class: "live",
-			Revision: "main@sha1:c1", StepDigest: "d1", TaskVMID: 9000, TaskTypes: []string{"qmclone"},
+			Revision: "main@sha1:c1", StepDigest: "d1", TaskVMID: 9000, TaskTypes: []string{"qmclone"}, TaskID: "debian.qcow2",
 			Detail: map[string]string{"storage": "local-lvm"},
 		},
 		Dispatched{Step: "s1", UPID: "UPID:pve1:1"},

@@ -26,10 +26,13 @@ var kinds = []*kind{
 	}.kind(),
 	row[Begun]{
 		name: "begun", version: 1,
-		complete: func(b Begun) bool { return b.Step != "" && b.VMID > 0 && b.Op != "" },
-		admit:    (*trial).begin,
-		fold:     (*fold).begin,
-		kept:     "until the step ends; that of a destroy (sent, done or unknown) 24 hours longer",
+		newer: func(b Begun) int { return laterField(7, b.VMID == 0 || b.TaskID != "") },
+		complete: func(b Begun) bool {
+			return b.Step != "" && b.Op != "" && (b.VMID > 0 || b.VMID == 0 && b.Kind != "" && b.Name != "")
+		},
+		admit: (*trial).begin,
+		fold:  (*fold).begin,
+		kept:  "until the step ends; that of a destroy (sent, done or unknown) 24 hours longer",
 	}.kind(),
 	row[Dispatched]{
 		name: "dispatched", version: 1,

@@ -79,6 +79,14 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 		"evidence": {
 			[]Body{accepted, evidence}, `{"v":6,"records":[{"accepted":{"commit":"c"}},{"evidence":{"commit":"c","bundle":"{}"}}]}`,
 		},
+		"begun_of_a_guest": {
+			[]Body{Begun{Step: "s", VMID: 201, Kind: "VirtualMachine", Name: "web-1", Op: "start"}},
+			`{"v":1,"records":[{"begun":{"step":"s","vmid":201,"kind":"VirtualMachine","name":"web-1","op":"start"}}]}`,
+		},
+		"begun_of_another_object": {
+			[]Body{Begun{Step: "s", Kind: "Image", Name: "debian-13", Op: "download", TaskTypes: []string{"download"}, TaskID: "debian.qcow2"}},
+			`{"v":7,"records":[{"begun":{"step":"s","kind":"Image","name":"debian-13","op":"download","taskTypes":["download"],"taskId":"debian.qcow2"}}]}`,
+		},
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
 		"futile":  {[]Body{event, futile}, `{"v":3,"records":[{"event":{"name":"x"}},{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`},

@@ -3,6 +3,8 @@ package journal
 import (
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile/object"
 )
 
 // Record is one entry of the journal. Seq counts from 1 without gaps as records are appended; compaction leaves gaps.
@@ -39,8 +41,8 @@ const OpDestroy = "destroy"
 
 // Begun records that a step is about to be dispatched. It is durable before the call that changes the cluster.
 type Begun struct {
-	Step       string            `json:"step"` // never used for another step
-	VMID       int               `json:"vmid"`
+	Step       string            `json:"step"`           // never used for another step
+	VMID       int               `json:"vmid,omitempty"` // 0 for an object that is no guest: kind and name identify it
 	Kind       string            `json:"kind,omitempty"`
 	Name       string            `json:"name,omitempty"`
 	Node       string            `json:"node,omitempty"`
@@ -50,8 +52,12 @@ type Begun struct {
 	StepDigest string            `json:"stepDigest,omitempty"`
 	TaskVMID   int               `json:"taskVmid,omitempty"`  // the vmid in Proxmox's task list; for a clone, that of its source
 	TaskTypes  []string          `json:"taskTypes,omitempty"` // types of the task in Proxmox's task list
+	TaskID     string            `json:"taskId,omitempty"`    // what the task is about in Proxmox's task list, for an object that is no guest
 	Detail     map[string]string `json:"detail,omitempty"`    // facts that crash recovery needs; never a secret
 }
+
+// Key returns the object that the step is about.
+func (b Begun) Key() object.Key { return object.KeyOf(b.VMID, b.Kind+"/"+b.Name) }
 
 // Dispatched records that Proxmox accepted a call of a step. A step with several calls has one record for each.
 type Dispatched struct {

@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 )
 
 // HangingTaskError reports a task that still runs after the time that its operation may take. The lane stops waiting, so that other guests get
@@ -36,18 +37,18 @@ func (e *HangingTaskError) Node() string { return cluster.TaskNode(e.UPID) }
 // hangingTasks are the tasks that the lanes no longer wait for. It is safe for concurrent use.
 type hangingTasks struct {
 	mu     sync.Mutex
-	tasks  map[int]*HangingTaskError // by vmid
-	looked map[int]bool              // vmids with a turn that has ended
+	tasks  map[object.Key]*HangingTaskError
+	looked map[object.Key]bool // objects with a turn that has ended
 }
 
 // note takes the error of a turn.
-func (h *hangingTasks) note(vmid int, err error) {
+func (h *hangingTasks) note(key object.Key, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.looked[vmid] = true
-	delete(h.tasks, vmid)
+	h.looked[key] = true
+	delete(h.tasks, key)
 	if hanging := HangingTask(err); hanging != nil {
-		h.tasks[vmid] = hanging
+		h.tasks[key] = hanging
 	}
 }
 
@@ -67,7 +68,7 @@ func (w *Worker) HangingTasks(state journal.State, now time.Time) map[string]int
 		add(task.UPID)
 	}
 	for _, open := range state.Open {
-		if open.UPID != "" && !w.hanging.looked[open.VMID] && now.Sub(w.since(open.Step)) > w.taskTimes.Of(cluster.Op(open.Op)) {
+		if open.UPID != "" && !w.hanging.looked[open.Key()] && now.Sub(w.since(open.Step)) > w.taskTimes.Of(cluster.Op(open.Op)) {
 			add(open.UPID)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // tag confirms the record. Before the tag is there, the uuid of a new virtual machine is recorded as soon as it is known, so that
 // later edits of the guest cannot hide the guest.
 func (w *Worker) identify(ctx context.Context, state journal.State, t *turn) (journal.State, error) {
-	before, isOwned := state.Owned[t.VMID]
+	before, isOwned := state.Owned[t.Key.VMID]
 	if !isOwned || t.Absence != "" || cluster.PartlyCreated(t.Seen) {
 		return state, nil
 	}

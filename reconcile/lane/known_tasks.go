@@ -25,7 +25,7 @@ func (w *Worker) noteTasks(ctx context.Context, begun journal.Begun) error {
 	if !cluster.Op(begun.Op).LeavesTask() && begun.Detail[detailOrder] == "" {
 		return nil
 	}
-	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: begun.Node, VMID: begun.TaskVMID, Types: begun.TaskTypes})
+	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: begun.Node, VMID: begun.TaskVMID, ID: begun.TaskID, Types: begun.TaskTypes})
 	if err != nil {
 		return fmt.Errorf("list the tasks of the guest before the call: %w", err)
 	}

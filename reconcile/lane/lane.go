@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/volumes"
 )
@@ -64,7 +65,7 @@ func New(opts Options) *Worker {
 	return &Worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
 		started: time.Now(), waited: waitedBefore(opts.Journal), volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
-		inventory: &inventoryReader{reader: opts.Cluster}, taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[int]*HangingTaskError), looked: make(map[int]bool)},
+		inventory: &inventoryReader{reader: opts.Cluster}, taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[object.Key]*HangingTaskError), looked: make(map[object.Key]bool)},
 	}
 }
 

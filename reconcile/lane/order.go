@@ -155,7 +155,7 @@ func (w *Worker) outcomeOf(ctx context.Context, open journal.OpenStep, about dou
 func settleOrder(ctx context.Context, reader cluster.Reader, open journal.OpenStep, d doubt) (conclusion, error) {
 	tasks := []cluster.Task{{UPID: open.UPID}}
 	if open.UPID == "" {
-		listed, err := reader.Tasks(ctx, cluster.TaskQuery{Node: open.Node, VMID: open.TaskVMID, Types: open.TaskTypes, Since: tasksSince(open)})
+		listed, err := reader.Tasks(ctx, cluster.TaskQuery{Node: open.Node, VMID: open.TaskVMID, ID: open.TaskID, Types: open.TaskTypes, Since: tasksSince(open)})
 		if err != nil {
 			return conclusion{}, fmt.Errorf("list tasks for step %s: %w", open.Step, err)
 		}
@@ -206,14 +206,14 @@ func clipped(text string) string { return strings.ToValidUTF8(text[max(len(text)
 
 // readSnapshots adds the snapshots of the guest to the reading of a turn if an open order needs them. While the configuration changes, the order waits.
 func (w *Worker) readSnapshots(ctx context.Context, needed map[int]bool, got cluster.Snapshot, t *turn) error {
-	if !needed[t.VMID] || t.Absence != "" || t.Seen.Snapshots != nil {
+	if !needed[t.Key.VMID] || t.Absence != "" || t.Seen.Snapshots != nil {
 		return nil
 	}
 	seen, err := observe.WithSnapshots(ctx, w.cluster, t.Seen)
 	if errors.Is(err, cluster.ErrConflict) {
 		return nil
 	}
-	t.Seen, got.Guests[t.VMID] = seen, seen
+	t.Seen, got.Guests[t.Key.VMID] = seen, seen
 	return err
 }
 

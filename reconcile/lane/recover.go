@@ -5,14 +5,15 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/report"
 )
 
-// settleOpen closes the steps of a guest that a crash or a lost reply left open. Nothing new is done for the guest before.
-func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
+// settleOpen closes the steps of an object that a crash or a lost reply left open. Nothing new is done for the object before.
+func (w *Worker) settleOpen(ctx context.Context, key object.Key) error {
 	state := w.journal.State()
 	for _, open := range state.Open {
-		if open.VMID != vmid {
+		if open.Key() != key {
 			continue
 		}
 		ctx := cluster.WithStep(ctx, open.Step)
@@ -32,7 +33,7 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		if err := w.end(ctx, open.Begun, c); err != nil {
 			return err
 		}
-		w.volumes.Written(vmid)
+		w.volumes.Written(open.VMID)
 		w.hooks.settled(report.SettledOutcome{Step: open, Result: c.result, Err: c.err})
 	}
 	return nil

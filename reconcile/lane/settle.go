@@ -128,7 +128,7 @@ func waitForLostTask(ctx context.Context, reader cluster.Reader, open journal.Op
 	if len(open.TaskTypes) == 0 {
 		return false, nil
 	}
-	tasks, err := reader.Tasks(ctx, cluster.TaskQuery{Node: open.Node, VMID: open.TaskVMID, Types: open.TaskTypes, Since: tasksSince(open)})
+	tasks, err := reader.Tasks(ctx, cluster.TaskQuery{Node: open.Node, VMID: open.TaskVMID, ID: open.TaskID, Types: open.TaskTypes, Since: tasksSince(open)})
 	if err != nil {
 		return false, fmt.Errorf("list tasks for step %s: %w", open.Step, err)
 	}

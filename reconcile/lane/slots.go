@@ -81,8 +81,8 @@ func (w *Worker) neverRan(ctx context.Context, open journal.OpenStep) bool {
 
 // recordSlots journals the first record of the slots of an owned guest that has none, because an older release created or adopted it.
 func (w *Worker) recordSlots(ctx context.Context, basis *Basis, state journal.State, t *turn) (journal.State, error) {
-	d, named := basis.desired(t.VMID)
-	owned, isOwned := state.Owned[t.VMID]
+	d, named := basis.desired(t.Key.VMID)
+	owned, isOwned := state.Owned[t.Key.VMID]
 	if _, recorded := slots.Of(state.Attached, owned); recorded || !named || !isOwned || t.Absence != "" {
 		return state, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/ownership"
@@ -25,9 +26,9 @@ import (
 // maxStepsInARow bounds the steps of one turn. No guest needs more, so more steps are a loop.
 const maxStepsInARow = 12
 
-// Result is the outcome of one turn of a guest in its lane.
+// Result is the outcome of one turn of an object in its lane.
 type Result struct {
-	VMID     int
+	Key      object.Key
 	Seen     guest.Observed  // the last reading, if the guest was read
 	Absence  cluster.Absence // "" if the guest was read
 	Steps    int             // steps that were executed
@@ -56,12 +57,12 @@ func stepOSType(step plan.Step, wanted []guest.Desired, live guest.Observed) str
 	return secret.WantedOSType(&wanted[0])
 }
 
-// Work executes the released steps of one guest until none is left, or until a step needs something shared that is not among uses. It first
+// Work executes the released steps of one object until none is left, or until a step needs something shared that is not among uses. It first
 // settles the open steps of the guest.
-func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Resource) (result Result) {
-	defer func() { w.hanging.note(vmid, result.Err) }()
-	t := &turn{Result: Result{VMID: vmid}, uses: uses}
-	if t.Err = w.settleOpen(ctx, vmid); t.Err != nil {
+func (w *Worker) Work(ctx context.Context, key object.Key, uses []queue.Resource) (result Result) {
+	defer func() { w.hanging.note(key, result.Err) }()
+	t := &turn{Result: Result{Key: key}, uses: uses}
+	if t.Err = w.settleOpen(ctx, key); t.Err != nil {
 		return t.Result
 	}
 	for again := true; again && t.Err == nil && ctx.Err() == nil; {
@@ -91,7 +92,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	if state, err = w.recordSlots(ctx, basis, state, t); err != nil {
 		return false, err
 	}
-	want := basis.desiredFor(t.VMID, state)
+	want := basis.desiredFor(t.Key.VMID, state)
 	if err := w.readSnapshots(ctx, order.NeedSnapshots(want.Orders), got, t); err != nil {
 		return false, err
 	}
@@ -172,10 +173,10 @@ func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step
 	}
 	records := []journal.Body{owned, firstSlots(basis, step, owned, t.Seen)}
 	state := w.journal.State()
-	if d, named := basis.desired(t.VMID); named {
+	if d, named := basis.desired(t.Key.VMID); named {
 		records = append(records, guard.Begin(d, owned, t.Seen, state, time.Now()))
 	}
-	if gone := step.GoneVMID; gone != 0 && gone != t.VMID {
+	if gone := step.GoneVMID; gone != 0 && gone != t.Key.VMID {
 		records = append(records, journal.Disowned{VMID: gone, Reason: "created again as " + step.Guest.String()})
 	}
 	records = append(records, state.SpentOrders(verdict.ApprovalKeys, journal.OrderRun, "")...)
@@ -204,7 +205,7 @@ func (w *Worker) lookOrKept(ctx context.Context, basis *Basis, t *turn) (cluster
 // it.
 func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snapshot, error) {
 	got := cluster.Snapshot{Inventory: basis.Inventory, Guests: map[int]guest.Observed{}, Absent: map[int]cluster.Absence{}}
-	row, listed := got.Inventory.Row(t.VMID)
+	row, listed := got.Inventory.Row(t.Key.VMID)
 	switch {
 	case t.last.Op == cluster.OpPool:
 		listed = false // only the inventory contains the pool, and this inventory is older than the step
@@ -216,28 +217,28 @@ func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snaps
 	case listed:
 		reading = w.find(ctx, row, true, got.Inventory.Version)
 	case t.Steps == 0:
-		reading = w.find(ctx, cluster.Row{VMID: t.VMID}, false, got.Inventory.Version)
+		reading = w.find(ctx, cluster.Row{VMID: t.Key.VMID}, false, got.Inventory.Version)
 	}
 	if errors.Is(reading.Err, observe.ErrMoved) || !listed && reading.Absence == cluster.Hidden {
 		var err error
 		if got.Inventory, err = w.inventory.read(ctx); err != nil {
 			return got, fmt.Errorf("list guests: %w", err)
 		}
-		if row, listed = got.Inventory.Row(t.VMID); !listed {
-			row = cluster.Row{VMID: t.VMID}
+		if row, listed = got.Inventory.Row(t.Key.VMID); !listed {
+			row = cluster.Row{VMID: t.Key.VMID}
 		}
 		reading = w.find(ctx, row, listed, got.Inventory.Version)
 	}
 	switch {
 	case reading.Err != nil:
-		return got, fmt.Errorf("read guest %d: %w", t.VMID, reading.Err)
+		return got, fmt.Errorf("read guest %d: %w", t.Key.VMID, reading.Err)
 	case reading.Absence != "":
 		t.Seen, t.Absence = guest.Observed{}, reading.Absence
-		got.Absent[t.VMID] = reading.Absence
+		got.Absent[t.Key.VMID] = reading.Absence
 		return got, nil
 	}
 	t.Seen, t.Absence = observe.WithHAFor(ctx, w.cluster, basis.Guests, reading.Seen), ""
-	got.Guests[t.VMID] = t.Seen
+	got.Guests[t.Key.VMID] = t.Seen
 	return got, nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/volumes"
 )
@@ -170,7 +171,7 @@ func (r *run) laneActions(vmid int) []action {
 			r.turns[vmid] = t
 			t.history = append(t.history, r.hashFor(vmid))
 			go func(p *process) {
-				result := p.worker.Work(context.WithValue(context.Background(), turnKey{}, t), vmid, uses)
+				result := p.worker.Work(context.WithValue(context.Background(), turnKey{}, t), object.Guest(vmid), uses)
 				t.result.Store(&result)
 			}(r.process)
 		}}}
