@@ -16,13 +16,21 @@ import (
 // take longer than the 30 seconds after which Proxmox's proxy stops waiting for a reply. Containers have no such POST call.
 //
 // Source: PVE API, POST /nodes/{node}/{kind}, POST …/clone, POST or PUT …/config, PUT …/resize, POST …/move_disk and
-// …/move_volume, PUT …/cloudinit, POST …/migrate, …/template and …/status/*, DELETE; PUT /pools, /cluster/ha/resources.
+// …/move_volume, PUT …/cloudinit, POST …/migrate, …/template and …/status/*, DELETE; POST …/download-url; PUT /pools, /cluster/ha/resources.
 func (c *Client) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	upid, err := c.do(ctx, call, check)
 	if err != nil {
-		return "", fmt.Errorf("%s %s/%d on %s: %w", call.Op, call.Kind.API(), call.VMID, call.Node, err)
+		return "", fmt.Errorf("%s %s on %s: %w", call.Op, subject(call), call.Node, err)
 	}
 	return upid, nil
+}
+
+// subject names what a call is about: "qemu/101", or the name of a file.
+func subject(call cluster.Call) string {
+	if call.Op == cluster.OpDownload {
+		return call.Params[cluster.ParamFile]
+	}
+	return fmt.Sprintf("%s/%d", call.Kind.API(), call.VMID)
 }
 
 func (c *Client) do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {

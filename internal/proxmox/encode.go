@@ -16,6 +16,9 @@ import (
 // encode returns the exchange of a call and the parameters of its body.
 func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	about := address{kind: call.Kind, node: call.Node, vmid: call.VMID}
+	if call.Op == cluster.OpDownload {
+		return encodeDownload(call) // it is about no guest
+	}
 	if err := errors.Join(about.check(), checkCall(call), checkParams(call.Params)); err != nil {
 		return nil, nil, err
 	}
@@ -71,6 +74,7 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	case cluster.OpBackup:
 		x.to(http.MethodPost, routeBackup, "/nodes/"+call.Node+"/vzdump")
 		params["vmid"] = strconv.Itoa(call.VMID)
+	case cluster.OpDownload: // above
 	case cluster.OpDestroy:
 		x.to(http.MethodDelete, routeGuest, about.path()+query(params)) // Proxmox rejects a body
 	default:

@@ -30,6 +30,10 @@ func oneOfEach() map[cluster.Op]cluster.Call {
 		cluster.OpRollback:       {Params: map[string]string{"snapname": "s1"}},
 	}
 	for _, op := range cluster.Ops() {
+		if op == cluster.OpDownload {
+			calls[op] = download("")
+			continue
+		}
 		call := calls[op]
 		call.Op, call.Kind, call.Node, call.VMID = op, guest.VirtualMachine, "pve1", 101
 		calls[op] = call

@@ -14,6 +14,7 @@ const (
 	routeStorages    = "/storage"
 	routeReplication = "/cluster/replication"
 	routeContent     = "/nodes/{node}/storage/{storage}/content"
+	routeDownload    = "/nodes/{node}/storage/{storage}/download-url"
 	routeSnapshots   = routeGuest + "/snapshot"
 	routeHAResources = "/cluster/ha/resources"
 	routeHAManager   = "/cluster/ha/status/manager_status"

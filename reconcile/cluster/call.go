@@ -18,6 +18,7 @@ import (
 //   - start, reboot, shutdown, stop, reset, suspend, resume: Params such as timeout and forceStop.
 //   - snapshot: Params are snapname, description and vmstate; delete-snapshot and rollback: snapname.
 //   - backup: Params are storage, mode, compress, protected, notes-template and remove.
+//   - download: Params are storage, content, filename, url, checksum, checksum-algorithm and compression. It is about no guest: Kind and VMID are empty.
 //   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
 type Call struct {
 	Op      Op
@@ -30,6 +31,13 @@ type Call struct {
 	Delete  []string
 	Digest  string // of the configuration that the call was planned for; Proxmox rejects the call if it has changed. "" means no check
 }
+
+// Parameters of a download.
+const (
+	ParamStorage = "storage"
+	ParamContent = "content"
+	ParamFile    = "filename"
+)
 
 // ParamSnapshot is the parameter with the name of the snapshot that a call is about.
 const ParamSnapshot = "snapname"

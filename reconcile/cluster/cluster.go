@@ -14,6 +14,7 @@ type Cluster interface {
 	Reader
 	VolumeReader
 	BackupReader
+	FileReader
 	// Do dispatches one call and returns its UPID, empty if Proxmox answered synchronously. It first waits until the call may be sent, and
 	// then runs check immediately before it sends the request. If check fails, nothing is sent and Do returns its error. A nil check always
 	// passes. Once ctx has ended, nothing is sent any more, and Do returns an error that wraps ErrWritesStopped; the reply to a request that was sent is

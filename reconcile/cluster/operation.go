@@ -29,6 +29,11 @@ const (
 	OpDestroy   Op = "destroy"
 )
 
+// Operations on objects that are no guests.
+const (
+	OpDownload Op = "download" // a node fetches the file of an Image
+)
+
 // Operations that only signed orders ask for. Orders also ask for some of the operations above.
 const (
 	OpReset          Op = "reset"
@@ -115,6 +120,7 @@ var operations = []operation{
 		leavesTask: true, volumes: snapshotVolumes, taskKind: allocates, snapshots: true, orderOnly: true,
 	},
 	{op: OpBackup, late: LateActs, vmTasks: []string{"vzdump"}, containerTasks: []string{"vzdump"}, leavesTask: true, taskKind: copies, orderOnly: true},
+	{op: OpDownload, late: LateRefused, vmTasks: []string{"download"}, leavesTask: true, heavy: true, taskKind: copies},
 	{op: OpDestroy, late: LateActs, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
 }
 
@@ -123,7 +129,7 @@ type LateCall string
 
 // The kinds of late calls. docs/reliability.md has the rule of each operation.
 const (
-	LateRefused  LateCall = "refused"  // Proxmox refuses it: the vmid is taken, the digest differs, or the guest runs already
+	LateRefused  LateCall = "refused"  // Proxmox refuses it: the vmid is taken, the digest differs, the guest runs already, or the file is there
 	LateHarmless LateCall = "harmless" // it sets again what was wanted; the next plan shows what differs
 	LateActs     LateCall = "acts"     // it would interrupt, move or destroy the guest as it is then
 )

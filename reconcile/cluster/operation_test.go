@@ -24,13 +24,13 @@ func TestOperationProperties(t *testing.T) {
 		is   func(Op) bool
 		want []Op
 	}{
-		"heavy":           {Op.IsHeavy, []Op{OpMigrate, OpMove, OpReboot}},
+		"heavy":           {Op.IsHeavy, []Op{OpMigrate, OpMove, OpReboot, OpDownload}},
 		"run_state":       {Op.IsRunState, []Op{OpStart, OpShutdown, OpStop}},
 		"reaches_running": {func(op Op) bool { return op.Reaches() == guest.StatusRunning }, []Op{OpStart, OpReboot}},
 		"reaches_stopped": {func(op Op) bool { return op.Reaches() == guest.StatusStopped }, []Op{OpShutdown, OpStop}},
 		"brings_up":       {Op.BringsUp, []Op{OpCreate, OpStart}},
 		"writes_config":   {Op.WritesConfig, []Op{OpConfig, OpResize, OpMove}},
-		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup}},
+		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup, OpDownload}},
 		"order_only":      {Op.IsOrderOnly, []Op{OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup}},
 		"needs_snapshots": {Op.NeedsSnapshots, []Op{OpSnapshot, OpDeleteSnapshot, OpRollback}},
 		"may_answer_null": {Op.MayAnswerNull, []Op{OpConfig, OpResize, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpTemplate}},
@@ -40,7 +40,7 @@ func TestOperationProperties(t *testing.T) {
 		},
 		"no_task_of_a_container": {
 			func(op Op) bool { return len(Call{Op: op, Kind: guest.Container}.TaskTypes()) == 0 },
-			[]Op{OpConfig, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpReset, OpSuspend, OpResume},
+			[]Op{OpConfig, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpReset, OpSuspend, OpResume, OpDownload},
 		},
 	}
 	for name, test := range tests {

@@ -200,6 +200,11 @@ func (p *process) Backups(context.Context, string, string, int) ([]cluster.Backu
 	return nil, nil
 }
 
+// Files lists none: no manifest of the model names an Image.
+func (p *process) Files(context.Context, cluster.FilePlace) (map[string]int64, error) {
+	return map[string]int64{}, nil
+}
+
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.
 func (p *process) noteCache(what string) {
 	p.cacheMu.Lock()

@@ -1,0 +1,22 @@
+package cluster
+
+import (
+	"context"
+	"time"
+)
+
+// FileReader reads the files on a storage that belong to no guest.
+type FileReader interface {
+	// Files lists the files at a place: their sizes in bytes, by the ids of their volumes.
+	Files(ctx context.Context, at FilePlace) (map[string]int64, error)
+}
+
+// FilePlace is where a node keeps files of one content.
+type FilePlace struct{ Node, Storage, Content string }
+
+// Files is the newest reading of a place.
+type Files struct {
+	Sizes  map[string]int64 // in bytes, by the ids of the volumes
+	ReadAt time.Time        // zero if the place was never read
+	Err    string           // why the newest reading failed; Sizes is older
+}
