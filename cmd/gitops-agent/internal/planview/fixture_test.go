@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -47,7 +48,7 @@ func fixtureDocument() Document {
 func fixture() []plannedGuest {
 	return []plannedGuest{
 		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
-		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
+		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
 
@@ -324,6 +325,14 @@ func inWindow() plannedGuest {
 	p.plan.Steps = []plan.Step{p.plan.Steps[0], step(cluster.OpStop, guest.Disruptive, "state: stopped"), step(cluster.OpReboot, guest.Disruptive, "written changes wait for a restart")}
 	p.plan.Changes = p.plan.Changes[:1]
 	return p
+}
+
+func imageFile() plannedGuest {
+	file := guest.Change{Key: "file on pve1", To: "local:import/debian-13-9f86d081884c.qcow2", Class: guest.Live, Write: guest.WriteSet, Origin: at("images.yaml", 1, 1)}
+	return plannedGuest{plan: plan.Guest{
+		Ref: ref(image.Kind, "debian-13", 0), Managed: true, Origin: at("images.yaml", 1, 1), Changes: []guest.Change{file},
+		Steps: []plan.Step{step(cluster.OpDownload, guest.Live, "it is not on pve1", file)},
+	}}
 }
 
 func converted() plannedGuest {
