@@ -2,6 +2,8 @@ package main
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +11,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"gitops-agent/cmd/gitops-agent/internal/fleetview"
+	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/manifest"
 )
@@ -59,11 +63,13 @@ func TestDocYAMLIsAccepted(t *testing.T) {
 			repositories[b.page][name] = b
 		case b.isManifest():
 			acceptManifests(t, b, []docBlock{b})
+		case name == "agents.yaml":
+			acceptTargets(t, b)
 		case isOther:
 			acceptKeys(t, b, keys)
 		default:
 			if err := acceptsSettings(b.text); err != nil {
-				t.Errorf("%v: got %v\nwant manifests, settings of the agent's config from their top level, or a first line `# FILE` with a file of otherYAML: %s", b, err, strings.Join(slices.Sorted(maps.Keys(otherYAML)), ", "))
+				t.Errorf("%v: got %v\nwant manifests, settings of the agent's config from their top level, or a first line `# FILE` with agents.yaml or a file of otherYAML: %s", b, err, strings.Join(slices.Sorted(maps.Keys(otherYAML)), ", "))
 			}
 		}
 	}
@@ -111,6 +117,17 @@ func acceptManifests(t *testing.T, at docBlock, blocks []docBlock) {
 	}
 	if _, err := manifest.Parse(files); err != nil {
 		t.Errorf("%v: got problems, want manifests that the agent accepts:\n%v", at, err)
+	}
+}
+
+func acceptTargets(t *testing.T, b docBlock) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), b.named())
+	if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleetview.ReadTargets(file, statusview.Target{}); err != nil {
+		t.Errorf("%v: got %v, want targets of gitops-agent fleet", b, err)
 	}
 }
 

@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// fleet is the number of guests of the cold plan.
-const fleet = 500
+// coldGuests is the number of guests of the cold plan.
+const coldGuests = 500
 
 // BenchmarkColdPlan plans a converged fleet with the real binary, against a simulator in another process: API calls, processor
 // time and resident memory of one run. The targets are N+3 calls, 0.5 s and 64 MiB.
 func BenchmarkColdPlan(b *testing.B) {
-	s := newSite(b, buildBinaries(b), "--guests", fmt.Sprint(fleet), "--seed", "7", "--task-time", "1ms")
-	s.adoptFleet(fleet)
+	s := newSite(b, buildBinaries(b), "--guests", fmt.Sprint(coldGuests), "--seed", "7", "--task-time", "1ms")
+	s.adoptFleet(coldGuests)
 	s.finish("run", "--once", "--config", s.path("config.yaml"))
 	var calls, cpu, rss float64
 	for b.Loop() {

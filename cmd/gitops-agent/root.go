@@ -65,7 +65,7 @@ with Sigstore, compares them with the cluster, and carries out the changes.`,
 	root.PersistentFlags().Var(choice{&p.level, words}, "log-level", "lowest level that is logged to stderr")
 	completeWords(root, "log-level", words)
 	root.AddCommand(
-		newInitCommand(p), newRunCommand(p), newPlanCommand(p), newCommentCommand(p), newAdoptCommand(p), newValidateCommand(p), newRenderCommand(p), newVerifyCommand(p), newEvidenceCommand(p), newStatusCommand(p), newApproveCommand(p), newOrderCommand(p),
+		newInitCommand(p), newRunCommand(p), newPlanCommand(p), newCommentCommand(p), newAdoptCommand(p), newValidateCommand(p), newRenderCommand(p), newVerifyCommand(p), newEvidenceCommand(p), newStatusCommand(p), newFleetCommand(p), newApproveCommand(p), newOrderCommand(p),
 		newConfigCommand(p), newJournalCommand(p), newAllowRewriteCommand(p), newPauseCommand(p), newResumeCommand(p), newRetryCommand(p), newRecoverCommand(p), newNotifyCommand(p),
 		newSchemaCommand(p), newVersionCommand(p), newCompletionCommand(p),
 	)

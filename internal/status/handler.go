@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gitops-agent/internal/status/access"
-	"gitops-agent/internal/status/page"
 )
 
 // Handler returns a handler for GET /, /guests/…, /graph, /events, /page.js, /status.json, /healthz, /readyz and /metrics, and for POST /webhook and
@@ -41,7 +40,7 @@ func Handler(opts Options) http.Handler {
 	if opts.Access != nil {
 		routes = opts.Access.Handler(mux, access.Exempt{Probes: []string{"/healthz", "/readyz"}, Own: own})
 	}
-	return secureHandler{next: below(opts.Path, routes), policy: page.Policy(), log: opts.Logger}
+	return Secure(below(opts.Path, routes), opts.Logger)
 }
 
 // below returns a handler for a path and everything below it, for reverse proxies that do not remove the path, and for /, for those that do and for probes.

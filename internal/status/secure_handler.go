@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+
+	"gitops-agent/internal/status/page"
 )
 
 // secureHandler adds security headers to every reply, also to errors. It answers 500 if the next handler panics, and logs the panic.
@@ -11,6 +13,11 @@ type secureHandler struct {
 	next   http.Handler
 	policy string // Content-Security-Policy
 	log    *slog.Logger
+}
+
+// Secure returns a handler for pages of package page: it adds the security headers of the status page to every reply, and survives a panic.
+func Secure(next http.Handler, log *slog.Logger) http.Handler {
+	return secureHandler{next: next, policy: page.Policy(), log: log}
 }
 
 // ServeHTTP implements http.Handler.

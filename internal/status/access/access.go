@@ -76,13 +76,20 @@ func New(opts Options) (*Access, error) {
 	token, tokenErr := opts.Token()
 	var openErr error
 	if isKnown := fileErr == nil && tokenErr == nil; isKnown && !a.hosts.loopback && !opts.Unauthenticated && token == "" && !a.file.authenticates() {
-		openErr = fmt.Errorf("listen: everyone who reaches %s could read the status: set status.token_file or status.web_config_file, or listen on 127.0.0.1; "+
-			"if only trusted hosts reach this address, status.unauthenticated: true permits it", opts.Listen)
+		openErr = &OpenError{opts.Listen}
 	}
 	if err := errors.Join(openErr, hostErr, fileErr, tokenErr); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// OpenError means that everyone who reaches an address could read the status.
+type OpenError struct{ Listen string }
+
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("listen: everyone who reaches %s could read the status: set status.token_file or status.web_config_file, or listen on 127.0.0.1; "+
+		"if only trusted hosts reach this address, status.unauthenticated: true permits it", e.Listen)
 }
 
 // Listener returns a listener that serves TLS on a listener, if the web config file says so.

@@ -27,10 +27,10 @@ func Sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] 
 // OneLine replaces each run of white space, line breaks included, by one blank.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// WithReason returns a text after its reason, if it has one.
+// WithReason returns a text after its reason, or the one of them that is not empty.
 func WithReason(reason, text string) string {
-	if reason == "" {
-		return text
+	if reason == "" || text == "" {
+		return reason + text
 	}
 	return reason + ": " + text
 }

@@ -149,6 +149,9 @@ func (c *Client) setServer(address string, config *tls.Config) {
 	c.url, c.http = address, &http.Client{Transport: transport, CheckRedirect: sameHost}
 }
 
+// Close closes the connections that no request uses.
+func (c Client) Close() { c.http.CloseIdleConnections() }
+
 // sameHost follows redirects to the same host alone, so that credentials reach no other one.
 func sameHost(r *http.Request, via []*http.Request) error {
 	if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme || len(via) > 3 {
