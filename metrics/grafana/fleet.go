@@ -11,6 +11,10 @@ func Fleet() Dashboard {
 		stat("Need a person", "Guests that the agent cannot bring in sync by itself.", "none", 4, query{`sum(gitops_agent_guest_degraded{instance=~"$instance"})`, ""}, 1, "red"),
 		stat("Slow pushes, 6 h", "Share of the pushes that took longer than ten minutes; the objective allows 1 %. Empty if nothing converged.", "percentunit", 4,
 			query{`max(gitops_agent:pushes_slow:ratio_rate6h{instance=~"$instance"})`, ""}, 0.01, "orange", 0.06, "red"),
+		row("Clusters"),
+		clusters(),
+		series("Guests out of sync by cluster", "Guests that differ from their manifests, or that were not read.", "none", 12, query{perCluster(`gitops_agent_guests{instance=~"$instance", sync!="Synced"}`), "{{cluster}}"}),
+		series("Held steps by cluster", "Steps that wait for a person.", "none", 12, query{perCluster(`gitops_agent_steps_held{instance=~"$instance"}`), "{{cluster}}"}),
 		row("Drift"),
 		series("Guests by state", "Synced, OutOfSync and Unknown.", "none", 12, query{`sum by (sync) (gitops_agent_guests{instance=~"$instance"})`, "{{sync}}"}),
 		series("Differing keys by effect", "What it would cost to apply the differences.", "none", 12, query{`sum by (class) (gitops_agent_drift_keys{instance=~"$instance"})`, "{{class}}"}),
@@ -44,4 +48,26 @@ func Fleet() Dashboard {
 			query{`sum by (op) (increase(gitops_agent_steps_total{instance=~"$instance", op=~"create|destroy", result="done"}[1h]))`, "{{op}}"}),
 		series("Steps by result", "failed and unknown need a person.", "none", 12, query{`sum by (result) (increase(gitops_agent_steps_total{instance=~"$instance"}[1h]))`, "{{result}}"}),
 	)
+}
+
+// withCluster adds the label cluster to the series of an agent.
+const withCluster = ` * on (job, instance) group_left (cluster) gitops_agent_cluster_info{instance=~"$instance"}`
+
+// perCluster returns the sum of a selector for each cluster.
+func perCluster(selector string) string { return `sum by (cluster) (` + selector + withCluster + `)` }
+
+// clusters returns the table with one line for each cluster.
+func clusters() Panel {
+	p := table("Clusters", "One line for each cluster. Writes is allowed, or says why the agent writes nothing, for example because it is paused.", 24,
+		query{perCluster(`gitops_agent_guests{instance=~"$instance"}`), ""}, query{perCluster(`gitops_agent_guests{instance=~"$instance", sync!="Synced"}`), ""},
+		query{perCluster(`gitops_agent_steps_held{instance=~"$instance"}`), ""}, query{perCluster(`gitops_agent_guest_degraded{instance=~"$instance"}`), ""},
+		query{`max by (cluster, reason) (gitops_agent_writes_allowed{instance=~"$instance"}` + withCluster + `) == 1`, ""},
+		query{`max by (cluster) ((time() - (gitops_agent_cycle_timestamp_seconds{instance=~"$instance"} > 0))` + withCluster + `)`, ""})
+	const age = "age of the newest cycle"
+	p.FieldConfig["overrides"] = []object{{"matcher": object{"id": "byName", "options": age}, "properties": []object{{"id": "unit", "value": "s"}}}}
+	p.Transforms = []object{{"id": "merge", "options": object{}}, {"id": "organize", "options": object{
+		"excludeByName": object{"Time": true, "Value #E": true},
+		"renameByName":  object{"Value #A": "guests", "Value #B": "out of sync", "Value #C": "held steps", "Value #D": "need a person", "reason": "writes", "Value #F": age},
+	}}}
+	return p
 }
