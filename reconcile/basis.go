@@ -21,6 +21,7 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 		Limits: e.force.Limits, Separate: e.opts.Separate, OwnGuests: e.ownGuests,
 	}
 	if accepted := e.force.Accepted; accepted.Valid() {
+		b.Images, b.AllowedServer = accepted.Set().Images, e.opts.AllowedServer
 		b.Revision, b.Guests, b.Policies = accepted.Revision().String(), e.guests, e.policies
 		b.Guards, b.Minimum, b.Weakenings = e.guards.now.Guards, e.opts.Minimum, e.guards.now.Weakenings
 		b.VMIDs = accepted.Set().Cluster.VMIDs

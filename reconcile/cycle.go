@@ -93,7 +93,10 @@ func (e *Engine) logTrouble(ctx context.Context, now observe.Trouble) {
 func (e *Engine) learn() {
 	now := time.Now()
 	for _, r := range e.lanes.empty() {
-		e.observer.Learn(observe.Sighting{VMID: r.Key.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
+		e.observer.LearnFiles(r.Files)
+		if r.Key.VMID != 0 {
+			e.observer.Learn(observe.Sighting{VMID: r.Key.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
+		}
 		t := e.trackOf(r.Key)
 		before := t.hangingTask()
 		level := t.flaps

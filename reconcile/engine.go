@@ -60,9 +60,11 @@ type Options struct {
 	Secrets  secret.Source      // of the secrets that manifests name
 	Minimum  guard.Minimum      // of the guards, whatever is approved
 	Health   health.Options     // of the checks in spec.health
-	Self     hostguest.Facts    // of the machine on which the agent runs; the zero value is no guest of the cluster
-	Logger   *slog.Logger       // nil logs nothing
-	Hooks    Hooks
+	// AllowedServer reports whether nodes may download the files of Images from a server, "cloud.debian.org" or "10.0.0.1:8080"; nil allows none.
+	AllowedServer func(server string) bool
+	Self          hostguest.Facts // of the machine on which the agent runs; the zero value is no guest of the cluster
+	Logger        *slog.Logger    // nil logs nothing
+	Hooks         Hooks
 
 	Endpoints func() []cluster.Endpoint // the state of each endpoint of the cluster, for the report; nil reports none
 }

@@ -28,15 +28,24 @@ type Preview struct {
 type PreviewPolicy struct {
 	Limits           gate.Limits
 	SeparateApprover bool
-	OwnVMID          int // of the guest in which the agent runs; 0 if it is not known
+	AllowedServer    func(server string) bool // from which nodes may download files of Images; nil allows none
+	OwnVMID          int                      // of the guest in which the agent runs; 0 if it is not known
+}
+
+// PreviewReader reads what a preview is made from.
+type PreviewReader struct {
+	// Guests reads the guests of vmids, and HA for those of underHA, as observe.ReadAll does.
+	Guests func(ctx context.Context, vmids, underHA []int) (cluster.Snapshot, error)
+	// Files reads the files of Images, as observe.ReadFiles does. It is called only if the manifests have Images.
+	Files func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files
 }
 
 // NewPreview plans a set of manifests against the present cluster. State is the agent's journal; with the zero State the agent owns nothing.
-// Read reads the guests of vmids, and HA for those of underHA, as observe.ReadAll does. It writes neither to the cluster nor to disk: guests
+// It writes neither to the cluster nor to disk: guests
 // without a vmid get none. The plan contains the guards that the manifests would weaken, and plans the guests with the guards that would stay in
 // effect.
 func NewPreview(
-	ctx context.Context, read func(ctx context.Context, vmids, underHA []int) (cluster.Snapshot, error),
+	ctx context.Context, read PreviewReader,
 	set manifest.Set, revision string, state journal.State, minimum guard.Minimum, policy PreviewPolicy,
 ) (Preview, error) {
 	wanted, err := plan.WantedGuests(set, state)
@@ -45,11 +54,15 @@ func NewPreview(
 	}
 	resolved := guard.Resolve(guard.Input{Cluster: set.Cluster, Guests: wanted, State: state, Minimum: minimum, At: time.Now()})
 	guests := resolved.Guests
-	seen, err := read(ctx, relevantVMIDs(guests, state), observe.UnderHA(guests))
+	seen, err := read.Guests(ctx, relevantVMIDs(guests, state), observe.UnderHA(guests))
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}
+	if len(set.Images) > 0 {
+		seen.Files = read.Files(ctx, plan.ImagePlaces(set.Images, seen.Inventory))
+	}
 	b := &lane.Basis{
+		Images: set.Images, AllowedServer: policy.AllowedServer,
 		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
 		Limits: policy.Limits, Separate: policy.SeparateApprover, Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,

@@ -39,7 +39,7 @@ func (e *Engine) beginRound(ctx context.Context) bool {
 		return true
 	}
 	if !e.observer.Begin(ctx, observe.Request{
-		VMIDs: e.vmids(), UnderHA: observe.UnderHA(e.guests), Ready: e.readyErr != nil || !e.errands.inline,
+		Files: e.filePlaces(), VMIDs: e.vmids(), UnderHA: observe.UnderHA(e.guests), Ready: e.readyErr != nil || !e.errands.inline,
 		Snapshots: order.NeedSnapshots(order.OpenOrders(e.opts.Journal.State(), now.Add(-gate.OrderLifetime))),
 	}) {
 		return false // the list of guests hangs
@@ -161,7 +161,7 @@ func (e *Engine) lateSource(began time.Time) report.Late {
 }
 
 var componentOf = map[observe.Part]report.Component{
-	observe.PartList: report.ComponentList, observe.PartGuests: report.ComponentGuests, observe.PartHA: report.ComponentHA, observe.PartReady: report.ComponentReady,
+	observe.PartList: report.ComponentList, observe.PartGuests: report.ComponentGuests, observe.PartHA: report.ComponentHA, observe.PartFiles: report.ComponentFiles, observe.PartReady: report.ComponentReady,
 }
 
 // doubtLate marks readings as unknown that are too old because the cluster, or a node, does not answer.
@@ -172,7 +172,7 @@ func (e *Engine) doubtLate(now time.Time) {
 			e.observer.Doubt(now, fmt.Errorf("%w: %s", cluster.ErrNotReady, late.Text(now)))
 		case report.ComponentGuests:
 			e.observer.DoubtLate(now)
-		case report.ComponentHA, report.ComponentReady, report.ComponentClaim, report.ComponentVMIDs, report.ComponentRevision, report.ComponentSource:
+		case report.ComponentHA, report.ComponentFiles, report.ComponentReady, report.ComponentClaim, report.ComponentVMIDs, report.ComponentRevision, report.ComponentSource:
 		}
 	}
 }

@@ -65,5 +65,10 @@ func (e *Engine) stuck() map[string]bool {
 			labels[d.Label()] = true
 		}
 	}
+	for _, d := range e.images() {
+		if t, known := e.tracks[keyOf(d.Ref())]; known && t.failsRepeatedly() {
+			labels[d.Ref().Label()] = true
+		}
+	}
 	return labels
 }

@@ -15,6 +15,7 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -34,12 +35,12 @@ type liveCluster struct {
 }
 
 func readCluster(ctx context.Context, config agent.Config, notes io.Writer, log *slog.Logger) (*liveCluster, error) {
-	cluster, err := config.ProxmoxReader(log)
+	client, err := config.ProxmoxReader(log)
 	if err != nil {
 		return nil, err
 	}
-	c := &liveCluster{reader: cluster, progress: term.NewProgress(notes)}
-	counting := &observe.CountingReader{Reader: cluster, Counted: func(n int) {
+	c := &liveCluster{reader: client, progress: term.NewProgress(notes)}
+	counting := &observe.CountingReader{Reader: client, Counted: func(n int) {
 		if guests := int(c.guests.Load()); guests != 0 {
 			c.progress.Show("read %d of %d guests", n, max(guests, n))
 		}
@@ -52,7 +53,10 @@ func readCluster(ctx context.Context, config agent.Config, notes io.Writer, log 
 func (c *liveCluster) preview(ctx context.Context, config agent.Config, manifests planview.Subject) (reconcile.Preview, error) {
 	defer c.progress.End()
 	c.guests.Store(int64(guestsToRead(manifests)))
-	return reconcile.NewPreview(ctx, c.early.All, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
+	read := reconcile.PreviewReader{Guests: c.early.All, Files: func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files {
+		return observe.ReadFiles(ctx, c.reader, places)
+	}}
+	return reconcile.NewPreview(ctx, read, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
 }
 
 func (c *liveCluster) close() {
@@ -105,7 +109,7 @@ func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, l
 
 // previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.
 func previewPolicy(config agent.Config) reconcile.PreviewPolicy {
-	p := reconcile.PreviewPolicy{SeparateApprover: config.Trust.Guards.SeparateApprover, OwnVMID: config.Proxmox.SelfVMID}
+	p := reconcile.PreviewPolicy{SeparateApprover: config.Trust.Guards.SeparateApprover, OwnVMID: config.Proxmox.SelfVMID, AllowedServer: config.AllowedServer()}
 	if policy, err := config.Policy(); err == nil {
 		p.Limits = intake.LimitsOf(policy)
 	}

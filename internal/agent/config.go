@@ -16,6 +16,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/health"
+	"gitops-agent/reconcile/image"
 )
 
 // Config is the agent's only configuration: a file on the agent's host, never in the repository. The comment of each field is its
@@ -52,6 +53,8 @@ type Config struct {
 	Traces TracesConfig `yaml:"traces"`
 	// Checks bound what the checks in spec.health of manifests may reach.
 	Checks ChecksConfig `yaml:"checks"`
+	// Images bound from where nodes may download the files of Images.
+	Images ImagesConfig `yaml:"images"`
 	// ShutdownTimeout is how long the agent may take to end after SIGTERM: it sends nothing any more, waits for the replies to calls that it has sent, and
 	// journals them. TimeoutStopSec of a systemd unit must be at least 15 seconds longer. Default 30s.
 	ShutdownTimeout Duration `yaml:"shutdown_timeout"`
@@ -126,6 +129,19 @@ type ChecksConfig struct {
 	Allow []string `yaml:"allow"`
 	// CAFile is a file with certificates of authorities that are trusted for https pages in addition to those of the system. Default: none.
 	CAFile string `yaml:"ca_file"`
+}
+
+// ImagesConfig bounds what manifests of the kind Image can let nodes download.
+type ImagesConfig struct {
+	// Allow lists the servers, with a port unless it is that of the protocol: cloud.debian.org, 10.0.0.5:8080, or *.example.org for all names below a domain.
+	// Default: none.
+	Allow []string `yaml:"allow"`
+}
+
+// AllowedServer returns the function that reports whether nodes may download from a server.
+func (c *Config) AllowedServer() func(server string) bool {
+	servers, _ := image.ParseServers(c.Images.Allow) // a config with another entry is refused
+	return servers.Allow
 }
 
 // LimitsConfig bounds the work on nodes and storages, which guests share.
@@ -470,6 +486,9 @@ func (c *Config) check() error {
 	refuse(c.Proxmox.TokenFile == "", "proxmox.token_file is required: a file with one line, user@realm!name=secret")
 	if _, err := health.ParseAllow(c.Checks.Allow); err != nil {
 		refuse(true, "checks.allow: "+err.Error())
+	}
+	if _, err := image.ParseServers(c.Images.Allow); err != nil {
+		refuse(true, "images.allow: "+err.Error())
 	}
 	refuse(strings.ContainsAny(c.Status.Path, " ?#%{}") || strings.Contains(c.Status.Path, "//"),
 		fmt.Sprintf("status.path: got %q, want a path such as /gitops", c.Status.Path))

@@ -109,9 +109,10 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		TakeOver: takeOver,
 		Separate: c.Trust.Guards.SeparateApprover,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m, a.traces),
-		Self:    c.self("/"),
-		Health:  checks,
-		Secrets: secrets, Minimum: c.Minimum(),
+		Self:          c.self("/"),
+		Health:        checks,
+		AllowedServer: c.AllowedServer(),
+		Secrets:       secrets, Minimum: c.Minimum(),
 		Endpoints: client.Endpoints,
 	})
 	return nil

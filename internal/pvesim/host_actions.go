@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -126,4 +127,16 @@ func (s *Sim) LockGuest(vmid int) (unlock func(), err error) {
 	default:
 		return nil, fmt.Errorf("lock guest %d: the lock is taken", vmid)
 	}
+}
+
+// RemoveVolume removes a volume, as an administrator does with rm on the node.
+func (s *Sim) RemoveVolume(id string) error {
+	return s.locked(func() error {
+		if s.volume(id) == nil {
+			return fmt.Errorf("remove volume %s: it does not exist", id)
+		}
+		st, name, _ := strings.Cut(id, ":")
+		delete(s.storage(st).volumes, name)
+		return nil
+	})
 }

@@ -14,7 +14,6 @@ type Cluster interface {
 	Reader
 	VolumeReader
 	BackupReader
-	FileReader
 	// Do dispatches one call and returns its UPID, empty if Proxmox answered synchronously. It first waits until the call may be sent, and
 	// then runs check immediately before it sends the request. If check fails, nothing is sent and Do returns its error. A nil check always
 	// passes. Once ctx has ended, nothing is sent any more, and Do returns an error that wraps ErrWritesStopped; the reply to a request that was sent is
@@ -28,6 +27,7 @@ type LastCheck func(ctx context.Context) error
 
 // Reader is the part of a Cluster that cannot write. Plans, audits and status need only a Reader.
 type Reader interface {
+	FileReader
 	// Inventory lists every guest that the token may see, in one call. It may lag by ten seconds and omit guests:
 	// it triggers reads and decides nothing.
 	Inventory(ctx context.Context) (Inventory, error)

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 )
 
@@ -13,6 +15,11 @@ type FileReader interface {
 
 // FilePlace is where a node keeps files of one content.
 type FilePlace struct{ Node, Storage, Content string }
+
+// Compare orders places by node, storage and content.
+func (p FilePlace) Compare(other FilePlace) int {
+	return cmp.Or(strings.Compare(p.Node, other.Node), strings.Compare(p.Storage, other.Storage), strings.Compare(p.Content, other.Content))
+}
 
 // Files is the newest reading of a place.
 type Files struct {

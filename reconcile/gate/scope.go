@@ -148,8 +148,8 @@ func (s Scope) Judge(step plan.Step) Verdict {
 
 // step returns what a step touches and its signers may not touch, or nil.
 func (s Scope) step(step plan.Step) *violation {
-	if len(s.Introduced) == 0 || s.Limits == nil {
-		return nil
+	if len(s.Introduced) == 0 || s.Limits == nil || step.Op == cluster.OpDownload {
+		return nil // the label of an Image is compared when its revision is accepted, and a download touches nothing that exists
 	}
 	_, isOwned := s.Owned[step.Guest.VMID]
 	free := step.Op == cluster.OpCreate && !isOwned // the source creates the guest: the plan creates none under a vmid that is taken

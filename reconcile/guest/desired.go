@@ -112,6 +112,19 @@ type Source struct {
 	Blank    bool
 }
 
+// Object returns the name of the Image from whose file the guest is created, "" if it is created from none.
+func (s Source) Object() string {
+	switch {
+	case s.Image != nil:
+		return s.Image.Object
+	case s.ISO != nil:
+		return s.ISO.Object
+	case s.Template != nil:
+		return s.Template.Object
+	}
+	return ""
+}
+
 // Clone creates a virtual machine or a container from a template guest.
 type Clone struct {
 	VMID    int    // of the template; 0 where Name is given
@@ -125,12 +138,14 @@ type Clone struct {
 // Image creates a virtual machine by importing a disk image into a slot.
 type Image struct {
 	Volume string // "local:import/debian-12.qcow2"
+	Object string // name of the Image whose file it is; "" for another file
 	Slot   string // "scsi0"
 }
 
 // ISO creates a virtual machine with empty disks and an image to install from in a CD-ROM drive.
 type ISO struct {
 	Volume string // "local:iso/debian-12.iso"
+	Object string // name of the Image whose file it is; "" for another file
 	Slot   string // "ide2"
 }
 
@@ -144,6 +159,7 @@ type Backup struct {
 // Template creates a container from a container template.
 type Template struct {
 	Volume string // "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"
+	Object string // name of the Image whose file it is; "" for another file
 }
 
 // RunState is the run state that a manifest wants.

@@ -56,13 +56,13 @@ func (d Desired) Volume() string { return d.Storage + ":" + string(d.Content) + 
 // IsOn reports whether the manifest keeps the file on a node.
 func (d Desired) IsOn(node string) bool { return len(d.Nodes) == 0 || slices.Contains(d.Nodes, node) }
 
-// formats are the endings that Proxmox accepts for each content, as it writes them.
+// formats are the endings that Proxmox accepts for each content. An OVA archive is left out: a disk is imported from a member of it.
 //
 // Source: pve-storage, PVE/Storage.pm, the patterns of download-url.
 var formats = map[Content][]string{
 	ISO:      {"iso", "img"},
 	Template: {"tar.gz", "tar.xz", "tar.zst", "tar.bz2"},
-	Import:   {"qcow2", "raw", "vmdk", "ova"},
+	Import:   {"qcow2", "raw", "vmdk"},
 }
 
 // Formats returns the endings of files that Proxmox accepts for a content.

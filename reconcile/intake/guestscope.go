@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
@@ -30,6 +32,7 @@ type tracer struct {
 type loweredTree struct {
 	cluster manifest.Cluster
 	guests  map[string]guest.Desired // by label, without their positions in files: moving a line is not a change
+	images  map[string]image.Desired // by name, in the same way
 }
 
 // authored is what one commit changed. After commits whose manifests do not parse, the next commit's changes are by the signers of all of them.
@@ -113,8 +116,12 @@ func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gits
 }
 
 func lowered(set manifest.Set) *loweredTree {
-	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests))}
+	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images))}
 	l.cluster.Origin = guest.Origin{}
+	for _, d := range set.Images {
+		d.Origin = guest.Origin{}
+		l.images[d.Name] = d
+	}
 	guests, err := set.Lower(nil)
 	if err != nil {
 		return l // cannot happen: without assigned vmids there are no vmids that could collide
@@ -145,12 +152,27 @@ func compare(before, after *loweredTree, commits []verify.SignedCommit) authored
 			c.fields[key] = changed
 		}
 	}
+	c.compareImages(before.images, after.images)
 	for label, d := range before.guests {
 		if _, still := after.guests[label]; !still {
 			c.removed = append(c.removed, journal.Label{Kind: string(d.Kind), Name: d.Name})
 		}
 	}
 	return c
+}
+
+// compareImages notes the Images that differ. Each of them counts as a whole: the fields of an Image describe one file.
+func (c *authored) compareImages(before, after map[string]image.Desired) {
+	for name, d := range after {
+		if old, existed := before[name]; !existed || !reflect.DeepEqual(old, d) {
+			c.fields[journal.Label{Kind: string(image.Kind), Name: name}] = []string{journal.AllFields}
+		}
+	}
+	for name := range before {
+		if _, still := after[name]; !still {
+			c.removed = append(c.removed, journal.Label{Kind: string(image.Kind), Name: name})
+		}
+	}
 }
 
 // changedOfCluster returns which fields of the Cluster manifest differ.
@@ -166,7 +188,7 @@ func changedOfCluster(a, b manifest.Cluster) []string {
 	return []string{gate.FieldGuards}
 }
 
-// outside returns the labels of the changed guests, and of a changed Cluster, that a signer may not change, sorted.
+// outside returns the labels of the changed guests and Images, and of a changed Cluster, that a signer may not change, sorted.
 func (c authored) outside(commit verify.SignedCommit) []string {
 	var changed []string
 	for label := range c.fields {

@@ -15,6 +15,7 @@ type fold struct {
 	acceptedAt  time.Time
 	evidence    *entry[Evidence] // about the accepted revision
 	open        map[string]*openStep
+	downloaded  *index[FileOn, Downloaded]
 	assigned    *index[Label, int]
 	owned       *index[int, Owned]
 	guarded     *index[int, Guarded]
@@ -47,6 +48,7 @@ type destroy struct {
 func newFold() *fold {
 	return &fold{
 		open:        map[string]*openStep{},
+		downloaded:  newIndex[FileOn, Downloaded](),
 		assigned:    newIndex[Label, int](),
 		owned:       newIndex[int, Owned](),
 		guarded:     newIndex[int, Guarded](),
@@ -192,6 +194,7 @@ func (f *fold) needed() map[uint64]bool {
 	for _, w := range f.writers {
 		seqs[w.seq] = true
 	}
+	f.downloaded.addSeqs(seqs)
 	f.assigned.addSeqs(seqs)
 	f.owned.addSeqs(seqs)
 	f.guarded.addSeqs(seqs)
@@ -211,6 +214,7 @@ func (f *fold) needed() map[uint64]bool {
 func (f *fold) state() State {
 	s := State{
 		Seq:                 f.seq,
+		Downloaded:          f.downloaded.snapshot(),
 		Assigned:            f.assigned.snapshot(),
 		Owned:               f.owned.snapshot(),
 		Guarded:             f.guarded.snapshot(),

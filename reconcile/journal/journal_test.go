@@ -58,6 +58,7 @@ func oneOfEach() []Body {
 		}},
 		Event{Name: "held", VMID: 101, Revision: "main@sha1:c1", Message: "waits for approval", Detail: "it restarts the guest", Hint: "gitops-agent approve 1f"},
 		Disowned{VMID: 102, Reason: "destroyed"},
+		Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:import/debian-13-4a6b0d1c2e3f.qcow2", Size: 1 << 30, Task: "UPID:pve1:d"},
 	}
 }
 

@@ -57,6 +57,12 @@ var kinds = []*kind{
 		fold:     (*fold).end,
 		kept:     "no longer; that of a destroy (sent, done or unknown) for 24 hours",
 	}.kind(),
+	row[Downloaded]{
+		name: "downloaded", version: 7,
+		complete: func(b Downloaded) bool { return b.Name != "" && b.Node != "" && b.Volume != "" && b.Size >= 0 },
+		fold:     func(f *fold, r Record, b Downloaded) { f.downloaded.set(FileOn{b.Node, b.Volume}, r, b) },
+		kept:     "until the next `downloaded` of the volume on the node",
+	}.kind(),
 	row[Assigned]{
 		name: "assigned", version: 1,
 		complete: func(b Assigned) bool { return b.Kind != "" && b.Name != "" && b.VMID >= 0 },
@@ -220,7 +226,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 // kindOf returns the row of a body, or nil if the body is nil or a pointer.
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
-// Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended,
+// Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended, downloaded,
 // assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 

@@ -59,6 +59,15 @@ type Begun struct {
 // Key returns the object that the step is about.
 func (b Begun) Key() object.Key { return object.KeyOf(b.VMID, b.Kind+"/"+b.Name) }
 
+// Downloaded records that a node downloaded the file of an Image in a task of the agent. It replaces the earlier record about the file on the node.
+type Downloaded struct {
+	Name   string `json:"name"` // of the Image
+	Node   string `json:"node"`
+	Volume string `json:"volume"`         // "local:import/debian-13-4a6b0d1c2e3f.qcow2"
+	Size   int64  `json:"size"`           // in bytes, as the node lists it
+	Task   string `json:"task,omitempty"` // its UPID, if it is known
+}
+
 // Dispatched records that Proxmox accepted a call of a step. A step with several calls has one record for each.
 type Dispatched struct {
 	Step string `json:"step"`
@@ -306,6 +315,7 @@ type Event struct {
 func (Accepted) isBody()           {}
 func (Evidence) isBody()           {}
 func (Begun) isBody()              {}
+func (Downloaded) isBody()         {}
 func (Dispatched) isBody()         {}
 func (Waited) isBody()             {}
 func (Ended) isBody()              {}

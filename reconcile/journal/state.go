@@ -12,6 +12,7 @@ type State struct {
 	AcceptedAt          time.Time                  // time of that acceptance
 	Evidence            *Evidence                  // about the accepted revision; nil if its signature contains what the log knows
 	Open                []OpenStep                 // begun and not ended, in the order in which they began
+	Downloaded          map[FileOn]Downloaded      // files that nodes downloaded for the agent
 	Assigned            map[Label]int              // vmid by label
 	Owned               map[int]Owned              // by vmid
 	Guarded             map[int]Guarded            // by vmid; lasts until the guest is disowned
@@ -31,6 +32,9 @@ type State struct {
 
 // Label is the kind and the name of a guest in its manifest.
 type Label struct{ Kind, Name string }
+
+// FileOn is a file on a node, by the id of its volume.
+type FileOn struct{ Node, Volume string }
 
 // OpenStep is a step without an outcome.
 type OpenStep struct {

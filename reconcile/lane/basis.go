@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/order"
@@ -18,30 +19,33 @@ import (
 
 // Basis is the input of the lanes. The engine makes a new one whenever a part changes. It is immutable.
 type Basis struct {
-	Cluster    string
-	Revision   string          // "main@sha1:<40 hex>"; "" while none is in force
-	Epoch      epoch.Number    // the epoch in which steps of this basis may begin
-	Guests     []guest.Desired // with the guards in effect
-	Policies   gate.Policies   // of Guests
-	Guards     manifest.Guards // of the Cluster, in effect
-	Minimum    guard.Minimum
-	Weakenings []guard.Weakening // held; a lane puts none into force
-	VMIDs      manifest.Range    // of the Cluster
-	Inventory  cluster.Inventory
-	Seen       map[int]guest.Observed // every guest that was read, by vmid
-	OwnGuests  map[int]bool           // vmids of the guests in which the agent may run itself
-	NoWrites   gate.WriteStop
-	Why        string                                        // why nothing may be written
-	Waits      func(plan.Step) plan.Wait                     // what a step has to wait for; nil never waits
-	Hanging    func(journal.State, time.Time) map[string]int // number of hanging tasks by node; nil knows none
-	Limits     gate.Limits                                   // of the signers; nil if the policy is not known
-	Separate   bool                                          // the people who introduced a step may not approve it
+	Cluster       string
+	Revision      string          // "main@sha1:<40 hex>"; "" while none is in force
+	Epoch         epoch.Number    // the epoch in which steps of this basis may begin
+	Guests        []guest.Desired // with the guards in effect
+	Images        []image.Desired
+	Policies      gate.Policies   // of Guests
+	Guards        manifest.Guards // of the Cluster, in effect
+	Minimum       guard.Minimum
+	Weakenings    []guard.Weakening // held; a lane puts none into force
+	VMIDs         manifest.Range    // of the Cluster
+	Inventory     cluster.Inventory
+	Seen          map[int]guest.Observed // every guest that was read, by vmid
+	OwnGuests     map[int]bool           // vmids of the guests in which the agent may run itself
+	NoWrites      gate.WriteStop
+	Why           string                                        // why nothing may be written
+	Waits         func(plan.Step) plan.Wait                     // what a step has to wait for; nil never waits
+	Hanging       func(journal.State, time.Time) map[string]int // number of hanging tasks by node; nil knows none
+	Limits        gate.Limits                                   // of the signers; nil if the policy is not known
+	AllowedServer func(string) bool                             // reports whether nodes may download from a server; nil allows none
+	Separate      bool                                          // the people who introduced a step may not approve it
 }
 
 // Desired returns the desired state of all guests.
 func (b *Basis) Desired(state journal.State) plan.Desired {
 	now := time.Now()
 	return plan.Desired{
+		Images:  plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Allowed: b.AllowedServer},
 		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
 		Attached: state.Attached, Orders: order.OpenOrders(state, now.Add(-gate.OrderLifetime)), Weakenings: b.Weakenings, VMIDs: b.VMIDs, NoRevision: b.Revision == "",
 	}
@@ -50,7 +54,7 @@ func (b *Basis) Desired(state journal.State) plan.Desired {
 // desiredFor returns the desired state of one guest.
 func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
 	want := b.Desired(state)
-	want.Weakenings = nil
+	want.Weakenings, want.Images = nil, plan.Images{}
 	all := want.Guests
 	want.Guests, want.Others, want.ClusterContext = nil, all, &plan.ClusterContext{Guests: b.Seen}
 	if i := slices.IndexFunc(all, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {

@@ -10,16 +10,17 @@ import (
 type conclusion struct {
 	result     journal.Result // "" while the outcome is not known
 	err        error
-	done       int               // calls that had their effect
-	dispatched int               // calls that Proxmox accepted
-	given      map[string]string // fingerprints of the secrets that the calls set, by key
-	task       string            // UPID of the last call, "" if it has none
-	log        string            // the last lines of the log of the last call's task, if they were read
-	sent       bool              // the last call was sent, or may have been sent
-	repeated   bool              // the step is planned again although its call may still act
-	backup     string            // the volume of the backup that the step made
-	noBackup   error             // why that volume is not known; nil if it is, or if the step made none
-	warnings   []string          // lines of the logs of tasks that ended with warnings
+	done       int                 // calls that had their effect
+	dispatched int                 // calls that Proxmox accepted
+	given      map[string]string   // fingerprints of the secrets that the calls set, by key
+	task       string              // UPID of the last call, "" if it has none
+	log        string              // the last lines of the log of the last call's task, if they were read
+	sent       bool                // the last call was sent, or may have been sent
+	repeated   bool                // the step is planned again although its call may still act
+	file       *journal.Downloaded // that the step downloaded; nil if it downloaded none
+	backup     string              // the volume of the backup that the step made
+	noBackup   error               // why that volume is not known; nil if it is, or if the step made none
+	warnings   []string            // lines of the logs of tasks that ended with warnings
 }
 
 // give adds the fingerprints of the secrets that a call set.

@@ -15,6 +15,8 @@ func (w *Worker) finish(ctx context.Context, step journal.OpenStep, c conclusion
 		return c // the outcome is not known yet, or the step had no effect
 	case step.Detail[detailOrder] != "":
 		return w.finishOrder(ctx, step, c)
+	case cluster.Op(step.Op) == cluster.OpDownload:
+		return w.finishDownload(ctx, step, c)
 	case cluster.Op(step.Op) == cluster.OpReboot:
 		c.dispatched = max(c.dispatched, 1) // also if the reply was lost
 		return w.finishRestart(ctx, step, c)

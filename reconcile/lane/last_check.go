@@ -43,6 +43,12 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 		}
 		return nil
 	}
+	if call.Op == cluster.OpDownload { // Proxmox overwrites no file
+		if w.superseded(basis) {
+			return epoch.ErrSuperseded
+		}
+		return nil
+	}
 	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node} // the address of the call; another guest may have it by now
 	if step.Order != nil {
 		row.Status = guest.StatusUnknown // an order depends on the run state, which the inventory shows late

@@ -22,6 +22,9 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 		TaskVMID: step.Guest.VMID, TaskTypes: last.TaskTypes(),
 		Detail: map[string]string{detailCalls: strconv.Itoa(len(step.Calls))},
 	}
+	if last.Op == cluster.OpDownload {
+		b.TaskID, b.Detail[detailVolume] = last.Params[cluster.ParamFile], step.Changes[0].Value
+	}
 	if last.Op != step.Op {
 		b.Detail[detailLast] = string(last.Op)
 	}
@@ -40,6 +43,7 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 // Keys of journal.Begun.Detail.
 const (
 	detailCalls     = "calls"     // how many calls the step makes
+	detailVolume    = "volume"    // of a download: the id of the file
 	detailLast      = "last"      // the operation of the last call, if it is not the step's
 	detailTasks     = "tasks"     // the guest's tasks before the step, of an operation whose outcome follows from the task list
 	detailApprovals = "approvals" // keys of the orders that released the step
@@ -54,6 +58,9 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 		ended.Error = c.err.Error()
 	}
 	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
+	if c.file != nil {
+		records = append(records, *c.file)
+	}
 	if c.repeated {
 		records = append(records, journal.Repeated{VMID: begun.VMID})
 	}

@@ -23,7 +23,7 @@ func (w *Worker) settleOpen(ctx context.Context, key object.Key) error {
 			return err
 		}
 		c = w.finish(ctx, open, c)
-		c.repeated = about.repeats && c.result == journal.NotRun
+		c.repeated = open.VMID != 0 && about.repeats && c.result == journal.NotRun
 		if c.result == "" {
 			return c.err
 		}
@@ -33,7 +33,9 @@ func (w *Worker) settleOpen(ctx context.Context, key object.Key) error {
 		if err := w.end(ctx, open.Begun, c); err != nil {
 			return err
 		}
-		w.volumes.Written(open.VMID)
+		if open.VMID != 0 {
+			w.volumes.Written(open.VMID)
+		}
 		w.hooks.settled(report.SettledOutcome{Step: open, Result: c.result, Err: c.err})
 	}
 	return nil

@@ -59,8 +59,8 @@ func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, o
 	case d.repeats:
 		return journal.NotRun, nil
 	case time.Now().Before(d.late):
-		return "", fmt.Errorf("%s of %s %d: there is no effect, and Proxmox may still execute the call; the guest gets no other step until %s: %w",
-			open.Op, open.Kind, open.VMID, d.late.UTC().Format(time.TimeOnly+" UTC"), cluster.ErrUnanswered)
+		return "", fmt.Errorf("%s of %s/%s: there is no effect, and Proxmox may still execute the call; it gets no other step until %s: %w",
+			open.Op, open.Kind, open.Name, d.late.UTC().Format(time.TimeOnly+" UTC"), cluster.ErrUnanswered)
 	case open.Dispatched+1 < calls(open):
 		return withoutEffect(open), nil // the unanswered call only prepared the main call of the step, which was never sent
 	}
@@ -147,6 +147,9 @@ func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep
 	op := cluster.Op(open.Op)
 	if !ran && op.LeavesTask() {
 		return "", nil // without a task it was not executed
+	}
+	if op == cluster.OpDownload {
+		return fileResult(ctx, reader, open)
 	}
 	exists, err := reader.Exists(ctx, open.VMID)
 	if err != nil {

@@ -29,14 +29,15 @@ const maxStepsInARow = 12
 // Result is the outcome of one turn of an object in its lane.
 type Result struct {
 	Key      object.Key
-	Seen     guest.Observed  // the last reading, if the guest was read
-	Absence  cluster.Absence // "" if the guest was read
-	Steps    int             // steps that were executed
-	Orders   int             // of these, steps of orders
-	Err      error           // why the turn ended early; nil if it did not
-	Step     plan.Step       // the step that failed, or the last one
-	Warnings []string        // of the tasks of its steps
-	Heavy    bool            // a step moved the guest or its disks, or restarted it
+	Seen     guest.Observed                      // the last reading, if the guest was read
+	Files    map[cluster.FilePlace]cluster.Files // of an Image: the last readings
+	Absence  cluster.Absence                     // "" if the guest was read
+	Steps    int                                 // steps that were executed
+	Orders   int                                 // of these, steps of orders
+	Err      error                               // why the turn ended early; nil if it did not
+	Step     plan.Step                           // the step that failed, or the last one
+	Warnings []string                            // of the tasks of its steps
+	Heavy    bool                                // a step moved the guest or its disks, or restarted it
 }
 
 // turn is the state of one turn.
@@ -72,14 +73,17 @@ func (w *Worker) Work(ctx context.Context, key object.Key, uses []queue.Resource
 			break
 		}
 		if again && t.Err == nil && t.Steps >= maxStepsInARow {
-			t.Err = fmt.Errorf("the guest does not converge: %d steps in a row, the last one %s", t.Steps, t.Step.Op)
+			t.Err = fmt.Errorf("it does not converge: %d steps in a row, the last one %s", t.Steps, t.Step.Op)
 		}
 	}
 	return t.Result
 }
 
-// advance executes the guest's next released step. It returns whether another step may follow.
+// advance executes the object's next released step. It returns whether another step may follow.
 func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
+	if t.Key.VMID == 0 {
+		return w.advanceImage(ctx, t)
+	}
 	basis := w.basis()
 	state := w.journal.State()
 	got, err := w.lookOrKept(ctx, basis, t)

@@ -10,13 +10,13 @@ import (
 // counts at creation, and secrets.
 var fieldsNotRaised = map[guest.Kind][]string{
 	guest.VirtualMachine: slices.Concat(wishes, []string{
-		"source.clone.format", "source.image.from", "source.image.slot", "source.iso.volume", "source.iso.slot", "source.blank",
+		"source.clone.format", "source.image.from", "source.image.image", "source.iso.image", "source.image.slot", "source.iso.volume", "source.iso.slot", "source.blank",
 		"disks.*.absent", "disks.*.volume", "disks.*.format", "networks.*.absent", "serial.*.absent", "devices.*.absent",
 		"directories.*.absent", "rng.absent", "watchdog.absent", "audio.absent",
 		"cloudInit.ip.*.absent", "cloudInit.passwordFrom.file", "cloudInit.passwordFrom.sops.file", "cloudInit.passwordFrom.sops.key", "cloudInit.passwordFrom.age.file", "cloudInit.onChange",
 	}),
 	guest.Container: slices.Concat(wishes, []string{
-		"source.template.volume", "passwordFrom.file", "passwordFrom.sops.file", "passwordFrom.sops.key", "passwordFrom.age.file", "sshKeys",
+		"source.template.volume", "source.template.image", "passwordFrom.file", "passwordFrom.sops.file", "passwordFrom.sops.key", "passwordFrom.age.file", "sshKeys",
 		"mounts.*.absent", "mounts.*.volume", "networks.*.absent",
 		"features.keyctl", "features.fuse", "features.mknod", "features.mount", // root@pam's
 	}),

@@ -1,6 +1,9 @@
 package manifest
 
-import "gitops-agent/reconcile/guest"
+import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
+)
 
 func (c *container) source(l *lowering) guest.Source {
 	s := &c.from
@@ -10,7 +13,9 @@ func (c *container) source(l *lowering) guest.Source {
 		return guest.Source{Clone: s.clone.value.source(l, s.clone.place)}
 	case s.template.set:
 		c.checkNew(l, s.template)
-		return guest.Source{Template: &guest.Template{Volume: s.template.value.volume.value}}
+		t := s.template.value
+		volume, object := l.file(s.template.place, t.volume, t.image, "volume", image.Template)
+		return guest.Source{Template: &guest.Template{Volume: volume, Object: object}}
 	case s.backup.set:
 		c.needNode(l, s.backup.place)
 		return guest.Source{Backup: s.backup.value.source(l, s.backup.place)}
@@ -21,9 +26,6 @@ func (c *container) source(l *lowering) guest.Source {
 
 func (c *container) checkNew(l *lowering, t opt[template]) {
 	c.needNode(l, t.place)
-	if !t.value.volume.set {
-		l.missing(t.place, "got no volume, want the container template", "")
-	}
 	if !c.rootfs.storage.set || !c.rootfs.size.set {
 		l.missing(t.place, "got no rootfs.storage and rootfs.size, want both for a new container", "")
 	}

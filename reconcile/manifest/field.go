@@ -217,6 +217,9 @@ type lowering struct {
 	secrets []guest.Secret
 
 	partial bool // a part of the manifest was not understood, so this may be incomplete
+
+	images images // of the source
+	node   string // on which the guest is created; "" if the manifest does not say
 }
 
 // lowerObject lowers the rows of a decoded object, then calls its own lower method.

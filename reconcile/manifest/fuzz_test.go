@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,6 +58,9 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(guest.Origin{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("got other guests from what was rendered (-want +got):\n%s\n%s", diff, text)
 		}
+		if diff := cmp.Diff(set.Images, again.Images, cmpopts.IgnoreTypes(guest.Origin{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("got other images from what was rendered (-want +got):\n%s\n%s", diff, text)
+		}
 		second, err := again.Lower(nil)
 		if err != nil || !cmp.Equal(got, second) {
 			t.Fatalf("got another result and error %v from lowering twice", err)
@@ -85,6 +89,17 @@ func rendered(t *testing.T, set manifest.Set) []byte {
 	fmt.Fprintf(&out, "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: %s}\n", set.Cluster.Name)
 	if r := set.Cluster.VMIDs; r != (manifest.Range{}) {
 		fmt.Fprintf(&out, "spec: {vmids: {from: %d, to: %d}}\n", r.From, r.To)
+	}
+	for _, d := range set.Images {
+		fmt.Fprintf(&out, "---\napiVersion: proxmox.gitops/v1alpha1\nkind: Image\nmetadata: {name: %q}\n", d.Name)
+		fmt.Fprintf(&out, "spec: {url: %q, checksum: %q, storage: %q, content: %q, format: %q", d.URL, d.Algorithm+":"+d.Checksum, d.Storage, d.Content, d.Format)
+		if d.Decompression != "" {
+			fmt.Fprintf(&out, ", decompression: %s", d.Decompression)
+		}
+		if len(d.Nodes) > 0 {
+			fmt.Fprintf(&out, ", nodes: [\"%s\"]", strings.Join(d.Nodes, "\", \""))
+		}
+		out.WriteString("}\n")
 	}
 	for _, g := range set.Guests {
 		text, err := g.Render()

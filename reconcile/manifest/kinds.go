@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 )
 
 // Vmids that Proxmox accepts.
@@ -20,6 +21,6 @@ const (
 	kindClass   = "GuestClass"
 )
 
-var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container)}
+var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container), string(image.Kind)}
 
 const maxDelay = 24 * time.Hour

@@ -1,6 +1,9 @@
 package manifest
 
-import "gitops-agent/reconcile/guest"
+import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
+)
 
 func (m *machine) source(l *lowering) guest.Source {
 	s := &m.from
@@ -24,19 +27,17 @@ func (m *machine) source(l *lowering) guest.Source {
 	}
 }
 
-func (m *machine) imported(l *lowering, i opt[image]) *guest.Image {
+func (m *machine) imported(l *lowering, i opt[importedImage]) *guest.Image {
 	slot := "scsi0"
 	if i.value.slot.set {
 		slot = i.value.slot.value
 	}
-	if !i.value.from.set {
-		l.missing(i.place, "got no from, want the image to import", "")
-	}
+	volume, object := l.file(i.place, i.value.from, i.value.image, "from", image.Import)
 	if d := m.disks[slot]; d == nil || !d.value.storage.set {
 		l.missing(i.place, "got no storage for the imported disk", "add disks."+slot+".storage")
 	}
 	m.checkNew(l, i.place, slot)
-	return &guest.Image{Volume: i.value.from.value, Slot: slot}
+	return &guest.Image{Volume: volume, Object: object, Slot: slot}
 }
 
 // checkNew checks what a guest without a template needs: a node, and storage and size for every disk. The imported disk has the size of its image.

@@ -1,6 +1,9 @@
 package manifest
 
-import "gitops-agent/reconcile/guest"
+import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
+)
 
 // inheritedName is the field for what guests of a kind inherit, in a class and in the defaults.
 var inheritedName = map[guest.Kind]string{guest.VirtualMachine: "virtualMachine", guest.Container: "container"}
@@ -12,6 +15,8 @@ func objectOf(kind string) object {
 		return &clusterSpec{}
 	case kindClass:
 		return &classSpec{}
+	case string(image.Kind):
+		return &imageSpec{}
 	case string(guest.VirtualMachine), string(guest.Container):
 		return newSpec(guest.Kind(kind))
 	default:

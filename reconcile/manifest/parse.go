@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -27,6 +28,7 @@ func (p *parser) parse(files []File) {
 	for _, doc := range p.guests {
 		p.guest(doc)
 	}
+	slices.SortFunc(p.set.Images, func(a, b image.Desired) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
 	p.checkVMIDs()
 	p.checkDependencies()
@@ -59,6 +61,8 @@ func (p *parser) read(files []File) {
 				cluster = p.setCluster(cluster, doc)
 			case kindClass:
 				p.classes[doc.meta.name.value] = decodeClass(doc, p.report)
+			case string(image.Kind):
+				p.image(doc)
 			default:
 				p.guests = append(p.guests, doc)
 			}
@@ -121,6 +125,7 @@ func (p *parser) guest(doc *document) {
 		g.Labels[name] = value.value
 	}
 	l := newLowering(p.report, g.Ref, seen)
+	l.images, l.node = p.images, s.shared().home()
 	l.partial = p.report.count > before
 	desired := l.desired(doc, s)
 	p.partial[doc.label()] = desired

@@ -14,6 +14,7 @@ type parser struct {
 	defaults defaults
 	classes  classes
 	guests   []*document
+	images   images
 	firsts   map[string]tree.Position // label -> position of the document
 	specs    map[string]spec          // label of the guest -> decoded spec
 	named    map[string]bool          // classes that a guest names
@@ -22,7 +23,7 @@ type parser struct {
 
 func newParser() *parser {
 	return &parser{
-		report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, specs: map[string]spec{}, named: map[string]bool{},
+		report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, images: images{}, specs: map[string]spec{}, named: map[string]bool{},
 		partial: map[string]guest.Desired{},
 	}
 }

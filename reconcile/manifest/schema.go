@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 )
 
 // Schema returns the JSON Schema (2020-12) of every kind, as indented JSON that ends in a newline. It is generated from the tables that decode
@@ -20,6 +21,7 @@ func Schema() ([]byte, error) {
 			string(guest.Container):      objectSchema(newSpec(guest.Container)),
 			kindClass:                    objectSchema(&classSpec{}),
 			kindCluster:                  objectSchema(&clusterSpec{}),
+			string(image.Kind):           objectSchema(&imageSpec{}),
 		},
 	}
 	for _, name := range kinds {

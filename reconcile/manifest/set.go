@@ -4,15 +4,17 @@ import (
 	"fmt"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// Set is what a source wants: one cluster and its guests, sorted by label. The zero Set wants nothing; only Parse makes a Set.
+// Set is what a source wants: one cluster with its guests, sorted by label, and their images. The zero Set wants nothing; only Parse makes a Set.
 type Set struct {
 	Cluster  Cluster
 	Guests   []Guest
-	Warnings []Problem // allowed but possibly unintended, sorted by position: unused classes, shared MAC addresses and disk units
-	Secrets  []Problem // encrypted passwords that no agent can read, each of which blocks its guest; WithEncrypted finds them
+	Images   []image.Desired // sorted by name
+	Warnings []Problem       // allowed but possibly unintended, sorted by position: unused classes, shared MAC addresses and disk units
+	Secrets  []Problem       // encrypted passwords that no agent can read, each of which blocks its guest; WithEncrypted finds them
 }
 
 // Guest is one guest as the source describes it.

@@ -3,7 +3,7 @@ package manifest
 // machineSource is how to create a virtual machine. One of its fields is set.
 type machineSource struct {
 	clone  opt[machineClone]
-	image  opt[image]
+	image  opt[importedImage]
 	iso    opt[isoSource]
 	backup opt[backupSource]
 	blank  opt[blank]
@@ -35,11 +35,12 @@ func (s *containerSource) fields() []field {
 }
 
 // image is a disk image to import.
-type image struct{ from, slot opt[string] }
+type importedImage struct{ from, image, slot opt[string] }
 
-func (i *image) fields() []field {
+func (i *importedImage) fields() []field {
 	return []field{
-		{"from", "", "Image to import, such as local:import/debian-12.qcow2. Required.", withExamples(text(&i.from, volumeID), `"local:import/debian-12-genericcloud-amd64.qcow2"`)},
+		{"from", "", "Image to import, such as local:import/debian-12.qcow2. It or image is required.", withExamples(text(&i.from, volumeID), `"local:import/debian-12-genericcloud-amd64.qcow2"`)},
+		imageField(&i.image),
 		{"slot", "", "Disk for the image. Default: scsi0.", slotName(&i.slot, diskSlots)},
 	}
 }
@@ -50,10 +51,13 @@ type blank struct{}
 func (b *blank) fields() []field { return nil }
 
 // template is a container template to unpack.
-type template struct{ volume opt[string] }
+type template struct{ volume, image opt[string] }
 
 func (t *template) fields() []field {
-	return []field{{"volume", "", "Template, such as local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst. Required.", withExamples(text(&t.volume, volumeID), `"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"`)}}
+	return []field{
+		{"volume", "", "Template, such as local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst. It or image is required.", withExamples(text(&t.volume, volumeID), `"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"`)},
+		imageField(&t.image),
+	}
 }
 
 // onlyOne reports every source after the first. They may come from different classes.

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"net/netip"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -113,6 +114,9 @@ var (
 	fileSystem   = &textRule{want: "a file system", examples: []string{"nfs"}, shape: exactly(`[a-zA-Z0-9_]+`)}
 	timeZone     = &textRule{want: "host, UTC or a time zone of a continent or an ocean", examples: []string{"Europe/Berlin"}, shape: exactly(`host|UTC|(Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)(/[A-Za-z0-9_+-]+)+`), hintFor: timeZoneHint}
 	secretName   = &textRule{want: "the name of a file without slashes", examples: []string{"web-password"}, shape: exactly(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}`), hidden: true}
+	imageName    = &textRule{want: "the name of an Image", examples: []string{"debian-13"}, shape: exactly(dnsLabels)}
+	webAddress   = &textRule{want: "an http or https address without credentials", examples: []string{"https://cloud.debian.org/debian-13.qcow2"}, shape: exactly(`https?://[^\s@/?#\\]+/[^\s#\\]*`), accept: isWebAddress, maxBytes: 2048, hidden: true}
+	checksumText = &textRule{want: "sha256: with 64 hex digits, or sha512: with 128", shape: exactly(`sha256:[0-9A-Fa-f]{64}|sha512:[0-9A-Fa-f]{128}`)}
 	snapshot     = &textRule{want: "the name of a snapshot", examples: []string{"golden"}, shape: exactly(guest.SnapshotName)}
 	commandLine  = &textRule{want: "a command on one line", examples: []string{"/usr/bin/app --serve"}, shape: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$`) }), maxBytes: 1024}
 	variableName = &textRule{want: "the name of a variable", examples: []string{"LANG"}, shape: exactly(`[A-Za-z_][A-Za-z0-9_]*`)}
@@ -148,6 +152,12 @@ var mountOption = &textRule{want: "one of " + strings.Join(mountOptions, ", "), 
 // printable accepts text without control characters, apart from tabs and line ends.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) })
+}
+
+// isWebAddress accepts the address of a file on a web server.
+func isWebAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.User == nil && u.Hostname() != "" && printable(s)
 }
 
 func exactly(expression string) func() *regexp.Regexp {

@@ -12,6 +12,8 @@ type Request struct {
 	Select  func(cluster.Inventory) []int // chooses VMIDs from the list once it has arrived, unless it is nil
 	UnderHA []int                         // those of them whose manifests configure HA
 
+	Files func(cluster.Inventory) []cluster.FilePlace // chooses from the list the places whose files matter; nil for none
+
 	Snapshots map[int]bool // the guests whose snapshots an order needs
 
 	Ready bool // also ask whether the cluster may be written to, not only if a node is offline
@@ -36,6 +38,7 @@ const (
 	PartGuests Part = "guests" // the guests of a node
 	PartHA     Part = "ha"     // the resources of the HA manager
 	PartReady  Part = "ready"  // whether the cluster may be written to
+	PartFiles  Part = "files"  // the files of Images
 )
 
 // Pending is a call, or the calls to one node, without a reply.
@@ -55,5 +58,6 @@ type arrival struct {
 
 	inventory cluster.Inventory
 	resources haResources
+	files     map[cluster.FilePlace]cluster.Files
 	reading   Reading
 }

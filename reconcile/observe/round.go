@@ -78,6 +78,9 @@ func (o *Observer) Take(ctx context.Context) Progress {
 		case PartReady:
 			delete(o.pending, PartReady)
 			p.AskedReady, p.ReadyErr = true, a.err
+		case PartFiles:
+			delete(o.pending, PartFiles)
+			o.keepFiles(a.files)
 		case PartGuests:
 			delete(o.flying, a.reading.VMID)
 			if errors.Is(a.reading.Err, ErrMoved) && a.round == o.current {
@@ -132,8 +135,21 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 			return arrival{resources: resources, err: err}
 		})
 	}
+	o.launchFiles(ctx, r, a.inventory)
 	if _, pending := o.pending[PartReady]; (r.request.Ready || len(a.inventory.Offline) > 0) && !pending {
 		o.call(r, PartReady, func() arrival { return arrival{err: o.reader.Ready(ctx)} })
+	}
+}
+
+// launchFiles starts the reading of the places that are due, unless the reading before has not ended.
+func (o *Observer) launchFiles(ctx context.Context, r *round, inventory cluster.Inventory) {
+	var places []cluster.FilePlace
+	if r.request.Files != nil {
+		places = r.request.Files(inventory)
+	}
+	due := o.duePlaces(places, time.Now())
+	if _, pending := o.pending[PartFiles]; len(due) > 0 && !pending {
+		o.call(r, PartFiles, func() arrival { return arrival{files: ReadFiles(ctx, o.reader, due)} })
 	}
 }
 
@@ -192,7 +208,7 @@ func (o *Observer) notFlying(vmids []int) []int {
 // Pending returns the calls that began before a time and have no reply yet. Calls to a guest count for the guest's node.
 func (o *Observer) Pending(before time.Time) []Pending {
 	var list []Pending
-	for _, part := range []Part{PartList, PartHA, PartReady} {
+	for _, part := range []Part{PartList, PartHA, PartFiles, PartReady} {
 		if began, pending := o.pending[part]; pending && began.Before(before) {
 			list = append(list, Pending{Part: part, Calls: 1, Since: began})
 		}

@@ -51,6 +51,7 @@ const (
 	ReasonNoVMID         ConditionReason = "no-vmid"         // Blocked: the agent has no free vmid to assign
 	ReasonPartlyCreated  ConditionReason = "partly-created"  // Blocked: another call is still creating the guest, or left it incomplete
 	ReasonSecret         ConditionReason = "secret"          // Blocked: a secret cannot be given to the guest
+	ReasonServerDenied   ConditionReason = "server-denied"   // Blocked: the config of the agent's host does not allow downloads from the server of an Image
 	ReasonTaskHangs      ConditionReason = "task-hangs"      // Blocked: a task of the guest still runs after the time that its operation may take
 	ReasonVolumeInUse    ConditionReason = "volume-in-use"   // Blocked: another guest uses a volume that the plan would destroy or attach
 	ReasonVolumeLost     ConditionReason = "volume-lost"     // Blocked: an empty slot held a volume that cannot be attached again
@@ -61,6 +62,7 @@ const (
 	ReasonForeignMarker  ConditionReason = "foreign-marker"  // IdentityConflict: the guest to be adopted has the marker of another owner
 	ReasonKind           ConditionReason = "kind"            // IdentityConflict: the guest under the vmid is of another kind
 	ReasonNotManaged     ConditionReason = "not-managed"     // IdentityConflict: the guest exists, and the manifest does not ask to adopt it
+	ReasonForeignFile    ConditionReason = "foreign-file"    // Unknown: the agent did not download the file of an Image, or its size has changed since
 	ReasonNoRevision     ConditionReason = "no-revision"     // Unknown: no revision is in force, so the wanted state is unknown
 	ReasonNodeOffline    ConditionReason = "node-offline"    // Unknown: the guest is on a node that is offline
 	ReasonNotObserved    ConditionReason = "not-observed"    // Unknown: the guest, or a guest that may use its volumes, was not read
@@ -80,10 +82,10 @@ func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
 		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInvalid, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
-		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
+		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonOverridden, ReasonWarnings,
+		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonOverridden, ReasonWarnings,
 	}
 }
 

@@ -14,7 +14,8 @@ type Desired struct {
 	Cluster    string // name of the cluster, part of every marker and step digest
 	Revision   string // "main@sha1:<40 hex>"; empty for a working copy
 	Guests     []guest.Desired
-	Others     []guest.Desired               // guests that manifests name and that are not planned; guests of Guests may be among them
+	Others     []guest.Desired // guests that manifests name and that are not planned; guests of Guests may be among them
+	Images     Images
 	Owned      map[int]journal.Owned         // by vmid
 	Remembered map[int]journal.Guarded       // guards in force, by vmid
 	Attached   map[int]journal.Attached      // volumes that the slots of guests held last, by vmid

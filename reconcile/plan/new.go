@@ -10,7 +10,7 @@ import (
 
 // New returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
 // run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges. A guest that is
-// not owned gets no step unless its manifest contains adopt. No step destroys or attaches a volume that another guest uses.
+// not owned gets no step unless its manifest contains adopt. An Image gets a step for each node that lacks its file. No step destroys or attaches a volume that another guest uses.
 //
 // Why a removed manifest does not destroy its guest by itself: docs/adr/0004.
 func New(want Desired, got cluster.Snapshot) Plan {
@@ -30,8 +30,11 @@ func New(want Desired, got cluster.Snapshot) Plan {
 			plan.Guests = append(plan.Guests, withTouches(planUnnamed(want, owned, got, volumes), got.Guests[vmid]))
 		}
 	}
+	for _, d := range want.Images.Wanted {
+		plan.Guests = append(plan.Guests, planImage(want.Images, d, got))
+	}
 	slices.SortFunc(plan.Guests, func(a, b Guest) int {
-		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Ref.VMID, b.Ref.VMID), cmp.Compare(a.Ref.Name, b.Ref.Name))
+		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Ref.VMID, b.Ref.VMID), cmp.Compare(a.Ref.Name, b.Ref.Name), cmp.Compare(a.Ref.Kind, b.Ref.Kind))
 	})
 	addWeakenings(&plan, want.Weakenings)
 	return plan

@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -21,6 +22,7 @@ type Ordering struct {
 	missing  map[string]string   // by label, why the guest cannot be depended on: it does not exist, or does not run
 	left     map[string]string   // by label, why the guest has not converged, apart from that
 	notReady map[string]string   // by label, why the guest is not ready, although it has converged
+	images   map[string]string   // by label of a guest that is to be created: why the Image that it is created from is not there
 	held     map[string]bool     // by label: no step that is left may run now
 	lowest   int                 // the lowest wave with a guest that is about to be created or started
 	waiting  bool                // there is such a wave
@@ -49,7 +51,7 @@ type Wait struct {
 func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Ordering {
 	o := Ordering{
 		depends: make(map[string][]string), missing: make(map[string]string), left: make(map[string]string), notReady: make(map[string]string),
-		held: make(map[string]bool),
+		held: make(map[string]bool), images: make(map[string]string),
 	}
 	idle, neededBy, unchanged := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, d := range guests {
@@ -64,6 +66,7 @@ func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Orderi
 			idle[d.Label()] = true
 		}
 	}
+	o.noteImages(plan, guests, idle, opts)
 	for _, p := range plan.Guests {
 		if !p.Managed {
 			continue
@@ -92,6 +95,32 @@ func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Orderi
 	}
 	o.takenDown = dependentsFirst(plan, guests, unchanged, opts)
 	return o
+}
+
+// noteImages notes which guests wait for the Image that they are created from. A guest is idle if its Image will not be there soon.
+func (o Ordering) noteImages(plan Plan, guests []guest.Desired, idle map[string]bool, opts OrderingOptions) {
+	planned := make(map[string]Guest)
+	for _, p := range plan.Guests {
+		if p.Ref.Kind == image.Kind {
+			planned[p.Ref.Name] = p
+		}
+	}
+	if len(planned) == 0 {
+		return
+	}
+	for i := range guests {
+		d := &guests[i]
+		p, named := planned[d.Source.Object()]
+		why := cmp.Or(p.Lacking[d.Node], p.Lacking[""])
+		if !named || why == "" {
+			continue
+		}
+		o.images[d.Label()] = p.Ref.Label() + ": " + why
+		comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
+		if opts.Stuck[p.Ref.Label()] || !slices.ContainsFunc(p.Steps, comes) {
+			idle[d.Label()] = true
+		}
+	}
 }
 
 // noteUnready notes why guests that depend on an existing guest wait for it. What the manifest of a guest keeps the agent
@@ -185,6 +214,9 @@ func (o Ordering) Waits(step Step) Wait {
 			return Wait{Message: fmt.Sprintf("%s depends on it, and %s", d.ref.Label(), d.first)}
 		}
 		return Wait{}
+	}
+	if why := o.images[step.Guest.Label()]; why != "" && step.Op == cluster.OpCreate {
+		return Wait{Message: "it is created from " + why}
 	}
 	for _, label := range o.depends[step.Guest.Label()] {
 		why := cmp.Or(o.missing[label], o.left[label])

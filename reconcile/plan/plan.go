@@ -20,12 +20,13 @@ type Guest struct {
 	Node       string
 	Wave       int
 	Origin     guest.Origin
-	Managed    bool           // a manifest names the guest
-	Changes    []guest.Change // every difference, including those that no step can remove
-	Steps      []Step         // in order; the later steps are planned again after the earlier ones ran
-	Conditions []Condition    // why a difference has no step
-	Orders     []Step         // one-shot operations of signed orders, the oldest first; they come before Steps, and the guest is in sync without them
-	Guards     []Step         // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
+	Managed    bool              // a manifest names the guest
+	Changes    []guest.Change    // every difference, including those that no step can remove
+	Steps      []Step            // in order; the later steps are planned again after the earlier ones ran
+	Conditions []Condition       // why a difference has no step
+	Orders     []Step            // one-shot operations of signed orders, the oldest first; they come before Steps, and the guest is in sync without them
+	Lacking    map[string]string // of an Image: why nothing can be created from it, by node; by "" if all nodes share its storage
+	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 }
 
 // Empty reports whether every guest, and every guard, is as wanted.

@@ -13,6 +13,7 @@ const (
 	ComponentList     Component = "list"     // the list of guests
 	ComponentGuests   Component = "guests"   // the guests of a node
 	ComponentHA       Component = "ha"       // the resources of the HA manager
+	ComponentFiles    Component = "files"    // the files of Images
 	ComponentReady    Component = "ready"    // whether the cluster has quorum
 	ComponentClaim    Component = "claim"    // the claim of the cluster, before work begins
 	ComponentVMIDs    Component = "vmids"    // free vmids for new guests
@@ -22,7 +23,7 @@ const (
 
 // Components lists every component, for metrics that start at zero.
 func Components() []Component {
-	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentRevision, ComponentSource}
+	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentFiles, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentRevision, ComponentSource}
 }
 
 // Late is a component that has waited for a reply for too long. The agent goes on with what it knows.
@@ -41,7 +42,7 @@ func (l Late) Text(now time.Time) string {
 		return fmt.Sprintf("no remote has served the branch for %d s: %s", waited, l.Remote)
 	}
 	what := map[Component]string{
-		ComponentList: "the list of guests", ComponentHA: "the resources of the HA manager", ComponentReady: "whether it has quorum",
+		ComponentList: "the list of guests", ComponentHA: "the resources of the HA manager", ComponentFiles: "the files of images", ComponentReady: "whether it has quorum",
 		ComponentClaim: "the claim of the cluster", ComponentVMIDs: "which vmids are free", ComponentRevision: "the floor of accepted revisions",
 	}[l.Component]
 	if l.Component == ComponentGuests {

@@ -200,9 +200,9 @@ func (p *process) Backups(context.Context, string, string, int) ([]cluster.Backu
 	return nil, nil
 }
 
-// Files lists none: no manifest of the model names an Image.
-func (p *process) Files(context.Context, cluster.FilePlace) (map[string]int64, error) {
-	return map[string]int64{}, nil
+// Files lists none, as the world.
+func (p *process) Files(ctx context.Context, at cluster.FilePlace) (map[string]int64, error) {
+	return p.reader.Files(ctx, at)
 }
 
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.

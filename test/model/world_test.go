@@ -212,6 +212,11 @@ type reader struct{ *world }
 
 func (r reader) Inventory(context.Context) (cluster.Inventory, error) { return r.inventory(), nil }
 
+// Files lists none: no manifest of the model names an Image.
+func (r reader) Files(context.Context, cluster.FilePlace) (map[string]int64, error) {
+	return map[string]int64{}, nil
+}
+
 func (r reader) Observe(_ context.Context, row cluster.Row) (guest.Observed, error) {
 	g, exists := r.guests[row.VMID]
 	if !exists {

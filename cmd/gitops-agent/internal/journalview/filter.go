@@ -114,6 +114,8 @@ func (s *selection) ownSubject(body journal.Body) subject {
 		about.signers = []string{b.Subject, b.Signer}
 		about.digests = append([]string{b.Order[strings.LastIndex(b.Order, " ")+1:]}, about.digests...)
 		return about
+	case journal.Downloaded:
+		return subject{label: "Image/" + b.Name}
 	case journal.Assigned:
 		return subject{vmid: b.VMID, label: b.Kind + "/" + b.Name}
 	case journal.Owned:

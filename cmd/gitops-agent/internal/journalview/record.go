@@ -26,7 +26,11 @@ func recordText(body journal.Body) string {
 	case journal.Evidence:
 		return fmt.Sprintf("%.7s is proven by %d bytes from the log", b.Commit, len(b.Bundle))
 	case journal.Begun:
-		return fmt.Sprintf("%s of %s/%s (%d), step %s%s", b.Op, b.Kind, b.Name, b.VMID, b.Step, term.Prefixed(", digest ", b.StepDigest))
+		object := b.Kind + "/" + b.Name
+		if b.VMID != 0 {
+			object += fmt.Sprintf(" (%d)", b.VMID)
+		}
+		return fmt.Sprintf("%s of %s, step %s%s", b.Op, object, b.Step, term.Prefixed(", digest ", b.StepDigest))
 	case journal.Dispatched:
 		return fmt.Sprintf("step %s%s", b.Step, term.Prefixed(", task ", b.UPID))
 	case journal.Ended:
@@ -40,6 +44,8 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%s/%s (%d) %s, tag %s", b.Kind, b.Name, b.VMID, b.Origin, b.Tag)
 	case journal.Disowned:
 		return fmt.Sprintf("%d%s", b.VMID, term.Prefixed(": ", b.Reason))
+	case journal.Downloaded:
+		return fmt.Sprintf("Image/%s: %s on %s, %d bytes", b.Name, b.Volume, b.Node, b.Size)
 	case journal.Waited:
 		return fmt.Sprintf("%s open for at least %s", b.Step, time.Duration(b.Seconds)*time.Second)
 	case journal.Guarded:

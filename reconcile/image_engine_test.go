@@ -1,0 +1,295 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
+
+const (
+	debianURL    = "https://images.example/debian-13.qcow2"
+	debianSum    = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bc822cd15d6c15b0f00a0"
+	debianVolume = "local:import/debian-13-9f86d081884c.qcow2"
+	downloads    = "POST /nodes/{node}/storage/{storage}/download-url"
+	listings     = "GET /nodes/{node}/storage/{storage}/content"
+)
+
+// debianYAML is the manifest of an Image on a node.
+func debianYAML(checksum, node string) string {
+	return fmt.Sprintf(`apiVersion: proxmox.gitops/v1alpha1
+kind: Image
+metadata: {name: debian-13}
+spec:
+  url: %s
+  checksum: sha256:%s
+  storage: local
+  nodes: [%s]
+  content: import
+`, debianURL, checksum, node)
+}
+
+// imported is the manifest of a machine that is created from the Image.
+func imported() string {
+	text := vmYAML("web-1", 201, "disks: {scsi0: {storage: local-lvm}}")
+	return strings.Replace(text, "source: {clone: {name: tmpl-debian-12}}", "source: {image: {image: debian-13}}", 1)
+}
+
+// runLabWithImage runs a test with an agent that may download from a server with a disk image, and whose manifests want a machine that is made of it.
+func runLabWithImage(t *testing.T, test func(t *testing.T, l *lab)) {
+	t.Helper()
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		role := pvesim.DefaultTokens()[1]
+		l.sim.SetPrivileges(role.ID, []pvesim.ACL{{Path: "/", Privileges: append(slices.Clone(role.ACL[0].Privileges), "Sys.AccessNetwork")}})
+		l.sim.Publish(debianURL, pvesim.WebFile{Size: 256 << 20, Format: "qcow2", VirtualSize: 2 << 30, Checksums: map[string]string{"sha256": debianSum}})
+		servers, err := image.ParseServers([]string{"images.example"})
+		l.ok(err)
+		l.opts.AllowedServer = servers.Allow
+		l.files["image.yaml"], l.files["web.yaml"] = debianYAML(debianSum, "pve1"), imported()
+		test(t, l)
+	})
+}
+
+// object returns the report of an object by its label.
+func (l *lab) object(label string) report.Guest {
+	l.Helper()
+	for _, g := range l.engine.Report().Guests {
+		if g.Label() == label {
+			return g
+		}
+	}
+	return report.Guest{}
+}
+
+// imageHasReason reports whether the Image of the lab has a condition with a reason.
+func (l *lab) imageHasReason(reason plan.ConditionReason) bool {
+	return slices.ContainsFunc(l.object("Image/debian-13").Conditions, func(c plan.Condition) bool { return c.Reason == reason })
+}
+
+// TestImageIsDownloadedBeforeItsGuest converges an Image and the machine that is created from it. The converged cluster gets no further write, and
+// one listing a minute.
+func TestImageIsDownloadedBeforeItsGuest(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		l.push("a machine of an image", alice)
+		stop := l.start()
+		eventually(t, "the guest to wait for its image", func() bool {
+			g := l.object("VirtualMachine/web-1")
+			return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool {
+				return c.Type == plan.WaitsFor && strings.Contains(c.Message, "Image/debian-13")
+			})
+		})
+		l.converge()
+		want := journal.Downloaded{Name: "debian-13", Node: "pve1", Volume: debianVolume, Size: 256 << 20}
+		got := l.journal.State().Downloaded[journal.FileOn{Node: "pve1", Volume: debianVolume}]
+		if got.Task == "" {
+			t.Error("got no task in the record, want its UPID")
+		}
+		got.Task = ""
+		if got != want {
+			t.Errorf("got record %+v, want %+v", got, want)
+		}
+		if g := l.object("Image/debian-13"); g.Sync != report.Synced || g.Health != report.Healthy || g.VMID != 0 {
+			t.Errorf("got %+v, want the image synced and healthy", g)
+		}
+		l.sim.ResetCounters()
+		time.Sleep(10 * time.Minute)
+		if c := l.sim.Counters(); c.Writes != 0 || c.Routes[listings] > 11 {
+			t.Errorf("got %d writes and %d listings in ten minutes, want none and one a minute", c.Writes, c.Routes[listings])
+		}
+		stop()
+		defer l.start()()
+		l.converge()
+		if c := l.sim.Counters(); c.Writes != 0 {
+			t.Errorf("got %d writes after a restart, want none: %v", c.Writes, c.Routes)
+		}
+	})
+}
+
+// TestImageOfAnotherChecksumIsAnotherFile changes the checksum: the file of the first one stays.
+func TestImageOfAnotherChecksumIsAnotherFile(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		l.push("an image", alice)
+		defer l.start()()
+		l.converge()
+		newer := strings.Repeat("ab", 32)
+		l.sim.Publish(debianURL, pvesim.WebFile{Size: 1 << 20, Format: "qcow2", Checksums: map[string]string{"sha256": newer}})
+		l.files["image.yaml"] = debianYAML(newer, "pve1")
+		l.push("a newer image", alice)
+		l.converge()
+		if got := len(l.journal.State().Downloaded); got != 2 {
+			t.Errorf("got %d files recorded, want both", got)
+		}
+		if got := l.sim.Effects(201, pvesim.Created); got != 1 {
+			t.Errorf("got the machine created %d times, want once: an existing guest has no image", got)
+		}
+	})
+}
+
+// TestUnusedImagesCostNothing counts the listings of a cluster without Images.
+func TestUnusedImagesCostNothing(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("no image", alice)
+		defer l.start()()
+		l.converge()
+		l.sim.ResetCounters()
+		time.Sleep(5 * time.Minute)
+		if got := l.sim.Counters().Routes[listings]; got != 0 {
+			t.Errorf("got %d listings of files, want none", got)
+		}
+	})
+}
+
+// TestForeignFileIsNeverUsed finds a file that the agent did not download, or that has changed since. It is neither used nor overwritten.
+func TestForeignFileIsNeverUsed(t *testing.T) {
+	tests := map[string]func(l *lab){
+		"without_record": func(l *lab) { l.ok(l.sim.AddVolume(debianVolume, 5<<20)) },
+		"another_size": func(l *lab) {
+			l.files["web.yaml"] = ""
+			l.push("the image alone", alice)
+			l.once()
+			l.ok(l.sim.RemoveVolume(debianVolume))
+			l.ok(l.sim.AddVolume(debianVolume, 5<<20))
+			l.files["web.yaml"] = imported()
+			l.sim.ResetCounters()
+		},
+	}
+	for name, prepare := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLabWithImage(t, func(t *testing.T, l *lab) {
+				prepare(l)
+				l.push("a machine of an image", alice)
+				defer l.start()()
+				eventually(t, "the condition", func() bool { return l.imageHasReason(plan.ReasonForeignFile) })
+				time.Sleep(10 * time.Minute)
+				if g := l.object("Image/debian-13"); g.Sync != report.SyncUnknown {
+					t.Errorf("got %s, want unknown", g.Sync)
+				}
+				if c := l.sim.Counters(); c.Routes[downloads] != 0 || l.sim.Effects(201, pvesim.Created) != 0 {
+					t.Errorf("got %d downloads and %d machines, want neither", c.Routes[downloads], l.sim.Effects(201, pvesim.Created))
+				}
+				l.ok(l.sim.RemoveVolume(debianVolume))
+				l.converge()
+			})
+		})
+	}
+}
+
+// TestServersOfImagesAreAllowedByTheHost refuses a server that the host's config does not list.
+func TestServersOfImagesAreAllowedByTheHost(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		l.opts.AllowedServer = nil
+		l.push("an image", alice)
+		defer l.start()()
+		eventually(t, "the condition", func() bool { return l.imageHasReason(plan.ReasonServerDenied) })
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.Counters().Routes[downloads]; got != 0 {
+			t.Errorf("got %d downloads from a server that is not allowed, want none", got)
+		}
+	})
+}
+
+// TestFailedDownloadIsRetried lets downloads fail in each way that the server or the storage can cause. Nothing is created from half a file, and
+// the agent downloads it when the cause is gone.
+func TestFailedDownloadIsRetried(t *testing.T) {
+	good := pvesim.WebFile{Size: 256 << 20, Format: "qcow2", VirtualSize: 2 << 30, Checksums: map[string]string{"sha256": debianSum}}
+	tests := map[string]func(f *pvesim.WebFile){
+		"cut":            func(f *pvesim.WebFile) { f.Cut = 100 << 20 },
+		"missing":        func(f *pvesim.WebFile) { f.Status = "404 Not Found" },
+		"wrong_checksum": func(f *pvesim.WebFile) { f.Checksums = map[string]string{"sha256": strings.Repeat("0", 64)} },
+		"another_format": func(f *pvesim.WebFile) { f.Format = "raw" },
+	}
+	for name, spoil := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLabWithImage(t, func(t *testing.T, l *lab) {
+				bad := good
+				spoil(&bad)
+				l.sim.Publish(debianURL, bad)
+				l.push("a machine of an image", alice)
+				defer l.start()()
+				eventually(t, "the failure", func() bool { return l.imageHasReason(plan.ConditionReason(cluster.OpDownload)) })
+				if got := l.sim.Effects(201, pvesim.Created); got != 0 {
+					t.Errorf("got %d machines of a failed download, want none", got)
+				}
+				l.sim.Publish(debianURL, good)
+				l.converge()
+			})
+		})
+	}
+}
+
+// TestDownloadWithoutReply loses the reply to the call, before and after it acts. The file is downloaded once.
+func TestDownloadWithoutReply(t *testing.T) {
+	tests := map[string]struct {
+		fault pvesim.Fault
+		calls int64
+	}{
+		"dropped_after":  {pvesim.Fault{Kind: pvesim.DropAfter}, 1},
+		"dropped_before": {pvesim.Fault{Kind: pvesim.DropBefore}, 2},
+		"garbage":        {pvesim.Fault{Kind: pvesim.InvalidJSON, AfterActing: true}, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLabWithImage(t, func(t *testing.T, l *lab) {
+				test.fault.Method, test.fault.Path = "POST", "/download-url$"
+				l.ok(l.sim.Inject(test.fault))
+				l.push("a machine of an image", alice)
+				defer l.start()()
+				l.converge()
+				if got := int64(l.sim.Counters().Routes[downloads]); got != test.calls {
+					t.Errorf("got %d calls, want %d", got, test.calls)
+				}
+				if open := l.journal.State().Open; len(open) != 0 {
+					t.Errorf("got open steps %+v, want none", open)
+				}
+			})
+		})
+	}
+}
+
+// TestDownloadOutlivesTheAgent ends the agent while the node downloads. The next start waits for the same task.
+func TestDownloadOutlivesTheAgent(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		l.push("a machine of an image", alice)
+		stop := l.start()
+		eventually(t, "the call", func() bool { return l.sim.Counters().Routes[downloads] == 1 })
+		stop()
+		l.open()
+		if open := l.journal.State().Open; len(open) > 1 {
+			t.Errorf("got open steps %+v, want at most the download", open)
+		}
+		l.close()
+		defer l.start()()
+		l.converge()
+		if got := l.sim.Counters().Routes[downloads]; got != 1 {
+			t.Errorf("got %d downloads, want one", got)
+		}
+		if got := l.journal.State().Downloaded[journal.FileOn{Node: "pve1", Volume: debianVolume}]; got.Size != 256<<20 {
+			t.Errorf("got record %+v, want that of the download", got)
+		}
+	})
+}
+
+// TestUnreadFilesAreUnknown lets no listing succeed: nothing is downloaded.
+func TestUnreadFilesAreUnknown(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/storage/local/content", Kind: pvesim.ErrorText, Text: "storage 'local' is not online", Times: -1}))
+		l.push("a machine of an image", alice)
+		defer l.start()()
+		eventually(t, "the condition", func() bool { return l.imageHasReason(plan.ReasonNotObserved) })
+		if got := l.sim.Counters().Routes[downloads]; got != 0 {
+			t.Errorf("got %d downloads without a listing, want none", got)
+		}
+		if got := l.object("Image/debian-13").Sync; got != report.SyncUnknown {
+			t.Errorf("got the image %s, want unknown", got)
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/journal"
+)
+
+// Images are the Images that manifests describe, and what the plan needs to know about them.
+type Images struct {
+	Wanted     []image.Desired
+	Downloaded map[journal.FileOn]journal.Downloaded // by the agent
+	Allowed    func(server string) bool              // reports whether the host of the agent allows downloads from a server; nil allows none
+}
+
+// ImagePlaces returns where the files of the Images have to be, each place once: on their nodes, or on some node that has guests if all nodes share
+// the storage.
+func ImagePlaces(wanted []image.Desired, inventory cluster.Inventory) []cluster.FilePlace {
+	var places []cluster.FilePlace
+	for _, d := range wanted {
+		for _, node := range imageNodes(d, inventory) {
+			places = append(places, placeOf(d, node))
+		}
+	}
+	slices.SortFunc(places, cluster.FilePlace.Compare)
+	return slices.Compact(places)
+}
+
+func placeOf(d image.Desired, node string) cluster.FilePlace {
+	return cluster.FilePlace{Node: node, Storage: d.Storage, Content: string(d.Content)}
+}
+
+// imageNodes returns the nodes on which an Image is looked for. For a shared storage it is the first node that is online and has a guest, so that
+// every cycle chooses the same one.
+func imageNodes(d image.Desired, inventory cluster.Inventory) []string {
+	if len(d.Nodes) > 0 {
+		return d.Nodes
+	}
+	first := ""
+	for _, row := range inventory.Rows {
+		if (first == "" || row.Node < first) && !slices.Contains(inventory.Offline, row.Node) && !slices.Contains(inventory.Maintenance, row.Node) {
+			first = row.Node
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	return []string{first}
+}
+
+// planImage plans one Image: a download for each node that lacks its file. A file of this name that the agent did not download, or that has another
+// size than the download had, is nobody's to overwrite: the state of the Image is unknown then.
+func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
+	p := Guest{Ref: d.Ref(), Origin: d.Origin, Managed: true}
+	server := d.Server()
+	nodes := imageNodes(d, got.Inventory)
+	if len(nodes) == 0 {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: NotObserved, Reason: ReasonNotObserved, Message: "no node with guests is online that could show the storage " + d.Storage,
+			Hint: "name a node in spec.nodes of the Image",
+		})
+		p.lacks("", p.Conditions[0].Message)
+		return p
+	}
+	for _, node := range nodes {
+		why, doubt := fileOn(images, d, node, got)
+		switch {
+		case why == "":
+			continue
+		case doubt != nil:
+			p.Conditions = append(p.Conditions, *doubt)
+		default:
+			p.Changes = append(p.Changes, guest.Change{Key: "file on " + node, To: d.Volume(), Class: guest.Live, Write: guest.WriteSet, Value: d.Volume(), Origin: d.Origin})
+			if images.Allowed == nil || !images.Allowed(server) {
+				p.Conditions = append(p.Conditions, Condition{
+					Type: Blocked, Reason: ReasonServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
+					Hint: "add " + server + " to images.allow in the agent's config, or use a server that is listed there",
+				})
+				break
+			}
+			p.Steps = append(p.Steps, downloadStep(d, node))
+		}
+		if len(d.Nodes) == 0 {
+			node = ""
+		}
+		p.lacks(node, why)
+	}
+	p.Conditions = slices.CompactFunc(p.Conditions, func(a, b Condition) bool { return a.Reason == ReasonServerDenied && a == b })
+	return p
+}
+
+// lacks notes why nothing can be created from the Image on a node; "" means every node.
+func (g *Guest) lacks(node, why string) {
+	if g.Lacking == nil {
+		g.Lacking = make(map[string]string)
+	}
+	g.Lacking[node] = why
+}
+
+// fileOn returns why nothing can be created from an Image on a node, "" if its file is there, and the condition if the agent cannot simply download it.
+func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (why string, doubt *Condition) {
+	unknown := func(reason ConditionReason, message, hint string) (string, *Condition) {
+		return message, &Condition{Type: NotObserved, Reason: reason, Message: message, Hint: hint}
+	}
+	files, read := got.Files[placeOf(d, node)]
+	size, exists := files.Sizes[d.Volume()]
+	switch {
+	case files.Err != "":
+		return unknown(ReasonNotObserved, fmt.Sprintf("the files in %s on %s could not be read: %s", d.Storage, node, files.Err), "")
+	case !read || files.ReadAt.IsZero():
+		return unknown(ReasonNotObserved, fmt.Sprintf("the files in %s on %s were not read yet", d.Storage, node), "")
+	case !exists:
+		return "it has not been downloaded on " + node, nil
+	}
+	record, recorded := images.record(d, node)
+	switch {
+	case !recorded:
+		return unknown(ReasonForeignFile, fmt.Sprintf("%s is on %s, and the agent did not download it", d.Volume(), node),
+			"look where it is from; remove it in Proxmox, and the agent downloads it")
+	case record.Size != size:
+		return unknown(ReasonForeignFile, fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it", d.Volume(), node, size, record.Size),
+			"look who changed it; remove it in Proxmox, and the agent downloads it again")
+	}
+	return "", nil
+}
+
+// record returns the record about the file of an Image. On a shared storage another node may have downloaded it.
+func (i Images) record(d image.Desired, node string) (journal.Downloaded, bool) {
+	if record, found := i.Downloaded[journal.FileOn{Node: node, Volume: d.Volume()}]; found || len(d.Nodes) > 0 {
+		return record, found
+	}
+	for on, record := range i.Downloaded {
+		if on.Volume == d.Volume() {
+			return record, true
+		}
+	}
+	return journal.Downloaded{}, false
+}
+
+// downloadStep returns the step in which a node downloads the file of an Image. A repetition does no harm: Proxmox never overwrites a file.
+func downloadStep(d image.Desired, node string) Step {
+	params := map[string]string{
+		cluster.ParamStorage: d.Storage, cluster.ParamContent: string(d.Content), cluster.ParamFile: d.File(), "url": d.URL,
+		"checksum": d.Checksum, "checksum-algorithm": d.Algorithm,
+	}
+	if d.Decompression != "" {
+		params["compression"] = d.Decompression
+	}
+	return Step{
+		Guest: d.Ref(), Op: cluster.OpDownload, Class: guest.Live, Reason: "it is not on " + node, CopyTargets: []string{d.Storage},
+		Changes: []guest.Change{{Key: "file on " + node, To: d.Volume(), Class: guest.Live, Write: guest.WriteSet, Value: d.Volume(), Origin: d.Origin}},
+		Calls:   []cluster.Call{{Op: cluster.OpDownload, Node: node, Params: params}},
+	}
+}
