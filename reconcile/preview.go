@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
@@ -20,6 +21,7 @@ import (
 type Preview struct {
 	Plan     plan.Plan
 	Guests   []guest.Desired // that the manifests name, with the guards that would stay in effect
+	Images   []image.Desired // that the manifests name
 	Observed cluster.Snapshot
 	Gate     gate.Gate
 }
@@ -75,5 +77,5 @@ func NewPreview(
 		Now: now, Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable,
 		Remembered: state.Guarded, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
 	}).Waits
-	return Preview{Plan: planned, Guests: guests, Observed: seen, Gate: b.Gate(state, now)}, nil
+	return Preview{Plan: planned, Guests: guests, Images: set.Images, Observed: seen, Gate: b.Gate(state, now)}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
@@ -84,14 +85,16 @@ func (c *liveCluster) assume(ctx context.Context, base planview.Subject) (journa
 	return recovery.Assume(recovery.Input{Cluster: base.Set.Cluster.Name, Guests: guests, VMIDs: base.Set.Cluster.VMIDs, Got: got}, time.Now()), nil
 }
 
-// problems returns what the guests of a plan that differ need, and the cluster does not have. Writer is the token with which the agent writes, "" for
+// problems returns what the guests and Images of a plan that differ need, and the cluster does not have. Writer is the token with which the agent writes, "" for
 // the one that reads.
 func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, labels []string, writer string) []planview.Problem {
 	guests := preflight.Concerned(preview.Guests, preview.Plan, preview.Observed.Inventory)
+	images := preflight.ConcernedImages(preview.Images, preview.Plan)
 	if len(labels) > 0 {
+		images = slices.DeleteFunc(images, func(d image.Desired) bool { return !slices.Contains(labels, d.Ref().Label()) })
 		guests = slices.DeleteFunc(guests, func(d guest.Desired) bool { return !slices.Contains(labels, d.Label()) })
 	}
-	if len(guests) == 0 {
+	if len(guests)+len(images) == 0 {
 		return nil
 	}
 	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
@@ -104,7 +107,7 @@ func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, l
 			Check: "privileges", Message: "not checked: the token may only read", Hint: "--agent-token USER@REALM!NAME checks those of the agent's token", Unchecked: true,
 		})
 	}
-	return append(problems, planview.NewProblems(found.Unresolved, found.Missing(guests))...)
+	return append(problems, planview.NewProblems(found.Unresolved, found.Missing(guests, images))...)
 }
 
 // previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.

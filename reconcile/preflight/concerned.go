@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -29,6 +30,13 @@ func Concerned(guests []guest.Desired, p plan.Plan, inventory cluster.Inventory)
 		concerned = append(concerned, d)
 	}
 	return concerned
+}
+
+// ConcernedImages returns the Images of a plan whose files are not all there.
+func ConcernedImages(images []image.Desired, p plan.Plan) []image.Desired {
+	return slices.DeleteFunc(slices.Clone(images), func(d image.Desired) bool {
+		return !slices.ContainsFunc(p.Guests, func(g plan.Guest) bool { return g.Ref == d.Ref() && len(g.Changes) > 0 })
+	})
 }
 
 // changesOnly returns an existing guest with the keys that change. Neither its source nor its removal concerns the plan.

@@ -35,7 +35,7 @@ type reference struct {
 }
 
 // references returns the names to which a guest refers, for each node where the guest may be. Names that only a creation needs are included if the
-// guest does not exist yet, for the node on which it will be created.
+// guest does not exist yet, for the node on which it will be created. The file of an Image is left out: the agent downloads it.
 func references(d *guest.Desired, around ClusterContext) []reference {
 	var list []reference
 	add := func(nodes []string, of List, name string, cause Cause) {
@@ -55,11 +55,12 @@ func references(d *guest.Desired, around ClusterContext) []reference {
 			add(nodes, List{Kind: Bridge}, subKey(in, "bridge"), cause)
 		case in.Key == "cpu" && d.Kind == guest.VirtualMachine && !mayEmulate(d):
 			add(nodes, List{Kind: CPU}, subKey(in, "cputype"), cause)
+		case d.Source.Object() != "" && volume == sourceVolume(d.Source):
 		case strings.Contains(volume, ":iso/"):
 			add(nodes, volumesLike(volume), volume, cause)
 		}
 	}
-	if _, exists := around.Inventory.Row(d.VMID); exists || d.Node == "" {
+	if _, exists := around.Inventory.Row(d.VMID); exists || d.Node == "" || d.Source.Object() != "" {
 		return list
 	}
 	if volume := sourceVolume(d.Source); storageOf(volume) != "" {

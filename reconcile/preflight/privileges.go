@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/writer"
 )
 
-// MissingPrivilege is a privilege that guests need and the token does not have.
+// MissingPrivilege is a privilege that guests or Images need and the token does not have.
 type MissingPrivilege struct {
 	Path      string
 	Privilege string // guest.RootPAM where no token can do it
@@ -18,9 +19,9 @@ type MissingPrivilege struct {
 	For       []Cause
 }
 
-// MissingPrivileges returns the privileges that guests and the agent itself need and the token does not have, sorted by path and privilege. For keys
+// MissingPrivileges returns the privileges that guests, Images and the agent itself need and the token does not have, sorted by path and privilege. For keys
 // that no token may write the privilege is guest.RootPAM.
-func MissingPrivileges(guests []guest.Desired, granted Granted) []MissingPrivilege {
+func MissingPrivileges(guests []guest.Desired, images []image.Desired, granted Granted) []MissingPrivilege {
 	found := make(map[[2]string]*MissingPrivilege)
 	note := func(n guest.Need, ref guest.Ref) {
 		if isMet(n, granted) {
@@ -41,6 +42,11 @@ func MissingPrivileges(guests []guest.Desired, granted Granted) []MissingPrivile
 	for _, d := range guests {
 		for _, n := range guest.Privileges(d) {
 			note(n, d.Ref)
+		}
+	}
+	for _, d := range images {
+		for _, n := range image.Privileges(d) {
+			note(n, d.Ref())
 		}
 	}
 	missing := make([]MissingPrivilege, 0, len(found))

@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 )
 
 func TestGrantedAllows(t *testing.T) {
@@ -105,11 +106,32 @@ func TestMissingPrivileges(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := MissingPrivileges([]guest.Desired{test.want}, test.granted)
+			got := MissingPrivileges([]guest.Desired{test.want}, nil, test.granted)
 			if diff := cmp.Diff(test.missing, got); diff != "" {
 				t.Errorf("MissingPrivileges (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An Image needs what its storage and its nodes ask for, and no other Image names it as missing.
+func TestMissingPrivilegesOfImages(t *testing.T) {
+	origin := guest.Origin{File: "images.yaml", Line: 1, Column: 1}
+	debian := image.Desired{Name: "debian-13", Storage: "local", Nodes: []string{"pve1", "pve2"}, Content: image.Import, Origin: origin}
+	granted := everywhere(all())
+	granted["/nodes/pve1"] = map[string]bool{"Sys.AccessNetwork": true}
+	cause := []Cause{{debian.Ref(), "url", origin}}
+	want := []MissingPrivilege{
+		{Path: "/nodes/pve2", Privilege: "Sys.AccessNetwork", Entry: "/nodes/pve2", For: cause},
+		{Path: "/storage/local", Privilege: "Datastore.AllocateTemplate", Entry: "/storage/local", For: cause},
+	}
+	if diff := cmp.Diff(want, MissingPrivileges(nil, []image.Desired{debian}, granted)); diff != "" {
+		t.Errorf("MissingPrivileges (-want +got):\n%s", diff)
+	}
+	shared := debian
+	shared.Nodes = nil
+	if got := MissingPrivileges(nil, []image.Desired{shared}, granted); len(got) != 2 || got[0].Path != "/nodes" {
+		t.Errorf("got %v for a shared storage, want the privilege on all nodes", got)
 	}
 }
 
@@ -118,6 +140,10 @@ func TestGrantsAddMissingPrivilegesAndKeepOthers(t *testing.T) {
 	guests := []guest.Desired{container(), {Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "new"}, Source: guest.Source{Clone: &guest.Clone{Name: "tmpl"}}, Intents: []guest.Intent{
 		{Key: "net0", Verb: guest.Want, Sub: map[string]string{"bridge": "vmbr0", "tag": "20"}},
 	}}}
+	images := []image.Desired{
+		{Name: "debian-13", Storage: "local", Nodes: []string{"pve1", "pve2"}, Content: image.Import, Origin: guest.Origin{File: "images.yaml", Line: 1, Column: 1}},
+		{Name: "debian-13-shared", Storage: "ceph", Content: image.ISO, Origin: guest.Origin{File: "images.yaml", Line: 9, Column: 1}},
+	}
 	tests := map[string]Granted{
 		"nothing":      {},
 		"at_the_top":   everywhere(map[string]bool{"VM.Audit": true, "VM.Monitor": true, "SDN.Audit": true}),
@@ -126,12 +152,12 @@ func TestGrantsAddMissingPrivilegesAndKeepOthers(t *testing.T) {
 	}
 	for name, granted := range tests {
 		t.Run(name, func(t *testing.T) {
-			missing := MissingPrivileges(guests, granted)
+			missing := MissingPrivileges(guests, images, granted)
 			if len(missing) == 0 {
 				t.Fatal("got no missing, want some to grant")
 			}
 			after := applied(granted, Grants(missing, granted))
-			if left := MissingPrivileges(guests, after); len(left) != 0 {
+			if left := MissingPrivileges(guests, images, after); len(left) != 0 {
 				t.Errorf("got %v, want nothing lacking any more", left)
 			}
 			for _, object := range []string{"/", "/vms", "/vms/100", "/vms/210", "/storage/local", "/sdn/zones/localnetwork/vmbr0/20", "/pool/lab"} {

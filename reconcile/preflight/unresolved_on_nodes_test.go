@@ -77,6 +77,9 @@ func TestListsAsksOnce(t *testing.T) {
 	moves.Migrate = guest.MigrateOffline
 	elsewhere.Node, elsewhere.Nodes = "pve7", []string{"pve7"}
 	there := cluster.Row{Kind: guest.VirtualMachine, VMID: 201, Node: "pve3"}
+	imported, installed := machine(), machine()
+	imported.Source.Image = &guest.Image{Volume: "local:import/debian-13.qcow2", Object: "debian-13", Slot: "scsi0"}
+	installed.Source = guest.Source{ISO: &guest.ISO{Volume: "local:iso/debian.iso", Object: "debian-iso", Slot: "ide2"}}
 	unseen := around()
 	unseen.Storages = nil
 	tests := map[string]struct {
@@ -91,6 +94,8 @@ func TestListsAsksOnce(t *testing.T) {
 		"there_moves":  {[]guest.Desired{moves}, around(there), []List{bridges("pve1"), bridges("pve2"), bridges("pve3"), models("pve1"), models("pve2"), models("pve3"), volumes("pve1", "iso"), volumes("pve2", "iso"), volumes("pve3", "iso")}},
 		"clone":        {[]guest.Desired{template}, around(cluster.Row{Kind: guest.VirtualMachine, VMID: 9000, Node: "pve2", Template: true}), []List{bridges("pve2")}},
 		"unknown_node": {[]guest.Desired{elsewhere}, around(), nil},
+		"of_an_image":  {[]guest.Desired{imported}, around(), []List{bridges("pve1"), bridges("pve2"), models("pve1"), models("pve2"), volumes("pve1", "iso"), volumes("pve2", "iso")}},
+		"iso_image":    {[]guest.Desired{installed}, around(), []List{bridges("pve1"), bridges("pve2"), models("pve1"), models("pve2")}},
 		"no_storages":  {[]guest.Desired{machine()}, unseen, []List{bridges("pve1"), bridges("pve2"), models("pve1"), models("pve2")}},
 	}
 	for name, test := range tests {

@@ -76,7 +76,7 @@ func (c *checker) check(ctx context.Context) {
 	}
 	c.strays(found.Unresolved)
 	if found.Granted != nil {
-		c.privileges(found.Missing(guests), found.Granted)
+		c.privileges(found.Missing(guests, c.Manifests.Images), found.Granted)
 	}
 }
 

@@ -1,0 +1,22 @@
+package image
+
+import "gitops-agent/reconcile/guest"
+
+// Privileges returns the privileges that the token needs to list and to download the file of an Image.
+//
+// Source: PVE API, permissions of GET /nodes/{node}/storage/{storage}/content and of POST /nodes/{node}/storage/{storage}/download-url. Sys.Audit
+// together with Sys.Modify on / would do as well for the download; both allow more than is needed, so they are not named as an alternative.
+func Privileges(d Desired) []guest.Need {
+	storage := "/storage/" + d.Storage
+	needs := []guest.Need{
+		{Path: storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: d.Origin},
+		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: d.Origin},
+	}
+	if len(d.Nodes) == 0 {
+		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Origin})
+	}
+	for _, node := range d.Nodes {
+		needs = append(needs, guest.Need{Path: "/nodes/" + node, Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Origin})
+	}
+	return needs
+}
