@@ -14,6 +14,7 @@ type Validation struct {
 	Valid         bool            `json:"valid"`
 	Cluster       string          `json:"cluster,omitempty"`
 	Guests        int             `json:"guests"`
+	Images        int             `json:"images"`
 	Problems      []problemReport `json:"problems"`
 	Warnings      []problemReport `json:"warnings"`
 
@@ -23,7 +24,7 @@ type Validation struct {
 // NewValidation returns the result for a set of manifests. Problems is nil if the manifests are valid.
 func NewValidation(set manifest.Set, problems *manifest.Problems) Validation {
 	v := Validation{
-		SchemaVersion: term.SchemaVersion, Valid: problems == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests),
+		SchemaVersion: term.SchemaVersion, Valid: problems == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Images: len(set.Images),
 		Problems: []problemReport{}, Warnings: newProblemReports(set.Warnings), warnings: set.Warnings,
 	}
 	if problems != nil {
@@ -38,7 +39,11 @@ func (v Validation) WriteText(out io.Writer) {
 		_, _ = fmt.Fprintln(out, term.Printable("warning: "+w.String()))
 	}
 	if v.Valid {
-		_, _ = fmt.Fprintf(out, "Cluster %s, %s: good\n", v.Cluster, term.Count(v.Guests, "guest"))
+		images := ""
+		if v.Images > 0 {
+			images = ", " + term.Count(v.Images, "image")
+		}
+		_, _ = fmt.Fprintf(out, "Cluster %s, %s%s: good\n", v.Cluster, term.Count(v.Guests, "guest"), images)
 		return
 	}
 	for _, p := range v.problems {
