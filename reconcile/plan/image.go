@@ -52,11 +52,12 @@ func imageNodes(d image.Desired, inventory cluster.Inventory) []string {
 	return []string{first}
 }
 
-// planImage plans one Image: a download for each node that lacks its file. A file of this name that the agent did not download, or that has another
-// size than the download had, is nobody's to overwrite: the state of the Image is unknown then.
+// planImage plans one Image: a download for each node that lacks its file. If there is a file of this name that the agent did not download, or whose size
+// has changed since, the state of the Image is unknown, and nothing is downloaded there.
 func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	p := Guest{Ref: d.Ref(), Origin: d.Origin, Managed: true}
 	server := d.Server()
+	denied := images.Allowed == nil || !images.Allowed(server)
 	nodes := imageNodes(d, got.Inventory)
 	if len(nodes) == 0 {
 		p.Conditions = append(p.Conditions, Condition{
@@ -74,22 +75,23 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 		case doubt != nil:
 			p.Conditions = append(p.Conditions, *doubt)
 		default:
-			p.Changes = append(p.Changes, guest.Change{Key: "file on " + node, To: d.Volume(), Class: guest.Live, Write: guest.WriteSet, Value: d.Volume(), Origin: d.Origin})
-			if images.Allowed == nil || !images.Allowed(server) {
-				p.Conditions = append(p.Conditions, Condition{
-					Type: Blocked, Reason: ReasonServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
-					Hint: "add " + server + " to images.allow in the agent's config, or use a server that is listed there",
-				})
-				break
+			step := downloadStep(d, node)
+			p.Changes = append(p.Changes, step.Changes...)
+			if !denied {
+				p.Steps = append(p.Steps, step)
 			}
-			p.Steps = append(p.Steps, downloadStep(d, node))
 		}
 		if len(d.Nodes) == 0 {
 			node = ""
 		}
 		p.lacks(node, why)
 	}
-	p.Conditions = slices.CompactFunc(p.Conditions, func(a, b Condition) bool { return a.Reason == ReasonServerDenied && a == b })
+	if denied && len(p.Changes) > 0 {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: Blocked, Reason: ReasonServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
+			Hint: "add " + server + " to images.allow in the agent's config, or use a server that is listed there",
+		})
+	}
 	return p
 }
 
