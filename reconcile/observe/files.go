@@ -22,7 +22,7 @@ func ReadFiles(ctx context.Context, reader cluster.FileReader, places []cluster.
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			files := ReadPlace(ctx, reader, at)
+			files := readPlace(ctx, reader, at)
 			mu.Lock()
 			defer mu.Unlock()
 			found[at] = files
@@ -32,8 +32,8 @@ func ReadFiles(ctx context.Context, reader cluster.FileReader, places []cluster.
 	return found
 }
 
-// ReadPlace reads the files at one place.
-func ReadPlace(ctx context.Context, reader cluster.FileReader, at cluster.FilePlace) cluster.Files {
+// readPlace reads the files at one place.
+func readPlace(ctx context.Context, reader cluster.FileReader, at cluster.FilePlace) cluster.Files {
 	began := time.Now()
 	sizes, err := reader.Files(ctx, at)
 	if err != nil {
@@ -58,8 +58,8 @@ func (o *Observer) duePlaces(places []cluster.FilePlace, now time.Time) []cluste
 	return due
 }
 
-// keepFiles takes readings that are newer than the observer's own. A failed reading keeps the files of the one before, with the error.
-func (o *Observer) keepFiles(read map[cluster.FilePlace]cluster.Files) {
+// LearnFiles takes the readings of a round or of a lane that are newer than the observer's own. A failed reading keeps the files of the one before, with the error.
+func (o *Observer) LearnFiles(read map[cluster.FilePlace]cluster.Files) {
 	if o.files == nil && len(read) > 0 {
 		o.files = make(map[cluster.FilePlace]cluster.Files, len(read))
 	}
@@ -74,6 +74,3 @@ func (o *Observer) keepFiles(read map[cluster.FilePlace]cluster.Files) {
 		}
 	}
 }
-
-// LearnFiles takes the readings of a lane.
-func (o *Observer) LearnFiles(read map[cluster.FilePlace]cluster.Files) { o.keepFiles(read) }

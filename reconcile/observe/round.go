@@ -80,7 +80,7 @@ func (o *Observer) Take(ctx context.Context) Progress {
 			p.AskedReady, p.ReadyErr = true, a.err
 		case PartFiles:
 			delete(o.pending, PartFiles)
-			o.keepFiles(a.files)
+			o.LearnFiles(a.files)
 		case PartGuests:
 			delete(o.flying, a.reading.VMID)
 			if errors.Is(a.reading.Err, ErrMoved) && a.round == o.current {
