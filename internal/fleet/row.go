@@ -32,6 +32,9 @@ func States() []State {
 	return []State{Unreachable, Stale, Stopped, Refused, Waiting, Held, OutOfSync, Converged}
 }
 
+// IsFailure reports whether the agent is not known to work, or refuses what was pushed. The other states are work that is left, or Converged.
+func (s State) IsFailure() bool { return s == Unreachable || s == Stale || s == Refused }
+
 // StaleAfter is the age above which a report says nothing about the present: an agent reports after each tick, every 15 s by default.
 const StaleAfter = 5 * time.Minute
 
@@ -133,6 +136,26 @@ func Sort(rows []Row) {
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(slices.Index(states, a.State)-slices.Index(states, b.State), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Target, b.Target))
 	})
+}
+
+// Revision returns the branch and the commit in force, "main@3f2a91c0", "" without one.
+func (r Row) Revision() string {
+	if r.Commit == "" {
+		return ""
+	}
+	return r.Branch + "@" + words.ShortID(r.Commit)
+}
+
+// Counts returns the number of rows in each state.
+func Counts(rows []Row) map[State]int {
+	counts := make(map[State]int)
+	for _, state := range States() {
+		counts[state] = 0
+	}
+	for _, r := range rows {
+		counts[r.State]++
+	}
+	return counts
 }
 
 // AllConverged reports whether every cluster is converged.

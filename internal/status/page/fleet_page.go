@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"gitops-agent/internal/fleet"
-	"gitops-agent/internal/status/words"
 )
 
 // FleetInput is what the page of several clusters shows.
@@ -36,7 +35,6 @@ type fleetLine struct {
 	fleet.Row
 
 	Badge    badge
-	Revision string // "main@3f2a91c0", "" without one
 	Behind   timeView
 	Reported timeView
 	Reached  bool // its agent answered
@@ -44,17 +42,12 @@ type fleetLine struct {
 
 func newFleetPage(in FleetInput) fleetPage {
 	p := fleetPage{FleetInput: in, Read: timeView{in.ReadAt, in.Now}, Tone: good}
-	counts := make(map[fleet.State]int)
+	counts := fleet.Counts(in.Rows)
 	for _, r := range in.Rows {
-		counts[r.State]++
-		line := fleetLine{
+		p.Lines = append(p.Lines, fleetLine{
 			Row: r, Badge: badge{Tone: fleetTone(r.State), Text: string(r.State)}, Behind: timeView{r.BehindSince, in.Now}, Reported: timeView{r.Time, in.Now},
 			Reached: r.State != fleet.Unreachable,
-		}
-		if r.Commit != "" {
-			line.Revision = r.Branch + "@" + words.ShortID(r.Commit)
-		}
-		p.Lines = append(p.Lines, line)
+		})
 	}
 	for _, state := range fleet.States() {
 		if counts[state] > 0 {
@@ -71,15 +64,13 @@ func newFleetPage(in FleetInput) fleetPage {
 
 // fleetTone returns the colour of a state.
 func fleetTone(state fleet.State) tone {
-	switch state {
-	case fleet.Unreachable, fleet.Stale, fleet.Refused:
+	switch {
+	case state.IsFailure():
 		return bad
-	case fleet.Stopped, fleet.Waiting, fleet.Held, fleet.OutOfSync:
-		return warn
-	case fleet.Converged:
+	case state == fleet.Converged:
 		return good
 	}
-	return idle
+	return warn
 }
 
 // Style returns the style sheet.

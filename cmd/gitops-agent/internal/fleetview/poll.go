@@ -17,9 +17,8 @@ const parallel = 8
 // clusterLabel is the label that names the cluster of a target whose agent does not answer.
 const clusterLabel = "cluster"
 
-// Poll reads the status of all targets, and returns their rows in the order of fleet.Sort. It takes as long as the slowest agent, ten seconds at most for each
-// eight targets. Done is called after each target with the number of targets that were read, one call
-// after the other; nil does nothing.
+// Poll reads the status of all targets, eight at a time, and returns their rows in the order of fleet.Sort. An agent that does not answer takes ten seconds.
+// Done is called after each target with the number of targets that were read, one call after the other; nil does nothing.
 func Poll(ctx context.Context, targets []Target, done func(n, of int)) []fleet.Row {
 	rows := make([]fleet.Row, len(targets))
 	slots := make(chan struct{}, parallel)
@@ -80,13 +79,7 @@ const schemaVersion = 1
 
 // NewDocument returns the JSON of rows that were read at a time. Every state is counted.
 func NewDocument(rows []fleet.Row, at time.Time) Document {
-	counts := make(map[fleet.State]int)
-	for _, state := range fleet.States() {
-		counts[state] = 0
-	}
-	for _, r := range rows {
-		counts[r.State]++
-	}
+	counts := fleet.Counts(rows)
 	if rows == nil {
 		rows = []fleet.Row{}
 	}

@@ -23,7 +23,7 @@ func WriteTable(out io.Writer, rows []fleet.Row, now time.Time) {
 	table.AddText("CLUSTER", "STATE", "REVISION", "LAG", "DRIFTED", "HELD", "GUESTS", "REPORT", "TARGET")
 	for _, r := range rows {
 		table.Add(
-			term.Cell{Text: cmp.Or(r.Cluster, "unknown")}, term.Cell{Text: string(r.State), Colour: colourOf(r.State)}, term.Cell{Text: revisionOf(r)},
+			term.Cell{Text: cmp.Or(r.Cluster, "unknown")}, term.Cell{Text: string(r.State), Colour: colourOf(r.State)}, term.Cell{Text: cmp.Or(r.Revision(), "none")},
 			term.Cell{Text: since(r.BehindSince, now)}, count(r, r.Drifted), count(r, r.Held), count(r, r.Guests), term.Cell{Text: ago(r.Time, now)}, term.Cell{Text: r.Target},
 		)
 	}
@@ -43,7 +43,7 @@ func WriteTable(out io.Writer, rows []fleet.Row, now time.Time) {
 
 // Summary returns "3 clusters: 1 held, 2 converged".
 func Summary(rows []fleet.Row) string {
-	counts := NewDocument(rows, time.Time{}).States
+	counts := fleet.Counts(rows)
 	var list []string
 	for _, state := range fleet.States() {
 		if counts[state] > 0 {
@@ -54,23 +54,13 @@ func Summary(rows []fleet.Row) string {
 }
 
 func colourOf(state fleet.State) term.Colour {
-	switch state {
-	case fleet.Unreachable, fleet.Stale, fleet.Refused:
+	switch {
+	case state.IsFailure():
 		return term.Red
-	case fleet.Stopped, fleet.Waiting, fleet.Held, fleet.OutOfSync:
-		return term.Yellow
-	case fleet.Converged:
+	case state == fleet.Converged:
 		return term.Green
 	}
-	return term.Plain
-}
-
-// revisionOf returns the branch and the commit in force.
-func revisionOf(r fleet.Row) string {
-	if r.Commit == "" {
-		return "none"
-	}
-	return r.Branch + "@" + words.ShortID(r.Commit)
+	return term.Yellow
 }
 
 // count is empty for a cluster whose agent does not answer.
