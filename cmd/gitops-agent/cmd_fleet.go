@@ -52,7 +52,7 @@ With --listen the command serves the table as a page and as /fleet.json, reads t
 			return []cobra.Completion{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
-	credentialFlags(cmd, &opts.agent, "for the groups of FILE without such a label")
+	credentialFlags(cmd, &opts.agent, "for the groups of FILE without credentials", "for the groups of FILE without such a label")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "end with 3 if a cluster is not converged")
 	cmd.Flags().StringVar(&opts.listen, "listen", "", "serve a page at this `address` until the command is interrupted")
 	cmd.Flags().DurationVar(&opts.interval, "interval", opts.interval, "with --listen: between two readings of the agents")

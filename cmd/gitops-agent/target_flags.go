@@ -8,20 +8,20 @@ import (
 
 // targetFlags adds the flags of commands that read the status of a running agent.
 func targetFlags(cmd *cobra.Command, target *statusview.Target) {
-	credentialFlags(cmd, target, "default without --url: that of the config")
+	credentialFlags(cmd, target, "default without --url: status.token_file of the config", "default without --url: the certificate of the agent")
 	cmd.Flags().StringVar(&target.URL, "url", "", "`address` of the agent, instead of the one in the config")
 	completeWords(cmd, "url", nil)
 }
 
-// credentialFlags adds the flags that say how to log in to an agent. Otherwise says what applies without them.
-func credentialFlags(cmd *cobra.Command, target *statusview.Target, otherwise string) {
+// credentialFlags adds the flags that say how to log in to an agent. Token and certificates say what applies without the flags for them.
+func credentialFlags(cmd *cobra.Command, target *statusview.Target, token, certificates string) {
 	for _, f := range []struct {
 		name, usage string
 		value       *string
 	}{
-		{"token-file", "`file` with the token; " + otherwise, &target.TokenFile},
+		{"token-file", "`file` with the token; " + token, &target.TokenFile},
 		{"password-file", "`file` with the password of --user", &target.PasswordFile},
-		{"ca-file", "`file` with the certificates to trust; " + otherwise, &target.CAFile},
+		{"ca-file", "`file` with the certificates to trust; " + certificates, &target.CAFile},
 		{"cert-file", "`file` with a client certificate", &target.CertFile},
 		{"key-file", "`file` with the key of --cert-file", &target.KeyFile},
 	} {
