@@ -43,9 +43,8 @@ type PreviewReader struct {
 }
 
 // NewPreview plans a set of manifests against the present cluster. State is the agent's journal; with the zero State the agent owns nothing.
-// It writes neither to the cluster nor to disk: guests
-// without a vmid get none. The plan contains the guards that the manifests would weaken, and plans the guests with the guards that would stay in
-// effect.
+// It writes neither to the cluster nor to disk: guests without a vmid get none. The plan contains the guards that the manifests would weaken, and plans
+// the guests with the guards that would stay in effect.
 func NewPreview(
 	ctx context.Context, read PreviewReader,
 	set manifest.Set, revision string, state journal.State, minimum guard.Minimum, policy PreviewPolicy,

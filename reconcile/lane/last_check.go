@@ -43,7 +43,7 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 		}
 		return nil
 	}
-	if call.Op == cluster.OpDownload { // Proxmox overwrites no file
+	if call.Op == cluster.OpDownload { // it has no guest to read again, and Proxmox overwrites no file
 		if w.superseded(basis) {
 			return epoch.ErrSuperseded
 		}

@@ -34,7 +34,7 @@ func (s *containerSource) fields() []field {
 	}
 }
 
-// image is a disk image to import.
+// importedImage is a disk image to import.
 type importedImage struct{ from, image, slot opt[string] }
 
 func (i *importedImage) fields() []field {

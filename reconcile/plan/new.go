@@ -10,7 +10,8 @@ import (
 
 // New returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
 // run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges. A guest that is
-// not owned gets no step unless its manifest contains adopt. An Image gets a step for each node that lacks its file. No step destroys or attaches a volume that another guest uses.
+// not owned gets no step unless its manifest contains adopt. No step destroys or attaches a volume that another guest uses. An Image gets a step for each
+// node that lacks its file.
 //
 // Why a removed manifest does not destroy its guest by itself: docs/adr/0004.
 func New(want Desired, got cluster.Snapshot) Plan {
