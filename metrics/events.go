@@ -130,5 +130,8 @@ func (m *Metrics) TraceSpans(result string, spans int) {
 	m.spans.WithLabelValues(result).Add(float64(spans))
 }
 
+// Attestation counts an attempt to write an attestation.
+func (m *Metrics) Attestation(result string) { m.attested.WithLabelValues(result).Inc() }
+
 // CommitStatus counts an attempt to show the status of a commit.
 func (m *Metrics) CommitStatus(result string) { m.commits.WithLabelValues(result).Inc() }

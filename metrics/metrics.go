@@ -51,6 +51,7 @@ type Metrics struct {
 	webhooks    *prometheus.CounterVec
 	notified    *prometheus.CounterVec
 	commits     *prometheus.CounterVec
+	attested    *prometheus.CounterVec
 	spans       *prometheus.CounterVec
 
 	traceOf func(revision, step string) (traceID, spanID string)
@@ -75,6 +76,8 @@ type Reasons struct {
 	Webhooks   []string // results of webhooks: status.WebhookResults
 	// Notifications are results of notifications: notify.Results.
 	Notifications []string
+	// Attestations are results of attestations: attest.Results.
+	Attestations []string
 	// Commits are results of statuses of commits: commitstatus.Results.
 	Commits []string
 	// Spans are results of spans of traces: traces.Results.
@@ -114,6 +117,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 		connClosed:  counters("status_connections_closed_total", "Connections to the status page that were closed early because the limit was reached, by reason.", "reason"),
 		webhooks:    counters("webhooks_total", "Webhooks that were received, by result.", "result"),
 		notified:    counters("notifications_total", "Notifications, by result.", "result"),
+		attested:    counters("attestations_total", "Attempts to write an attestation of a converged revision, by result.", "result"),
 		commits:     counters("commit_statuses_total", "Attempts to show the status of a commit at the forge, by result.", "result"),
 		spans:       counters("trace_spans_total", "Spans of traces, by what became of them.", "result"),
 		traceOf:     func(string, string) (string, string) { return "", "" },
@@ -125,7 +129,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
-		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, m.commits, m.spans, reportCollector{&m.report},
+		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, m.commits, m.attested, m.spans, reportCollector{&m.report},
 	)
 	return m
 }
@@ -171,6 +175,9 @@ func (m *Metrics) zero(reasons Reasons) {
 	}
 	for _, reason := range reasons.Closes {
 		m.connClosed.WithLabelValues(reason)
+	}
+	for _, result := range reasons.Attestations {
+		m.attested.WithLabelValues(result)
 	}
 	for _, result := range reasons.Commits {
 		m.commits.WithLabelValues(result)

@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"time"
 
+	"gitops-agent/internal/attest"
 	"gitops-agent/internal/commitstatus"
 	"gitops-agent/internal/notify"
 	"gitops-agent/internal/status"
@@ -119,6 +120,9 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 			m.Order(operation, s)
 		}
 	}
+	for _, result := range attest.Results() {
+		m.Attestation(string(result))
+	}
 	for _, result := range commitstatus.Results() {
 		m.CommitStatus(string(result))
 	}
@@ -148,7 +152,8 @@ func reasons() metrics.Reasons {
 	return metrics.Reasons{
 		Rejections: texts(verify.Reasons()), Waits: []string{string(verify.ReasonEvidenceMissing)}, Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
 		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
-		Commits: texts(commitstatus.Results()), Spans: texts(traces.Results()),
+		Attestations: texts(attest.Results()),
+		Commits:      texts(commitstatus.Results()), Spans: texts(traces.Results()),
 	}
 }
 

@@ -34,6 +34,8 @@ the tag if REV is one, is fetched into a temporary directory. For a remote that 
 --who needs a trusted root and no signers: it lists everyone who provably signed, with the number of commits, and the first and last proven time. What
 a signature only claims, as in gitsign's online mode, is listed apart as not proven.
 
+--attestations shows which clusters matched each commit and when, as their agents signed it with the keys of --attestation-key. It changes no verdict.
+
 --since-accepted judges one tip exactly as the running agent would: the config and the journal of the host say what was accepted, and history, target,
 age, roles, scopes and manifests are checked. It is for pre-receive hooks and pull requests. Only the floor in the cluster is not read.
 
@@ -75,6 +77,8 @@ compare the changes of a commit with the guests of its signer. The agent checks 
 	flags.StringVar(&opts.audit.Evidence.From, "evidence", "", "verify commits of gitsign's online mode with the evidence in this `file`, or in the notes of the repository: notes")
 	flags.StringVar(&opts.audit.Evidence.Rekor, "rekor", "", "ask the Rekor log at this `URL` about commits of gitsign's online mode; tells it their ids")
 	flags.StringVar(&opts.audit.Evidence.CAFile, "rekor-ca-file", "", "with --rekor: a `file` with certificates to trust in addition to those of the system")
+	flags.StringVar(&opts.audit.Attested.From, "attestations", "", "show what agents stated about the commits, from this `directory`, or from the notes of the repository: notes")
+	flags.StringArrayVar(&opts.audit.Attested.Keys, "attestation-key", nil, "with --attestations: a `file` with the public key of an agent")
 	flags.BoolVar(&opts.audit.SinceAnchor, "since-anchor", false, "verify everything after the config's anchor, up to REV")
 	flags.BoolVar(&opts.sinceAccepted, "since-accepted", false, "judge REV as the running agent would, from the config and the journal of its host")
 	flags.BoolVar(&opts.explain, "explain", false, "print for each refusal the reason and the remedy")
@@ -154,6 +158,8 @@ func (o verifyOptions) check() error {
 		return nil
 	case o.output != outputText && o.output != outputJSON:
 		return term.UsageErrorf("--who prints text or json")
+	case o.audit.Attested.From != "" || len(o.audit.Attested.Keys) > 0:
+		return term.UsageErrorf("--who makes no verdicts: --attestations does not apply")
 	case o.explain || o.audit.Listing.All || len(o.audit.Listing.Only) > 0:
 		return term.UsageErrorf("--who accepts and refuses nothing: --explain, --only and --all do not apply")
 	}
@@ -182,6 +188,8 @@ func (o verifyOptions) checkProposal() error {
 		return term.UsageErrorf("--since-accepted judges by the config; --trusted-root and --signer do not apply")
 	case o.audit.Evidence != audit.Evidence{}:
 		return term.UsageErrorf("--since-accepted judges as the agent does, with the evidence in the notes of the repository")
+	case o.audit.Attested.From != "" || len(o.audit.Attested.Keys) > 0:
+		return term.UsageErrorf("--since-accepted judges what was not applied yet: --attestations does not apply")
 	case o.audit.Who || o.audit.SinceAnchor || o.audit.Sides || o.explain || o.audit.Listing.All || len(o.audit.Listing.Only) > 0:
 		return term.UsageErrorf("--since-accepted judges one tip as a whole; it takes only --repo and what belongs to it, and -o")
 	case isRange:

@@ -157,12 +157,15 @@ func (a *Agent) serve(ctx context.Context) error {
 	return status.Serve(ctx, a.current.Load().access.Listener(a.listener), handler, connections)
 }
 
-// Once polls the remote once, and works until all remaining work waits for a person or another system. It then refreshes the trusted root for
+// Once polls the remote once, and works until all remaining work waits for a person or another system. It then writes an attestation, and refreshes the trusted root for
 // the next run; the result does not depend on that refresh.
 func (a *Agent) Once(ctx context.Context) (report.Report, error) {
 	defer a.tell()()
 	s := a.current.Load()
 	report, err := s.engine.Once(ctx)
+	if s.attester != nil {
+		s.attester.Write(ctx)
+	}
 	if s.trust.tuf.URL != "" {
 		_ = s.trust.refresh(ctx) // refresh logs the error
 	}

@@ -49,6 +49,8 @@ type Config struct {
 	Notifications NotificationsConfig `yaml:"notifications"`
 	// CommitStatus shows at the forge what became of each revision. Default: not shown.
 	CommitStatus CommitStatusConfig `yaml:"commit_status"`
+	// Attest states with a key of this agent that the cluster matches a revision, in files to hand over. Default: not stated.
+	Attest AttestConfig `yaml:"attest"`
 	// Traces tell a collector of OpenTelemetry how a commit became the state of the cluster. Default: not sent.
 	Traces TracesConfig `yaml:"traces"`
 	// Checks bound what the checks in spec.health of manifests may reach.
@@ -498,7 +500,7 @@ func (c *Config) check() error {
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
 	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
 	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))
-	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), second(c.notificationSettings()), second(c.commitForge()), second(c.traceSettings()), c.Trust.TUF.check(), c.Trust.checkLog(), c.Trust.Guards.check())...)
+	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), second(c.notificationSettings()), second(c.commitForge()), second(c.traceSettings()), c.Attest.check(), c.Trust.TUF.check(), c.Trust.checkLog(), c.Trust.Guards.check())...)
 }
 
 // check returns every problem of c.

@@ -16,7 +16,7 @@
 //   - policy.go: the policy from the config; trust.go: the policy in force, with a trusted root that can change while the agent runs;
 //     trust_refresh.go, trust_tuf.go, trust_store.go: newer trusted roots by TUF
 //   - secret_dir.go: passwords for guests; secret_key.go: the key of their fingerprints
-//   - durable_file.go: files that survive a crash
+//   - attest.go: where statements of convergence are written, and with which key
 //
 // Secrets are only in files that the config names, never in the config.
 package agent

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"gitops-agent/internal/attest"
 	"gitops-agent/internal/commitstatus"
 	"gitops-agent/internal/notify"
 	"gitops-agent/internal/status"
@@ -25,6 +26,9 @@ func (s *session) hooks(m *metrics.Metrics, t *traces.Recorder) reconcile.Hooks 
 			if s.reporter != nil {
 				s.reporter.Offer(r)
 			}
+			if s.attester != nil {
+				s.attester.Offer(r)
+			}
 		},
 		OnRefused: both(m.Refused, t.Refused), OnPlan: both(m.Planned, t.Planned), OnHold: t.Hold, OnOrder: m.Order, OnDrift: both(m.Drift, t.Drift),
 		OnConverged: m.Converged, OnQueueWait: m.QueueWait,
@@ -44,7 +48,7 @@ func reasons() metrics.Reasons {
 	return metrics.Reasons{
 		Rejections: texts(verify.Reasons()), Waits: []string{string(verify.ReasonEvidenceMissing)}, Refusals: texts(access.Reasons()), Closes: texts(status.CloseReasons()),
 		Webhooks: texts(status.WebhookResults()), Notifications: texts(notify.Results()),
-		Commits: texts(commitstatus.Results()), Spans: texts(traces.Results()),
+		Commits: texts(commitstatus.Results()), Attestations: texts(attest.Results()), Spans: texts(traces.Results()),
 	}
 }
 

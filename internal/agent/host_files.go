@@ -32,7 +32,8 @@ func (c Config) checkPrivateFiles() error {
 	for i, w := range c.Source.Webhooks {
 		problems = append(problems, checkPrivate(fmt.Sprintf("source.webhooks[%d].secret_file", i), w.SecretFile))
 	}
-	problems = append(problems, checkPrivate("commit_status.token_file", c.CommitStatus.TokenFile), checkPrivate("traces.headers_file", c.Traces.HeadersFile))
+	problems = append(problems, checkPrivate("commit_status.token_file", c.CommitStatus.TokenFile), checkPrivate("traces.headers_file", c.Traces.HeadersFile),
+		checkPrivate("attest.key_file", c.Attest.KeyFile))
 	for i, identity := range c.Secrets.AgeIdentities {
 		problems = append(problems, checkPrivate(fmt.Sprintf("secrets.age_identities[%d].file", i), identity.File))
 	}
@@ -70,7 +71,7 @@ func checkPrivate(field, path string) error {
 // stateNames returns the entries of the state directory that the agent reads and replaces. The file of a pause is not among them: it also stops
 // all writes if root made it and the agent cannot read it.
 func stateNames() []string {
-	names := []string{"journal", "repository", "repository.new", "repository.old", "trust", "secrets.key"}
+	names := []string{"journal", "repository", "repository.new", "repository.old", "trust", "secrets.key", "attestations"}
 	for _, name := range hostfile.Names() {
 		if name != hostfile.Pause {
 			names = append(names, string(name))

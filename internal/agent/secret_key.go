@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"gitops-agent/internal/durable"
 )
 
 // secretKeySize is the size of the key for fingerprints and salts of secrets, in bytes.
@@ -36,7 +38,7 @@ func secretKey(stateDir string) ([]byte, error) {
 func newSecretKey(path string) ([]byte, error) {
 	key := make([]byte, secretKeySize)
 	_, _ = rand.Read(key) // according to its documentation, it never fails
-	err := writeDurably(path, key)
+	err := durable.Write(path, key, 0o600)
 	if errors.Is(err, syscall.EROFS) {
 		return key, nil // the journal takes no records either, so no fingerprint of this key becomes durable
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/attest"
 	"gitops-agent/internal/commitstatus"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/status"
@@ -35,6 +36,7 @@ type session struct {
 	trust    *trust
 	history  *history.Index
 	reporter *commitstatus.Reporter // nil without a forge
+	attester *attest.Publisher      // nil without a key
 	access   *access.Access         // nil without a listener
 	handler  http.Handler           // nil without a listener
 	closers  []io.Closer            // in the order of opening; closed in reverse order
@@ -95,7 +97,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.openReporter(a); err != nil {
+	if err := errors.Join(s.openReporter(a), s.openAttester(a)); err != nil {
 		return err
 	}
 	s.engine = reconcile.NewEngine(reconcile.Options{
@@ -165,6 +167,9 @@ func (s *session) run(ctx context.Context, reloads <-chan reload) (*reload, erro
 	refreshing.Go(func() { s.trust.keepFresh(ctx) })
 	if s.reporter != nil {
 		refreshing.Go(func() { s.reporter.Run(ctx) })
+	}
+	if s.attester != nil {
+		refreshing.Go(func() { s.attester.Run(ctx) })
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.engine.Run(ctx) }()

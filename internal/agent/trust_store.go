@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"gitops-agent/internal/durable"
 )
 
 // refreshedRoot is the newest trusted root from TUF. The state directory keeps it: otherwise an attacker who blocks the mirror could bring
@@ -53,7 +55,7 @@ func (s trustStore) save(r *refreshedRoot) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("save refreshed trusted root: %w", err)
 	}
-	if err := writeDurably(s.file(), data); err != nil {
+	if err := durable.Write(s.file(), data, 0o600); err != nil {
 		return fmt.Errorf("save refreshed trusted root: %w", err)
 	}
 	return nil

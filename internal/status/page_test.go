@@ -302,6 +302,8 @@ func TestPageShowsEveryText(t *testing.T) {
 	elsewhere := map[string]string{
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
 
+		".Guests.Digest": "gitops-agent status -o json has it, for attestations",
+
 		".Late.Component":                     "the text of the notice describes it",
 		".Late.Node":                          "only the guests of a node have one",
 		".Late.Remote":                        "only the remotes of git have one",

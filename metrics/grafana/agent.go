@@ -64,6 +64,8 @@ func Agent() Dashboard {
 			query{`sum by (result) (increase(gitops_agent_notifications_total` + chosen + `[1h])) > 0`, "{{result}}"}),
 		series("Commit statuses", "In an hour, by result.", "none", 8,
 			query{`sum by (result) (increase(gitops_agent_commit_statuses_total` + chosen + `[1h])) > 0`, "{{result}}"}),
+		series("Attestations", "In an hour, by result. Those with the result failed are tried again.", "none", 8,
+			query{`sum by (result) (increase(gitops_agent_attestations_total` + chosen + `[1h])) > 0`, "{{result}}"}),
 		series("Traces", "Spans in an hour, by result. Those with the result failed or dropped are missing in traces.", "none", 8,
 			query{`sum by (result) (increase(gitops_agent_trace_spans_total` + chosen + `[1h])) > 0`, "{{result}}"}),
 		series("Webhooks", "In an hour, by result. Refused ones have no effect.", "none", 8,

@@ -73,6 +73,7 @@ type Guest struct {
 	Health     Health           `json:"health"`
 	Operation  Operation        `json:"operation"`
 	Status     guest.Status     `json:"status,omitempty"`
+	Digest     string           `json:"digest,omitempty"`    // of the configuration as it was read: SHA-1, from Proxmox
 	Tags       []string         `json:"tags,omitempty"`      // of the guest as it was read, sorted, without ownership markers
 	DependsOn  []string         `json:"dependsOn,omitempty"` // labels of the guests that its manifest makes it wait for
 	Conditions []plan.Condition `json:"conditions,omitempty"`

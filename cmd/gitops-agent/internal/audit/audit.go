@@ -14,6 +14,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/attest"
 	"gitops-agent/verify"
 )
 
@@ -22,6 +23,7 @@ type Options struct {
 	Repository  Repository
 	Trust       Trust
 	Evidence    Evidence
+	Attested    Attestations
 	Revision    string                       // a commit, a tag or a range A..B; "" is HEAD
 	Paths       bool                         // find a file that each refused commit changes, for WriteSARIF
 	Explain     bool                         // find what the remedies of Result.WriteText need
@@ -46,6 +48,8 @@ type Audit struct {
 	progress   *term.Progress
 	warn       func(text string)
 	resource   string // URI of the repository, or ""
+
+	attestations *attest.Reader // nil if none were asked for
 }
 
 // Open reads the trust settings and opens the repository; a remote repository is fetched first. The caller closes the Audit.
@@ -55,7 +59,7 @@ func Open(ctx context.Context, opts Options) (_ *Audit, err error) {
 			opts.Progress.End()
 		}
 	}()
-	if err := opts.Listing.check(); err != nil {
+	if err := errors.Join(opts.Listing.check(), opts.Attested.check()); err != nil {
 		return nil, err
 	}
 	opts.Progress.Show("opening the repository")
@@ -76,7 +80,12 @@ func Open(ctx context.Context, opts Options) (_ *Audit, err error) {
 		return nil, errors.Join(err, repo.close())
 	}
 	settings = settings.withEvidence(found)
+	attestations, err := opts.Attested.open(ctx, repo)
+	if err != nil {
+		return nil, errors.Join(err, repo.close())
+	}
 	return &Audit{
+		attestations: attestations,
 		auditor: auditor{
 			repo: repo.Repository, judge: settings.judge, policy: settings.policy,
 			done:   opts.Progress.Count("verified"),
@@ -109,6 +118,9 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 		a.measure(ctx, verdicts)
 	}
 	if err := a.warnAboutTarget(ctx, chosen, verdicts); err != nil {
+		return Result{}, err
+	}
+	if err := a.attest(ctx, verdicts); err != nil {
 		return Result{}, err
 	}
 	document := newDocument(a.revision, verdicts)
@@ -202,7 +214,7 @@ type Result struct {
 	verdicts []verdict
 	listing  Listing
 
-	subject  []vsaResource // what a summary is about
+	subject  []attest.Resource // what a summary is about
 	isRange  bool
 	resource string            // URI of the repository, or ""
 	policy   [sha256.Size]byte // digest of the policy
@@ -244,6 +256,7 @@ func (r Result) WriteJSON(out io.Writer) error {
 // WriteText prints the verdicts and the totals and, if explain is set, the reason and the remedy of each refusal.
 func (r Result) WriteText(out io.Writer, explain bool) {
 	writeVerdicts(out, r.document, r.listing)
+	writeAttestations(out, r.document, r.listing)
 	if explain {
 		writeExplanations(out, r.document, r.verdicts, r.listing)
 	}

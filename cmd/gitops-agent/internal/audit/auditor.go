@@ -14,6 +14,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/attest"
 	"gitops-agent/verify"
 )
 
@@ -67,6 +68,7 @@ type verdict struct {
 	depth    int          // of a refused commit: first parents between HEAD and it, or notBelowHead; only if Options.Explain is set
 	first    bool         // it has no parent
 	path     string       // a file that it changes, if Options.Paths is set
+	attested []attest.Attestation
 }
 
 // The kinds of objects.

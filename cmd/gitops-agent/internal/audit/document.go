@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/internal/attest"
 	"gitops-agent/verify"
 )
 
@@ -78,6 +79,8 @@ type verdictView struct {
 	Certificate    string        `json:"certificate,omitempty"` // SHA-256
 	Payload        string        `json:"payload,omitempty"`     // SHA-256
 	Target         string        `json:"target,omitempty"`
+
+	Attestations []attest.Attestation `json:"attestations,omitempty"` // what agents stated about the commit, if they were asked for
 }
 
 func newDocument(revision string, verdicts []verdict) Document {
@@ -105,6 +108,7 @@ func newVerdictView(v verdict) verdictView {
 		ClaimedSubject: v.ClaimedSubject, ClaimedIssuer: v.ClaimedIssuer,
 		Workflow: v.Workflow, Repository: v.Repository, Ref: v.Ref, Trigger: v.Trigger, Log: v.Log, LogIndex: v.LogIndex,
 		Certificate: v.Certificate, Payload: v.Payload, Target: v.Target,
+		Attestations: v.attested,
 	}
 	if v.Err != nil {
 		view.Message = v.Err.Error()

@@ -16,16 +16,16 @@ type Evidence struct {
 	CAFile string // certificates that are trusted for the log in addition to those of the system
 }
 
-// evidenceInNotes is the word for the notes of the repository.
-const evidenceInNotes = "notes"
+// inNotes is the word for the notes of the repository.
+const inNotes = "notes"
 
 // open returns the sources of evidence, in the order in which they are asked.
 func (e Evidence) open(ctx context.Context, repo openRepository, asking func(n int)) ([]verify.Evidence, error) {
 	var sources []verify.Evidence
 	switch e.From {
 	case "":
-	case evidenceInNotes:
-		if err := repo.fetchNotes(ctx); err != nil {
+	case inNotes:
+		if err := repo.fetchNotes(ctx, evidence.NotesRef); err != nil {
 			return nil, err
 		}
 		sources = append(sources, evidence.NewNotes(repo.Repository))
@@ -46,12 +46,12 @@ func (e Evidence) open(ctx context.Context, repo openRepository, asking func(n i
 	return sources, nil
 }
 
-// fetchNotes fetches the notes with evidence of a remote, if it has some.
-func (r openRepository) fetchNotes(ctx context.Context) error {
+// fetchNotes fetches the notes of a ref of a remote, if it has some.
+func (r openRepository) fetchNotes(ctx context.Context, ref string) error {
 	if r.source == nil {
 		return nil
 	}
-	if err := r.source.FetchNotes(ctx, evidence.NotesRef); err != nil && !errors.Is(err, gitsource.ErrNotFound) {
+	if err := r.source.FetchNotes(ctx, ref); err != nil && !errors.Is(err, gitsource.ErrNotFound) {
 		return err
 	}
 	return nil

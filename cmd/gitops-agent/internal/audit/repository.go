@@ -16,6 +16,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/evidence"
 )
 
 // A Repository names the repository to verify.
@@ -49,7 +50,7 @@ func (r Repository) Open(ctx context.Context, config agent.Config, shown *term.P
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := opened.fetchNotes(ctx); err != nil {
+	if err := opened.fetchNotes(ctx, evidence.NotesRef); err != nil {
 		return nil, nil, errors.Join(err, opened.close())
 	}
 	return opened.Repository, opened.close, nil

@@ -14,6 +14,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/attest"
 )
 
 // The part of an in-toto statement with a verification summary that an audit needs. The statement is not signed.
@@ -21,10 +22,9 @@ import (
 // Source: in-toto Attestation Framework, Statement v1; SLSA, Verification Summary Attestation v1.
 
 const (
-	statementType = "https://in-toto.io/Statement/v1"
-	summaryType   = "https://slsa.dev/verification_summary/v1"
-	slsaVersion   = "1.1"
-	policyURI     = "urn:gitops-agent:trust-policy"
+	summaryType = "https://slsa.dev/verification_summary/v1"
+	slsaVersion = "1.1"
+	policyURI   = "urn:gitops-agent:trust-policy"
 
 	resultPassed, resultFailed = "PASSED", "FAILED"
 )
@@ -37,28 +37,14 @@ const (
 	levelFailed      = "FAILED"
 )
 
-type vsaStatement struct {
-	Type          string        `json:"_type"`
-	Subject       []vsaResource `json:"subject"`
-	PredicateType string        `json:"predicateType"`
-	Predicate     vsaPredicate  `json:"predicate"`
-}
-
-type vsaResource struct {
-	Name        string            `json:"name,omitempty"`
-	URI         string            `json:"uri,omitempty"`
-	Digest      map[string]string `json:"digest"`
-	Annotations map[string]any    `json:"annotations,omitempty"`
-}
-
 type vsaPredicate struct {
-	Verifier           vsaVerifier `json:"verifier"`
-	TimeVerified       time.Time   `json:"timeVerified"`
-	ResourceURI        string      `json:"resourceUri"`
-	Policy             vsaResource `json:"policy"`
-	VerificationResult string      `json:"verificationResult"`
-	VerifiedLevels     []string    `json:"verifiedLevels"`
-	SlsaVersion        string      `json:"slsaVersion"`
+	Verifier           vsaVerifier     `json:"verifier"`
+	TimeVerified       time.Time       `json:"timeVerified"`
+	ResourceURI        string          `json:"resourceUri"`
+	Policy             attest.Resource `json:"policy"`
+	VerificationResult string          `json:"verificationResult"`
+	VerifiedLevels     []string        `json:"verifiedLevels"`
+	SlsaVersion        string          `json:"slsaVersion"`
 }
 
 type vsaVerifier struct {
@@ -98,13 +84,13 @@ func (r Result) WriteVSA(out io.Writer, by Verifier) error {
 	}
 	predicate := vsaPredicate{
 		Verifier: vsaVerifier{by.ID, map[string]string{"gitops-agent": by.Version}}, TimeVerified: by.Time.UTC().Truncate(time.Second), ResourceURI: resource,
-		Policy:             vsaResource{URI: policyURI, Digest: map[string]string{"sha256": hex.EncodeToString(r.policy[:])}},
+		Policy:             attest.Resource{URI: policyURI, Digest: map[string]string{"sha256": hex.EncodeToString(r.policy[:])}},
 		VerificationResult: resultPassed, VerifiedLevels: []string{r.level()}, SlsaVersion: slsaVersion,
 	}
 	if r.Err() != nil {
 		predicate.VerificationResult, predicate.VerifiedLevels = resultFailed, []string{levelFailed}
 	}
-	return term.WriteJSON(out, vsaStatement{statementType, subject, summaryType, predicate})
+	return term.WriteJSON(out, attest.NewStatement(subject, summaryType, predicate))
 }
 
 // level returns what a passed audit covers.
@@ -120,19 +106,19 @@ func (r Result) level() string {
 }
 
 // vsaSubject returns what a summary is about: the tip of a range, or the commit and the tag that a revision names.
-func vsaSubject(chosen selection) []vsaResource {
-	named := func(name, algorithm string, id gitsource.ID) vsaResource {
-		return vsaResource{Name: name, Digest: map[string]string{algorithm: string(id)}}
+func vsaSubject(chosen selection) []attest.Resource {
+	named := func(name, algorithm string, id gitsource.ID) attest.Resource {
+		return attest.Resource{Name: name, Digest: map[string]string{algorithm: string(id)}}
 	}
-	var subject []vsaResource
+	var subject []attest.Resource
 	if chosen.tip != "" {
-		return append(subject, named("commit", "gitCommit", chosen.tip))
+		return append(subject, named("commit", attest.GitCommit, chosen.tip))
 	}
 	for _, id := range chosen.commits {
-		subject = append(subject, named("commit", "gitCommit", id))
+		subject = append(subject, named("commit", attest.GitCommit, id))
 	}
 	if chosen.tag != "" {
-		subject = append(subject, named(cmp.Or(chosen.ref, "tag"), "gitTag", chosen.tag))
+		subject = append(subject, named(cmp.Or(chosen.ref, "tag"), attest.GitTag, chosen.tag))
 	}
 	return subject
 }

@@ -10,20 +10,21 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/attest"
 	"gitops-agent/verify"
 )
 
 const tipID = gitsource.ID("0123456789012345678901234567890123456789")
 
 // summary returns the statement of a result.
-func summary(t *testing.T, r Result) vsaStatement {
+func summary(t *testing.T, r Result) attest.Statement[vsaPredicate] {
 	t.Helper()
 	var b strings.Builder
 	by := Verifier{ID: "https://example.org/audits", Resource: "git+https://example.org/a.git", Version: "v1", Time: time.Unix(1_700_000_000, 5)}
 	if err := r.WriteVSA(&b, by); err != nil {
 		t.Fatal(err)
 	}
-	var s vsaStatement
+	var s attest.Statement[vsaPredicate]
 	if err := json.Unmarshal([]byte(b.String()), &s); err != nil {
 		t.Fatal(err)
 	}

@@ -1,20 +1,22 @@
-package agent
+// Package durable writes files that survive a crash whole.
+package durable
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// writeDurably creates or replaces a file with mode 0600. After a crash the file has either its old content or all of the new content.
-func writeDurably(path string, content []byte) error {
+// Write creates or replaces a file with a mode. After a crash the file has either its old content or all of the new content.
+func Write(path string, content []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, filepath.Base(path)+".tmp-*") // mode 0600
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(content)
-	err = errors.Join(err, file.Sync(), file.Close())
+	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), path)
 	}
