@@ -282,6 +282,7 @@ func checks() []check {
 		{"signers have no problems", "options.go", `err != nil {
 			problems = append(problems, fmt.Errorf("signer`, "", "TestNewPolicyRefuses/no_issuer"},
 		{"signer has a name", "signer.go", `s.Name == ""`, "", "TestNewPolicyRefuses/signer_without_name"},
+		{"role is known", "signer.go", `!slices.Contains(Roles(), role)`, "", "TestNewPolicyRefuses/unknown_role"},
 		{"one subject or pattern", "signer.go", `(s.Subject == "") == (s.SubjectRegexp == "")`, "", "TestNewPolicyRefuses/no_subject"},
 		{"from before until", "signer.go", `!s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until)`, "", "TestNewPolicyRefuses/from_after_until"},
 		{"roles are required", "signer.go", `len(s.May) == 0`, "", "TestNewPolicyRefuses/signer_without_role"},

@@ -28,6 +28,18 @@ const (
 	RoleSeal    Role = "seal"    // accept ancestors by a Gitops-Seal trailer
 )
 
+// Roles lists every role.
+func Roles() []Role { return []Role{RoleChange, RoleApprove, RoleOperate, RoleSeal} }
+
+// RoleNames returns the names of all roles, for people: "change, approve, operate, seal".
+func RoleNames() string {
+	var names []string
+	for _, role := range Roles() {
+		names = append(names, string(role))
+	}
+	return strings.Join(names, ", ")
+}
+
 // A Signer is a person or a workflow whose signatures are accepted, with what the signer may do. If several signers match
 // a certificate, the first one in the list that was trusted at the proven time counts.
 type Signer struct {
@@ -142,13 +154,11 @@ func (s Signer) identityProblems() []error {
 func (s Signer) roleProblems() []error {
 	var problems []error
 	if len(s.May) == 0 {
-		problems = append(problems, errors.New("may is required: choose from change, approve, operate, seal"))
+		problems = append(problems, fmt.Errorf("may is required: choose from %s", RoleNames()))
 	}
 	for i, role := range s.May {
-		switch role {
-		case RoleChange, RoleApprove, RoleOperate, RoleSeal:
-		default:
-			problems = append(problems, fmt.Errorf("may: unknown role %q: choose from change, approve, operate, seal", role))
+		if !slices.Contains(Roles(), role) {
+			problems = append(problems, fmt.Errorf("may: unknown role %q: choose from %s", role, RoleNames()))
 		}
 		if slices.Contains(s.May[:i], role) {
 			problems = append(problems, fmt.Errorf("may: role %q is listed twice", role))

@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/setup"
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/verify"
 
 	"github.com/spf13/cobra"
 )
@@ -60,7 +61,7 @@ belong to root, and the group gitops-agent may read them.`,
 	flags.StringVar(&opts.TUFMirror, "tuf-mirror", "", "obtain the trusted root from the TUF repository at this `URL` (default that of the public Sigstore)")
 	flags.StringVar(&opts.TUFRoot, "tuf-root", "", "with --tuf-mirror: a root.json `file` of that repository")
 	flags.StringArrayVar(&opts.Signers, "signer", nil, "accept this signer, as `[NAME=]ISSUER=SUBJECT`; several are possible")
-	flags.StringSliceVar(&opts.May, "may", nil, "the `roles` of the signers: change, approve, operate, seal (default change and, for people, approve)")
+	flags.StringSliceVar(&opts.May, "may", nil, "the `roles` of the signers: "+verify.RoleNames()+" (default change and, for people, approve)")
 	flags.StringVar(&opts.Binding, "binding", "", "what ties a commit to this cluster: `trailer`, certificate or none")
 	flags.StringVar(&opts.Anchor, "anchor", "", "the `commit` that was reviewed: a full id, or tip")
 	flags.StringVar(&opts.StateDir, "state-dir", "", "the `directory` of the agent's state (default /var/lib/gitops-agent)")

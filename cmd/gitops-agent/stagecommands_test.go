@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
+	"gitops-agent/verify"
 )
 
 // stageCommands are the commands of scripts in addition to running programs:
@@ -37,11 +39,23 @@ import (
 //	comment FILE                     write the one comment of the pull request to a file
 //	rekor                            start the log in which sign-as-online logs; sets $REKOR to its address
 //	tuf                              start a TUF repository with the trusted root of sigstore/; sets $TUF and writes tuf-root.json
+//	sandboxroot FILE                 write the trusted root of another Sigstore, whose authority has the marker of a sandbox
 //	cilines FILE NAME TO             write the shell lines of a step or job of a CI example to a file
 func stageCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand, "cilines": ciLinesCommand, "forge": forgeCommand, "comment": commentCommand, "rekor": rekorCommand, "tuf": tufCommand,
+		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand, "cilines": ciLinesCommand, "forge": forgeCommand, "comment": commentCommand, "rekor": rekorCommand, "tuf": tufCommand, "sandboxroot": sandboxRootCommand,
 	}
+}
+
+func sandboxRootCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sandboxroot FILE")
+	}
+	sigstore, err := sigtest.New(sigtest.Options{Seed: "sandbox", Extensions: map[string][]pkix.Extension{"ca-root": {verify.SandboxMarker()}}})
+	ts.Check(err)
+	root, err := sigstore.TrustedRoot()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), root, 0o600))
 }
 
 func exitsCommand(ts *testscript.TestScript, neg bool, args []string) {

@@ -49,12 +49,17 @@ func treeHint(err error) string {
 	return ""
 }
 
+// Manifests selects the manifests of a tree, in some folders and files or in the whole tree. Encrypted files are none.
+func Manifests(paths []string) gitsource.TreeOptions {
+	return gitsource.TreeOptions{Paths: paths, Suffixes: []string{".yaml", ".yml"}, Skipped: []string{encrypted.SOPS.Suffix()}}
+}
+
 // parser reads the manifests of a tree: manifest.Parse, or manifest.ParseAccepted for a revision that was accepted before.
 type parser func([]manifest.File) (manifest.Set, error)
 
 // load is Load with a function that parses the files.
 func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope, parse parser) (manifest.Set, error) {
-	found, err := repo.Files(ctx, tree, gitsource.TreeOptions{Paths: scope.Paths, Suffixes: []string{".yaml", ".yml"}, Skipped: []string{encrypted.SOPS.Suffix()}})
+	found, err := repo.Files(ctx, tree, Manifests(scope.Paths))
 	if hint := treeHint(err); hint != "" {
 		return manifest.Set{}, &RefusedError{Commit: commit, Reason: report.RefusedTree, Err: err, Hint: hint}
 	}

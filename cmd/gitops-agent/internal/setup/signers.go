@@ -21,8 +21,8 @@ import (
 func (s *setup) decideSigners(ctx context.Context) error {
 	s.heading("Signers")
 	for _, role := range s.May {
-		if !slices.Contains([]verify.Role{verify.RoleChange, verify.RoleApprove, verify.RoleOperate, verify.RoleSeal}, verify.Role(role)) {
-			return term.UsageErrorf("--may %q: choose from change, approve, operate, seal", role)
+		if !slices.Contains(verify.Roles(), verify.Role(role)) {
+			return term.UsageErrorf("--may %q: choose from %s", role, verify.RoleNames())
 		}
 	}
 	var given []agent.SignerConfig
@@ -140,7 +140,7 @@ func (s *setup) deriveSigner(ctx context.Context) error {
 	if signer.Name, err = s.answer(ctx, "signer", "", "", "Name of this person or workflow", signer.Name); err != nil {
 		return err
 	}
-	roles, err := s.answer(ctx, "may ROLES", strings.Join(s.May, ","), "", "Roles (change, approve, operate, seal)", strings.Join(rolesOf(signer, nil), ", "))
+	roles, err := s.answer(ctx, "may ROLES", strings.Join(s.May, ","), "", "Roles ("+verify.RoleNames()+")", strings.Join(rolesOf(signer, nil), ", "))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -117,7 +118,7 @@ func (s *setup) clusterName(ctx context.Context, r *repository) string {
 	if err != nil {
 		return ""
 	}
-	files, err := repo.Files(ctx, tree, gitsource.TreeOptions{Paths: s.config.Source.Paths, Suffixes: []string{".yaml", ".yml"}})
+	files, err := repo.Files(ctx, tree, intake.Manifests(s.config.Source.Paths))
 	if err != nil {
 		return ""
 	}
