@@ -4,6 +4,9 @@ package observability
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -90,6 +93,7 @@ func newWorld(t testing.TB, b *bench, members int) *world {
 	w.writeRoot()
 	w.ok(os.Mkdir(w.path("secrets"), 0o700))
 	w.ok(os.WriteFile(w.path("webhook"), []byte("a-token-of-the-forge\n"), 0o600))
+	w.writeAttestKey()
 	w.sim = pvesim.New(pvesim.Options{Nodes: []string{"pve1", "pve2"}, TaskTime: 40 * time.Millisecond})
 	t.Cleanup(w.sim.Close)
 	w.cert, err = pvesim.NewCertificate()
@@ -211,10 +215,21 @@ notifications:
   routes: [{receiver: program}]
 traces: {endpoint: "http://%s/spans"}
 commit_status: {forge: gitea, api: "%s/api/v1", repository: lab/forge, ca_file: %s, token_file: %s}
+attest: {key_file: %s}
 listen: %s
 `, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), w.path("webhook"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject,
-		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), w.pager.address(), w.pager.address(), w.forge.URL, w.path("forge.pem"), w.path("webhook"), address), 0o600))
+		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), w.pager.address(), w.pager.address(), w.forge.URL, w.path("forge.pem"), w.path("webhook"), w.path("attest.key"), address), 0o600))
 	return w.path(name)
+}
+
+// writeAttestKey writes the key with which the agent states convergence.
+func (w *world) writeAttestKey() {
+	w.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	w.ok(err)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	w.ok(err)
+	w.ok(os.WriteFile(w.path("attest.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
 }
 
 // start starts the agent and waits until it serves.
