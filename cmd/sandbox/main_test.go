@@ -108,7 +108,16 @@ func TestExamplesConverge(t *testing.T) {
 	}
 	for _, example := range examples {
 		t.Run(example.Name(), func(t *testing.T) {
-			r := sandboxed(t, "--once", "-o", "json", filepath.Join("../../examples/manifests", example.Name()))
+			dir := filepath.Join("../../examples/manifests", example.Name())
+			args := []string{"--once", "-o", "json"}
+			if key, err := os.ReadFile(filepath.Join(dir, "age-identity.txt")); err == nil {
+				private := filepath.Join(t.TempDir(), "identity") // git does not keep the mode that the agent wants
+				if err := os.WriteFile(private, key, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args = append(args, "-age-identity", private)
+			}
+			r := sandboxed(t, append(args, dir)...)
 			if r.status != 0 || r.lastOfState["converged"].Report == nil {
 				t.Errorf("got status %d, want it converged\n%s\n%s", r.status, r.out, r.notes)
 			}

@@ -52,10 +52,13 @@ func furnish(sim *pvesim.Sim) error {
 }
 
 // TestExamplesConverge gives each tree of the examples to an agent, signed, on a cluster that has no guest of them: all of them are
-// made, and afterwards nothing is left to write.
+// made, and afterwards nothing is left to write. The tree encrypted needs a key: the test of the sandbox lets it converge.
 func TestExamplesConverge(t *testing.T) {
 	t.Parallel()
 	for name := range exampleTrees {
+		if name == "encrypted" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { convergeTree(t, exampleTree(t, name)) })

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	examples "gitops-agent/examples/manifests"
+	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -37,7 +38,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // exampleTrees are the folders of the examples, each a repository of its own, with the vmids that an agent would assign.
 var exampleTrees = map[string]map[string]int{
-	"demo": {"VirtualMachine/build-1": 203}, "homelab": nil, "fleet": nil, "k3s": nil, "containers": nil, "legacy": nil, "windows": nil, "agent": nil,
+	"demo": {"VirtualMachine/build-1": 203}, "homelab": nil, "fleet": nil, "k3s": nil, "containers": nil, "legacy": nil, "windows": nil, "agent": nil, "encrypted": nil,
 }
 
 // exampleTree returns the files of one tree, by their path within it.
@@ -49,7 +50,7 @@ func exampleTree(t *testing.T, name string) []manifest.File {
 		t.Fatal(err)
 	}
 	err = fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, encrypted.SOPS.Suffix()) {
 			return err
 		}
 		data, err := fs.ReadFile(tree, path)
@@ -103,7 +104,7 @@ func TestExamplesNameTheSchema(t *testing.T) {
 
 func TestExamplesParse(t *testing.T) {
 	t.Parallel()
-	want := map[string]int{"demo": 5, "homelab": 10, "fleet": 7, "k3s": 5, "containers": 4, "legacy": 1, "windows": 2, "agent": 2}
+	want := map[string]int{"demo": 5, "homelab": 10, "fleet": 7, "k3s": 5, "containers": 4, "legacy": 1, "windows": 2, "agent": 2, "encrypted": 2}
 	for name, assigned := range exampleTrees {
 		t.Run(name, func(t *testing.T) {
 			set, err := manifest.Parse(exampleTree(t, name))

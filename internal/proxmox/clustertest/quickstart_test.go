@@ -11,6 +11,7 @@ import (
 	"gitops-agent/examples/manifests"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 )
@@ -70,7 +71,7 @@ func exampleFiles(t *testing.T, repository string) []manifest.File {
 	t.Helper()
 	var files []manifest.File
 	err := fs.WalkDir(manifests.Files, repository, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || strings.HasSuffix(name, encrypted.SOPS.Suffix()) {
 			return err
 		}
 		data, err := manifests.Files.ReadFile(name)
