@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
-	"time"
 
 	"gitops-agent/internal/forge"
+	"gitops-agent/internal/newest"
 	"gitops-agent/reconcile/report"
 )
 
@@ -24,72 +23,38 @@ const (
 // Results lists every result, for metrics that start at zero.
 func Results() []Result { return []Result{Sent, Retried, Failed} }
 
-// Times of retries.
-const (
-	firstRetry = time.Second
-	lastRetry  = 5 * time.Minute
-)
-
 // Reporter sends statuses. Create it with New, then call Run.
 type Reporter struct {
 	forge    Forge
 	onResult func(Result)
 	log      *slog.Logger
-	newest   atomic.Pointer[report.Report]
-	changed  chan struct{}
+	newest   *newest.Value[report.Report]
 	sent     map[string]Status // by commit, of the newest report and the one before; only Run uses it
 }
 
 // New returns a reporter. onResult is called for each attempt.
 func New(forge Forge, onResult func(Result), log *slog.Logger) *Reporter {
-	return &Reporter{forge: forge, onResult: onResult, log: log, changed: make(chan struct{}, 1), sent: make(map[string]Status)}
+	return &Reporter{forge: forge, onResult: onResult, log: log, newest: newest.New[report.Report](), sent: make(map[string]Status)}
 }
 
 // Offer gives the newest report, and does not wait: the engine calls it.
-func (r *Reporter) Offer(newest report.Report) {
-	r.newest.Store(&newest)
-	select {
-	case r.changed <- struct{}{}:
-	default: // Run has not looked yet, and will see the newest one
-	}
-}
+func (r *Reporter) Offer(latest report.Report) { r.newest.Offer(latest) }
 
 // Run sends statuses until ctx ends.
-func (r *Reporter) Run(ctx context.Context) {
-	wait := firstRetry
-	var retry <-chan time.Time
-	for {
-		select {
-		case <-r.changed:
-			if retry != nil {
-				continue // a change does not shorten the wait after a failed attempt
-			}
-		case <-retry:
-		case <-ctx.Done():
-			return
-		}
-		if retry = nil; r.sendAll(ctx) {
-			wait = firstRetry
-			continue
-		}
-		retry = time.After(wait)
-		wait = min(2*wait, lastRetry)
-	}
-}
+func (r *Reporter) Run(ctx context.Context) { r.newest.Run(ctx, r.sendAll) }
 
 // sendAll sends the statuses that differ from what was sent. It returns false if an attempt should be repeated.
-func (r *Reporter) sendAll(ctx context.Context) bool {
-	newest := r.newest.Load()
-	if newest == nil || len(statusesOf(*newest)) == 0 {
+func (r *Reporter) sendAll(ctx context.Context, latest report.Report) bool {
+	wanted := statusesOf(latest)
+	if len(wanted) == 0 {
 		return true
 	}
-	wanted := statusesOf(*newest)
 	for commit, before := range r.sent {
 		_, still := wanted[commit]
 		switch {
 		case still:
-		case newest.Source.Accepted != nil && (before.State == Pending || before.State == Held):
-			wanted[commit] = newStatus(Replaced, "replaced by %.12s before every guest was in sync", newest.Source.Accepted.Commit)
+		case latest.Source.Accepted != nil && (before.State == Pending || before.State == Held):
+			wanted[commit] = newStatus(Replaced, "replaced by %.12s before every guest was in sync", latest.Source.Accepted.Commit)
 		default:
 			delete(r.sent, commit)
 		}
