@@ -2,9 +2,7 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 )
@@ -12,7 +10,7 @@ import (
 // Journal is an open journal. Its methods may be called from any number of goroutines.
 type Journal struct {
 	opts     Options
-	lock     io.Closer // nil with a test's disk
+	store    store
 	recovery Recovery
 	opened   time.Time // with the reading of the monotonic clock
 	requests chan *request
@@ -24,18 +22,12 @@ type Journal struct {
 	// Used only by the writer.
 	admission *admission
 	chain     chain
-	active    file  // the segment that is written to; nil if there is none
-	large     bool  // the active segment has version 2
-	size      int64 // of the active segment
-	sealed    int   // number of segments before the active one
-	stored    int   // records in all files
+	stored    int // records in the store
 
-	mu      sync.Mutex
-	fold    *fold // of the durable records
-	failed  error
-	removed error // the last segment was removed
+	mu     sync.Mutex
+	fold   *fold // of the durable records
+	failed error
 
-	lockPresent func() error // reports whether the lock file is the one that is locked
 	// Constant after Open.
 	lineage string
 	since   time.Time
@@ -127,14 +119,7 @@ func (j *Journal) Close() error {
 	j.close.Do(func() {
 		close(j.closing)
 		<-j.stopped
-		var errs []error
-		if j.active != nil {
-			errs = append(errs, j.active.Close())
-		}
-		if j.lock != nil {
-			errs = append(errs, j.lock.Close())
-		}
-		if err := errors.Join(errs...); err != nil {
+		if err := j.store.close(); err != nil {
 			j.closeErr = fmt.Errorf("close journal: %w", err)
 		}
 	})

@@ -177,8 +177,9 @@ func TestLargeCommitReplacesAnEmptySegment(t *testing.T) {
 		t.Errorf("files: %v (-want +got):\n%s", err, diff)
 	}
 	j = openJournal(t, Options{Dir: dir})
-	if got := j.State(); got.Seq != 3 || !j.large || j.sealed != 0 {
-		t.Errorf("got record %d as the last, version 2 %t, %d sealed segments, want 3, true and 0", got.Seq, j.large, j.sealed)
+	stored := j.store.(*files)
+	if got := j.State(); got.Seq != 3 || !stored.large || stored.sealed != 0 {
+		t.Errorf("got record %d as the last, version 2 %t, %d sealed segments, want 3, true and 0", got.Seq, stored.large, stored.sealed)
 	}
 }
 

@@ -87,7 +87,7 @@ func TestCloseUnlocksEveryCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		j := openJournal(t, Options{Dir: dir})
-		lock := j.lock.(closers)[0].(dirLock)
+		lock := j.store.(*files).lock.(closers)[0].(dirLock)
 		held, err := syscall.Dup(int(lock.Fd()))
 		if err != nil {
 			t.Fatal(err)

@@ -52,7 +52,7 @@ func (j *Journal) collect(first *request) (batch []*request, leftover *request) 
 func (j *Journal) commit(batch []*request) {
 	refusal := j.failed // only this goroutine sets it
 	if refusal == nil {
-		refusal = j.takesRecords()
+		refusal = j.store.takesCommits()
 	}
 	if refusal != nil {
 		for _, req := range batch {
@@ -65,7 +65,7 @@ func (j *Journal) commit(batch []*request) {
 		return
 	}
 	start := time.Now()
-	err := j.put(f)
+	err := j.store.append(j.chain, f)
 	result := Sync{Records: len(bodies), Bytes: int(f.size()), Duration: time.Since(start), Err: err}
 	if err != nil {
 		j.fail(err)
@@ -78,8 +78,8 @@ func (j *Journal) commit(batch []*request) {
 	if j.opts.OnSync != nil {
 		j.opts.OnSync(result)
 	}
-	if err == nil && j.size >= j.opts.SegmentSize {
-		j.rotate()
+	if err == nil {
+		j.tidy()
 	}
 }
 
@@ -111,7 +111,6 @@ func (j *Journal) publish(f frame, bodies []Body) {
 		j.fold.add(r)
 		j.opts.OnRecord(r)
 	}
-	j.size += f.size()
 	j.chain.link = f.link
 	j.chain.next += uint64(len(bodies))
 	j.stored += len(bodies)
@@ -123,14 +122,13 @@ func (j *Journal) fail(err error) {
 	j.failed = err
 }
 
-// rotate begins the next segment and compacts if enough segments are full. The commit that filled the segment is already durable: a
-// failure here stops the journal but does not undo the commit.
-func (j *Journal) rotate() {
-	if err := j.seal(false); err != nil {
+// tidy lets the store end a segment, and compacts if the store is full. A failure here stops the journal but does not undo the commit before.
+func (j *Journal) tidy() {
+	full, err := j.store.rotate(j.chain)
+	if err != nil {
 		j.fail(err)
-		return
 	}
-	if j.sealed < j.opts.CompactAfter {
+	if !full {
 		return
 	}
 	start := time.Now()
