@@ -52,6 +52,7 @@ func (c *call) reserveCloneID(newID int) error {
 	g := newGuest(newID, QEMU, c.targetNode())
 	g.setText("# qmclone temporary file\nlock: clone\n")
 	c.sim.guests[newID] = g
+	c.sim.cloneFirewall(c.vmid(), newID)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -46,7 +47,15 @@ func destroyByHand(vmid int) hostAction {
 
 // secondActions are what happened on the recorder's host without a recorded call, by file and number of the entry that they precede.
 var secondActions = map[string]hostAction{
-	"57/0": inOrder(destroyContainer(9722), addCT(9722, "arch: amd64\nhostname: bkct\nlock: backup\nmemory: 64\nostype: debian\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
+	"50/0": inOrder(renew(Guest{VMID: 9700, Config: "boot: order=scsi0;net0\nmemory: 64\nname: fw-vm\nscsihw: virtio-scsi-single\nscsi0: local:1,format=qcow2\n" +
+		"net0: virtio=BC:24:11:B3:77:0F,bridge=vmbr0,firewall=1\n"}), agentMay("Sys.Modify")),
+	"52/0":   dropRules(9700),
+	"53/27":  dropRules(9700),
+	"53/29":  noFirewall(9700),
+	"54/89":  dropGroupRules("web"),
+	"54/105": dropClusterRules,
+
+	"57/0": inOrder(agentMay(), destroyContainer(9722), addCT(9722, "arch: amd64\nhostname: bkct\nlock: backup\nmemory: 64\nostype: debian\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
 	"57/8": inOrder(edit(9722, "lock", ""), run(9722)), // what startall did
 	"58/0": renew(Guest{VMID: 9705, Config: "#d1\nname: sn\nmemory: 64\ntags: a\nscsihw: virtio-scsi-single\nscsi0: local:1,format=qcow2\n" +
 		"ide2: local:iso/tiny.iso,media=cdrom\nnet0: virtio=BC:24:11:1F:00:74,bridge=vmbr0\n"}),
@@ -179,4 +188,35 @@ func publishRecorded(failure string) hostAction {
 		}
 		return nil
 	}
+}
+
+// agentMay gives the recorder's limited token further privileges.
+func agentMay(more ...string) hostAction {
+	return func(r *replay) error {
+		r.sim.SetPrivileges("gitops@pve!agent", []ACL{{Path: "/", Privileges: slices.Concat(gitopsRole, more)}})
+		return nil
+	}
+}
+
+// dropRules removes the rules of a guest, noFirewall its whole firewall.
+func dropRules(vmid int) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error { r.sim.firewallOf(guestFirewall(r.vmid(vmid))).rules = nil; return nil })
+	}
+}
+
+func noFirewall(vmid int) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error { delete(r.sim.firewalls, guestFirewall(r.vmid(vmid))); return nil })
+	}
+}
+
+func dropGroupRules(group string) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error { r.sim.firewallOf(clusterFirewall).groups[group].rules = nil; return nil })
+	}
+}
+
+func dropClusterRules(r *replay) error {
+	return r.sim.locked(func() error { r.sim.firewallOf(clusterFirewall).rules = nil; return nil })
 }

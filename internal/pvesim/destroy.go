@@ -108,6 +108,7 @@ func (t *task) destroy(g *guest, c *call) error {
 		delete(s.ha, g.vmid)
 	}
 	delete(s.guests, g.vmid)
+	delete(s.firewalls, guestFirewall(g.vmid))
 	if t.fault != nil && t.fault.Kind == ListRace && g.kind == QEMU {
 		s.startListRace(g.vmid, g.node, t.fault.Delay)
 	}

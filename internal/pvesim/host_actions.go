@@ -112,6 +112,7 @@ func (s *Sim) RemoveGuest(vmid int) error {
 			s.free(v.ID, freedOnHost)
 		}
 		delete(s.guests, vmid)
+		delete(s.firewalls, guestFirewall(vmid))
 		s.removeFromPool(vmid)
 		return nil
 	})

@@ -31,6 +31,7 @@ func cloneCT(c *call) (reply, error) {
 		g := newGuest(newID, LXC, c.targetNode())
 		g.edit(func(conf *config) { conf.Values["lock"] = "create" })
 		c.sim.guests[newID] = g
+		c.sim.cloneFirewall(c.vmid(), newID)
 		src.edit(func(conf *config) { conf.Values["lock"] = "disk" })
 		return nil
 	})

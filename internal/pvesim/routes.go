@@ -30,7 +30,7 @@ var noParams = params(nil)
 
 func newRoutes() *routeNode {
 	root := &routeNode{}
-	for _, list := range [][]*route{clusterRoutes(), haRoutes(), haPlacementRoutes(), haRuleRoutes(), backupRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), replicationRoutes(), taskRoutes(), qemuRoutes(), agentRoutes(), cloudInitRoutes(), lxcRoutes(), migrateRoutes()} {
+	for _, list := range [][]*route{clusterRoutes(), haRoutes(), haPlacementRoutes(), haRuleRoutes(), backupRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), replicationRoutes(), taskRoutes(), qemuRoutes(), agentRoutes(), cloudInitRoutes(), lxcRoutes(), migrateRoutes(), firewallRoutes()} {
 		for _, r := range list {
 			root.add(r)
 		}
@@ -78,8 +78,8 @@ func (n *routeNode) find(method string, segments []string) (*route, values) {
 		switch next := n.children[seg]; {
 		case next != nil:
 			n = next
-		case n.variable != nil && n.variable.name == "volume":
-			vars["volume"] = strings.Join(segments[i:], "/")
+		case n.variable != nil && (n.variable.name == "volume" || n.variable.name == "cidr"): // may contain a slash
+			vars[n.variable.name] = strings.Join(segments[i:], "/")
 			return n.variable.methods[method], vars
 		case n.variable != nil:
 			n = n.variable

@@ -30,6 +30,7 @@ type Sim struct {
 	replications    []replicationJob
 	placements      map[string]values // HA groups
 	haRules         []*haRule
+	firewalls       map[string]*firewall // by file: the cluster, nodes, vmids
 	tokens          map[string]*credential
 	users           map[string]*credential
 	tasks           []*task // oldest first
@@ -69,6 +70,7 @@ func New(opts Options) *Sim {
 		pools:       map[string]*pool{},
 		ha:          map[int]*haResource{},
 		placements:  map[string]values{},
+		firewalls:   map[string]*firewall{},
 		tokens:      map[string]*credential{},
 		users:       map[string]*credential{},
 		listRaces:   map[int]destroyedVM{},
