@@ -133,6 +133,21 @@ var fields = []field{
 		take:  func(to, from *journal.Guarded) { to.Rules.Adopt = from.Rules.Adopt },
 		apply: func(d *guest.Desired, _ *journal.Guarded) { d.Adopt = false },
 	},
+	{
+		name: guest.GuardRollout,
+		text: func(g *journal.Guarded) string { return rolloutOf(g).String() },
+		isWeaker: func(next, now *journal.Guarded, _ time.Time) bool {
+			return rolloutOf(next).IsWeakerThan(rolloutOf(now))
+		},
+		take:  func(to, from *journal.Guarded) { to.Rules.Rollout = from.Rules.Rollout },
+		apply: func(d *guest.Desired, now *journal.Guarded) { d.Rollout = rolloutOf(now) },
+	},
+}
+
+// rolloutOf returns the settings in a record.
+func rolloutOf(g *journal.Guarded) guest.Rollout {
+	r, _ := guest.DecodeRollout(g.Rules.Rollout)
+	return r
 }
 
 // permissions and rebootPolicies are sorted, the strongest first.

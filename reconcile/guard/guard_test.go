@@ -64,6 +64,11 @@ func TestWeakenings(t *testing.T) {
 			d.Intents = []guest.Intent{{Key: "memory", Text: "1"}, {Key: "protection", Verb: guest.Want, Text: text}}
 		}
 	}
+	rollout := func(percent int) change {
+		return func(d *guest.Desired) {
+			d.Rollout = guest.Rollout{Name: "web", Canary: 1, MaxUnavailable: guest.Share{Value: percent, Percent: true}, FailAfter: time.Minute}
+		}
+	}
 	none := func(*guest.Desired) {}
 	tests := map[string]struct {
 		strong, weak change
@@ -87,6 +92,8 @@ func TestWeakenings(t *testing.T) {
 		"suspend":         {suspended(noon.Add(time.Hour)), none, "suspend: until 2026-03-01T13:00:00Z -> none"},
 		"suspend_earlier": {suspended(noon.Add(time.Hour)), suspended(noon.Add(time.Minute)), "suspend: until 2026-03-01T13:00:00Z -> until 2026-03-01T12:01:00Z"},
 		"suspend_ends":    {suspended(time.Time{}), suspended(noon.Add(time.Hour)), "suspend: without end -> until 2026-03-01T13:00:00Z"},
+		"rollout_gone":    {rollout(10), none, "rollout: web canary=1 maxUnavailable=10% pause=0s failAfter=1m0s -> none"},
+		"rollout_faster":  {rollout(10), rollout(20), "rollout: web canary=1 maxUnavailable=10% pause=0s failAfter=1m0s -> web canary=1 maxUnavailable=20% pause=0s failAfter=1m0s"},
 		"adopt":           {none, func(d *guest.Desired) { d.Adopt = true }, "adopt: deny -> ifUnmanaged"},
 	}
 	for name, test := range tests {

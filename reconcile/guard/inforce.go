@@ -33,6 +33,7 @@ func Of(d *guest.Desired) journal.Guarded {
 	if d.Adopt {
 		g.Rules.Adopt = adoptIfUnmanaged
 	}
+	g.Rules.Rollout = d.Rollout.Encode()
 	return g
 }
 

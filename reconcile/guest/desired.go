@@ -23,6 +23,7 @@ type Desired struct {
 	Suspend   *Suspension
 	Lifecycle Lifecycle
 	DependsOn []string  // labels
+	Rollout   Rollout   // how a change reaches the guest together with others; the zero value is at once
 	Health    Health    // what shows that the guest is ready; the zero value is its run state
 	Wave      int       // lower waves first
 	Ignore    []string  // native keys, or key.subkey, that are not compared

@@ -16,7 +16,8 @@ const (
 	GuardMode            GuardField = "mode"
 	GuardSuspend         GuardField = "suspend"
 	GuardAdopt           GuardField = "adopt"
-	GuardVMID            GuardField = "vmid" // of a guest that is owned under another vmid
+	GuardRollout         GuardField = "rollout" // of a class or the Cluster: how a change reaches the guest
+	GuardVMID            GuardField = "vmid"    // of a guest that is owned under another vmid
 )
 
 // Setting is the place at which a manifest, a class or the defaults set a field that is a guard. A field without a Setting has its default.

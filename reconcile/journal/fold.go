@@ -29,6 +29,8 @@ type fold struct {
 	overridden  *index[int, Overridden]
 	introduced  *index[Label, Introduced]
 	removed     map[int]Label // labels of removed manifests, by the vmid of the guest
+	rollouts    *index[string, Rollout]
+	staged      *index[int, Staged]
 	freed       *index[int, time.Time]
 	destroys    []destroy
 	writers     []entry[Writer] // oldest first
@@ -61,6 +63,8 @@ func newFold() *fold {
 		overridden:  newIndex[int, Overridden](),
 		introduced:  newIndex[Label, Introduced](),
 		removed:     map[int]Label{},
+		rollouts:    newIndex[string, Rollout](),
+		staged:      newIndex[int, Staged](),
 		freed:       newIndex[int, time.Time](),
 	}
 }
@@ -135,6 +139,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.repeated.remove(b.VMID)
 	f.flapping.remove(b.VMID)
 	f.overridden.remove(b.VMID)
+	f.staged.remove(b.VMID)
 	f.freed.set(b.VMID, r, r.Time)
 }
 
@@ -206,6 +211,8 @@ func (f *fold) needed() map[uint64]bool {
 	f.orders.addSeqs(seqs)
 	f.overridden.addSeqs(seqs)
 	f.introduced.addSeqs(seqs)
+	f.rollouts.addSeqs(seqs)
+	f.staged.addSeqs(seqs)
 	f.freed.addSeqs(seqs)
 	return seqs
 }
@@ -226,6 +233,8 @@ func (f *fold) state() State {
 		Orders:              f.orders.snapshot(),
 		Overridden:          f.overridden.snapshot(),
 		Introduced:          f.introduced.snapshot(),
+		Rollouts:            f.rollouts.snapshot(),
+		Staged:              f.staged.snapshot(),
 		Freed:               f.freed.snapshot(),
 	}
 	if f.accepted != nil {

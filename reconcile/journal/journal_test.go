@@ -58,6 +58,12 @@ func oneOfEach() []Body {
 		}},
 		Event{Name: "held", VMID: 101, Revision: "main@sha1:c1", Message: "waits for approval", Detail: "it restarts the guest", Hint: "gitops-agent approve 1f"},
 		Disowned{VMID: 102, Reason: "destroyed"},
+		Rollout{
+			Name: "web", Revision: "c1", State: RolloutFailed, Batch: 3, Batches: 11, Guests: 200, Since: proven, Why: "not ready", Failed: []int{101}, Order: "k1",
+		},
+		Staged{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Rollout: "web", Batch: 3, Released: true, Removed: true, Commit: "c0", Tree: "t0", By: []Introduction{
+			{Signer: "ana", Entry: "e1", Commit: "c0", Fields: []string{AllFields}},
+		}},
 		Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:import/debian-13-4a6b0d1c2e3f.qcow2", Size: 1 << 30, Task: "UPID:pve1:d"},
 	}
 }

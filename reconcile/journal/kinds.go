@@ -85,7 +85,10 @@ var kinds = []*kind{
 	row[Guarded]{
 		name: "guarded", version: 1,
 		newer: func(b Guarded) int {
-			if b.Identity != "" || b.Gone || b.Rules != (GuardRules{}) {
+			switch {
+			case b.Rules.Rollout != "":
+				return 8
+			case b.Identity != "" || b.Gone || b.Rules != (GuardRules{}):
 				return 5
 			}
 			return laterField(4, b.Recreate != "")
@@ -187,6 +190,33 @@ var kinds = []*kind{
 		fold:     (*fold).introduce,
 		kept:     "until the label's next `introduced`; one of a removed manifest until the vmid's next `disowned`; one without by no longer",
 	}.kind(),
+	row[Rollout]{
+		name: "rollout", version: 8,
+		decode:   decodeVia(func(b Rollout) Rollout { b.Since = b.Since.UTC(); return b }),
+		complete: Rollout.complete,
+		fold: func(f *fold, r Record, b Rollout) {
+			if b.Revision == "" {
+				f.rollouts.remove(b.Name)
+				return
+			}
+			f.rollouts.set(b.Name, r, b)
+		},
+		kept: "until the name's next `rollout`; one without revision no longer",
+	}.kind(),
+	row[Staged]{
+		name: "staged", version: 8,
+		complete: func(b Staged) bool {
+			return b.VMID > 0 && b.Batch >= 0 && (b.Batch == 0 || b.Rollout != "") && (b.Tree == "") == (b.Commit == "")
+		},
+		fold: func(f *fold, r Record, b Staged) {
+			if b.Batch == 0 {
+				f.staged.remove(b.VMID)
+				return
+			}
+			f.staged.set(b.VMID, r, b)
+		},
+		kept: "until the vmid's next `staged` or `disowned`; one without batch no longer",
+	}.kind(),
 	row[Event]{
 		name: "event", version: 1,
 		newer:    func(b Event) int { return laterField(5, b.Detail != "" || b.Hint != "") },
@@ -227,7 +257,8 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended, downloaded,
-// assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced or event.
+// assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced,
+// rollout, staged or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 
 // check returns ErrRefused if a field that the kind requires is empty or invalid.

@@ -140,7 +140,7 @@ type Owned struct {
 }
 
 // Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached,
-// Repeated, Flapping and Overridden entries from the state.
+// Repeated, Flapping, Overridden and Staged entries from the state.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
 	Reason string `json:"reason,omitempty"`
@@ -173,6 +173,7 @@ type GuardRules struct {
 	Adopt            string `json:"adopt,omitempty"`            // ifUnmanaged, or "" for deny
 	DependsOn        string `json:"dependsOn,omitempty"`        // no guard: the labels of its dependencies, sorted, with spaces between them
 	MovedTo          int    `json:"movedTo,omitempty"`          // another vmid that approvals allow its manifest to name
+	Rollout          string `json:"rollout,omitempty"`          // the settings of its rollout, guest.Rollout.Encode; "" for none
 }
 
 // ClusterGuarded records the guards of the Cluster that are in force.

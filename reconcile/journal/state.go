@@ -26,6 +26,8 @@ type State struct {
 	Orders              map[string]Order           // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
 	Overridden          map[int]Overridden         // by vmid; lasts until it is ended or the guest is disowned
 	Introduced          map[Label]Introduced       // by label; that of a removed manifest lasts until its guest is disowned
+	Rollouts            map[string]Rollout         // by name
+	Staged              map[int]Staged             // by vmid: guests of rollouts; lasts until the rollout ends or the guest is disowned
 	Freed               map[int]time.Time          // by vmid: when a guest was disowned in the last 24 hours
 	Destroys            []time.Time                // times at which destroys ended in the last 24 hours that were sent, done or unknown, oldest first
 }

@@ -130,6 +130,10 @@ func (s *selection) ownSubject(body journal.Body) subject {
 		return subject{vmid: b.VMID, revisions: []string{commitOf(b.Revision)}, digests: []string{b.StepDigest}}
 	case journal.Attached:
 		return subject{vmid: b.VMID}
+	case journal.Rollout:
+		return subject{revisions: []string{b.Revision}}
+	case journal.Staged:
+		return subject{vmid: b.VMID, label: labelOf(b.Kind, b.Name), revisions: []string{b.Commit}}
 	case journal.Introduced:
 		about := subject{vmid: b.VMID, label: b.Kind + "/" + b.Name}
 		for _, by := range b.By {

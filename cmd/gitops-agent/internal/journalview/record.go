@@ -76,6 +76,13 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%s/%s by %s", b.Kind, b.Name, cmp.Or(strings.Join(signers(b.By), ", "), "an unknown signer"))
 	case journal.Ordered:
 		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, term.Shorten(b.Key, 16)), cmp.Or(b.Subject, "an unknown signer"), b.State)
+	case journal.Rollout:
+		if b.Revision == "" {
+			return fmt.Sprintf("Rollout/%s is over", b.Name)
+		}
+		return fmt.Sprintf("Rollout/%s of %.7s %s, batch %d of %d%s", b.Name, b.Revision, b.State, b.Batch, b.Batches, term.Prefixed(": ", b.Why))
+	case journal.Staged:
+		return stagedText(b)
 	case journal.Writer:
 		return fmt.Sprintf("claims the cluster as writer %d %s", b.Number, b.Nonce)
 	case journal.Event:
@@ -83,6 +90,20 @@ func recordText(body journal.Body) string {
 	default:
 		return ""
 	}
+}
+
+// stagedText says which revision a guest of a rollout has.
+func stagedText(b journal.Staged) string {
+	guest := strings.TrimSpace(labelOf(b.Kind, b.Name) + fmt.Sprintf(" (%d)", b.VMID))
+	switch {
+	case b.Batch == 0:
+		return guest + " has the revision in force"
+	case b.Released:
+		return fmt.Sprintf("%s is released, batch %d of Rollout/%s", guest, b.Batch, b.Rollout)
+	case b.Commit == "":
+		return fmt.Sprintf("%s waits, batch %d of Rollout/%s", guest, b.Batch, b.Rollout)
+	}
+	return fmt.Sprintf("%s is held to %.7s, batch %d of Rollout/%s", guest, b.Commit, b.Batch, b.Rollout)
 }
 
 // signers returns the names of those who introduced fields, sorted and each once.

@@ -22,6 +22,11 @@ func TestRecordText(t *testing.T) {
 		"downloaded":      {journal.Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:iso/a.iso", Size: 5}, "Image/debian-13: local:iso/a.iso on pve1, 5 bytes"},
 		"introduced":      {journal.Introduced{Kind: "Container", Name: "dns", By: []journal.Introduction{bob, alice, bob}}, "Container/dns by alice, bob"},
 		"introduced_over": {journal.Introduced{Kind: "Container", Name: "dns"}, "Container/dns by an unknown signer"},
+		"rollout":         {journal.Rollout{Name: "web", Revision: "aaa111222", State: journal.RolloutPaused, Batch: 2, Batches: 11}, "Rollout/web of aaa1112 paused, batch 2 of 11"},
+		"rollout_over":    {journal.Rollout{Name: "web"}, "Rollout/web is over"},
+		"staged":          {journal.Staged{VMID: 210, Kind: "Container", Name: "dns", Rollout: "web", Batch: 2, Commit: "aaa111222", Tree: "t"}, "Container/dns (210) is held to aaa1112, batch 2 of Rollout/web"},
+		"staged_released": {journal.Staged{VMID: 210, Kind: "Container", Name: "dns", Rollout: "web", Batch: 2, Released: true}, "Container/dns (210) is released, batch 2 of Rollout/web"},
+		"staged_over":     {journal.Staged{VMID: 210}, "(210) has the revision in force"},
 		"restart":         {journal.IneffectiveRestart{VMID: 101, StepDigest: "d19e57", Over: true}, "101 may be restarted again, digest d19e57"},
 	}
 	for name, tt := range tests {

@@ -1,0 +1,61 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	"gitops-agent/reconcile/journal"
+)
+
+// The operations of orders about rollouts.
+const (
+	OpPromote = "promote" // continues a rollout that pauses, has failed or is held
+	OpAbort   = "abort"   // ends a rollout: the guests that were not released stay as they are until another revision
+)
+
+// Refuse returns why an order about a rollout is refused, "" if it is not. Revision is the commit that the order names.
+func Refuse(op, name, revision string, rollouts map[string]journal.Rollout) string {
+	r, known := rollouts[name]
+	switch {
+	case !known:
+		return "there is no Rollout/" + name
+	case r.Revision != revision:
+		return fmt.Sprintf("Rollout/%s has the revision %s, and the order names %s", name, r.Revision, revision)
+	case r.State == journal.RolloutDone:
+		return fmt.Sprintf("Rollout/%s is done", name)
+	case r.State == journal.RolloutAborted:
+		return fmt.Sprintf("Rollout/%s was aborted: push another revision, such as a revert", name)
+	case op == OpPromote && r.State == journal.RolloutRunning:
+		return fmt.Sprintf("Rollout/%s waits for no order: batch %d of %d is being changed", name, r.Batch, r.Batches)
+	}
+	return ""
+}
+
+// Apply returns the progress of a rollout after an order that is not refused. After a failed batch the next one follows, unless it was the last one.
+func Apply(op, key string, r journal.Rollout, staged map[int]journal.Staged, now time.Time) journal.Rollout {
+	before := r.State
+	r.Since, r.Order, r.Why = now, key, ""
+	if op == OpAbort {
+		r.State = journal.RolloutAborted
+		return r
+	}
+	r.State = journal.RolloutRunning
+	switch {
+	case before == journal.RolloutHeld:
+	case r.Batch < r.Batches:
+		r.Batch++
+	case !hasWithheld(r.Name, staged):
+		r.State = journal.RolloutDone
+	}
+	return r
+}
+
+// hasWithheld reports whether a guest of the rollout was not released.
+func hasWithheld(name string, staged map[int]journal.Staged) bool {
+	for _, s := range staged {
+		if s.Rollout == name && s.Withheld() {
+			return true
+		}
+	}
+	return false
+}
