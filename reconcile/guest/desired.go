@@ -31,6 +31,8 @@ type Desired struct {
 	UUID      string    // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
 	Settings  []Setting // where the fields are set that are guards
 
+	Labels map[string]string // metadata.labels of the manifest, for policies; not sent to the cluster
+
 	Invalid *Invalid // this release refuses the manifest, which an older one accepted: nothing is planned for the guest; nil if it is valid
 
 	Override *Override // while an order overrides State, which is Ignored then; nil if none does. Not from the manifest

@@ -23,6 +23,7 @@ func ChangedFields(a, b Desired) []string {
 	note("spec.template", a.Template == b.Template)
 	note("spec.mode", a.Observe == b.Observe)
 	note("spec.suspend", reflect.DeepEqual(a.Suspend, b.Suspend))
+	note("metadata.labels", maps.Equal(a.Labels, b.Labels))
 	noteLifecycle(note, a.Lifecycle, b.Lifecycle)
 	a, b = a.WithoutOrigins(), b.WithoutOrigins()
 	note("spec.ha", reflect.DeepEqual(a.HA, b.HA))
@@ -45,7 +46,7 @@ func noteLifecycle(note func(field string, same bool), a, b Lifecycle) {
 // others returns the fields that ChangedFields does not name.
 func (d Desired) others() Desired {
 	d.VMID, d.Adopt, d.Source, d.Node, d.Nodes, d.Migrate, d.Pool, d.Template = 0, false, Source{}, "", nil, "", "", false
-	d.Observe, d.Suspend, d.Invalid = false, nil, nil
+	d.Observe, d.Suspend, d.Invalid, d.Labels = false, nil, nil, nil
 	d.Lifecycle, d.HA, d.Intents, d.Secrets, d.Ignore, d.Origin = Lifecycle{}, nil, nil, nil, nil, Origin{}
 	return d
 }

@@ -43,3 +43,15 @@ func (d *document) label() string {
 	}
 	return d.kind.value + "/" + d.meta.name.value
 }
+
+// labels returns metadata.labels, nil if there are none.
+func (d *document) labels() map[string]string {
+	if len(d.meta.labels) == 0 {
+		return nil
+	}
+	labels := make(map[string]string, len(d.meta.labels))
+	for name, value := range d.meta.labels {
+		labels[name] = value.value
+	}
+	return labels
+}

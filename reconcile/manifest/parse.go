@@ -119,10 +119,7 @@ func (p *parser) guest(doc *document) {
 	p.specs[label] = s
 	g := Guest{
 		Ref:    guest.Ref{Kind: kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value},
-		Labels: map[string]string{}, Classes: classes, Origin: guest.Origin(doc.at), merged: merged,
-	}
-	for name, value := range doc.meta.labels {
-		g.Labels[name] = value.value
+		Labels: doc.labels(), Classes: classes, Origin: guest.Origin(doc.at), merged: merged,
 	}
 	l := newLowering(p.report, g.Ref, seen)
 	l.images, l.node = p.images, s.shared().home()
@@ -147,7 +144,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
 		DependsOn: texts(c.dependsOn), Health: c.health.checks(), Ignore: c.finish(l, s),
 	}
-	d.Settings = c.settings(l)
+	d.Settings, d.Labels = c.settings(l), doc.labels()
 	if c.state.set {
 		d.State = guest.RunState(c.state.value)
 	}

@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Problem is one mistake in a policy.
+type Problem struct {
+	Origin  guest.Origin
+	Policy  string
+	Field   string // below spec
+	Message string // "got ..., want ..."
+	Hint    string // may be ""
+}
+
+// String returns "web.yaml:6:9: Policy two-nics: when: got ..., want ... (hint)".
+func (p Problem) String() string {
+	text := fmt.Sprintf("Policy %s: %s: %s", p.Policy, p.Field, p.Message)
+	if at := p.Origin.String(); at != "" {
+		text = at + ": " + text
+	}
+	if p.Hint != "" {
+		text += " (" + p.Hint + ")"
+	}
+	return text
+}
+
+// Set are compiled policies, sorted by name. It is immutable. A nil Set has none.
+type Set struct {
+	guests, steps []*compiled
+}
+
+// compiled is one policy that can be evaluated.
+type compiled struct {
+	Rule
+
+	when    cel.Program
+	message cel.Program // nil if the message is constant
+}
+
+// Compile checks policies. It returns every problem, and a Set if there is none.
+func Compile(rules []Rule) (*Set, []Problem) {
+	var problems []Problem
+	if n := len(rules); n > MaxRules {
+		last := rules[MaxRules]
+		return nil, []Problem{{last.Origin, last.Name, "metadata.name", fmt.Sprintf("got %d policies, want at most %d", n, MaxRules), "join policies with || in one expression"}}
+	}
+	set, firsts := &Set{}, make(map[string]guest.Origin, len(rules))
+	for i := range rules {
+		r := rules[i]
+		if first, twice := firsts[r.Name]; twice {
+			problems = append(problems, Problem{r.Origin, r.Name, "metadata.name", "another Policy has this name", "first at " + first.String()})
+		}
+		firsts[r.Name] = r.Origin
+		c, wrong := compile(r)
+		problems = append(problems, wrong...)
+		if c.On == OnStep {
+			set.steps = append(set.steps, c)
+		} else {
+			set.guests = append(set.guests, c)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	for _, list := range [][]*compiled{set.guests, set.steps} {
+		slices.SortFunc(list, func(a, b *compiled) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return set, nil
+}
+
+// Len returns the number of policies.
+func (s *Set) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.guests) + len(s.steps)
+}
+
+// compile checks one policy.
+func compile(r Rule) (*compiled, []Problem) {
+	r.On, r.Result = cmp.Or(r.On, OnGuest), cmp.Or(r.Result, Deny)
+	if r.Result == RequireApproval {
+		r.Approvals = cmp.Or(r.Approvals, 1)
+	}
+	c := &compiled{Rule: r}
+	problems := c.checkFields()
+	if r.When != "" {
+		program, wrong := c.program("when", r.When, types.BoolType, "a condition that is true or false")
+		c.when, problems = program, append(problems, wrong...)
+	}
+	if r.Expression != "" {
+		program, wrong := c.program("messageExpression", r.Expression, types.StringType, "a text")
+		c.message, problems = program, append(problems, wrong...)
+	}
+	return c, problems
+}
+
+// checkFields checks what is no expression.
+func (c *compiled) checkFields() []Problem {
+	var problems []Problem
+	refuse := func(wrong bool, field, message, hint string) {
+		if wrong {
+			problems = append(problems, Problem{c.at(field), c.Name, field, message, hint})
+		}
+	}
+	refuse(c.When == "", "when", "got no condition, want an expression", `when: "true" applies always`)
+	refuse(c.Message == "" && c.Expression == "", "message", "got no message, want one that says what to do", "or messageExpression, with an expression that gives a text")
+	refuse(c.Message != "" && c.Expression != "", "messageExpression", "got messageExpression beside message, want one of them", "")
+	refuse(len(c.Message) > MaxMessage, "message", fmt.Sprintf("got %d bytes, want at most %d", len(c.Message), MaxMessage), "")
+	refuse(c.Approvals != 0 && c.Result != RequireApproval, "approvals", "got approvals with result: "+string(c.Result)+", want result: requireApproval", "")
+	refuse(c.Approvals < 0 || c.Approvals > MaxApprovals, "approvals", fmt.Sprintf("got %d, want 1 to %d", c.Approvals, MaxApprovals), "")
+	refuse(c.On == OnGuest && len(c.Operations) > 0, "operations", "got operations of steps in a policy about guests", "set on: step")
+	refuse(c.On == OnGuest && len(c.Classes) > 0, "classes", "got classes of steps in a policy about guests", "set on: step")
+	return problems
+}
+
+// program compiles an expression.
+func (c *compiled) program(field, text string, want *types.Type, means string) (cel.Program, []Problem) {
+	problem := func(message, hint string) []Problem { return []Problem{{c.at(field), c.Name, field, message, hint}} }
+	if len(text) > MaxExpression {
+		return nil, problem(fmt.Sprintf("got an expression of %d bytes, want at most %d", len(text), MaxExpression), "")
+	}
+	known, err := environments()
+	if err != nil {
+		return nil, problem(err.Error(), "")
+	}
+	ast, issues := known[c.On].Compile(text)
+	if issues.Err() != nil {
+		var problems []Problem
+		for _, e := range issues.Errors() {
+			message := oneLine(e.Message)
+			if e.Location.Line() > 0 { // an expression that exceeds a bound has no position
+				message = fmt.Sprintf("%s, at %d:%d of the expression", message, e.Location.Line(), e.Location.Column()+1)
+			}
+			problems = append(problems, problem(message, c.hintFor(e.Message))...)
+		}
+		return nil, problems
+	}
+	if !ast.OutputType().IsExactType(want) {
+		return nil, problem(fmt.Sprintf("got an expression of type %s, want %s", ast.OutputType(), means), "")
+	}
+	program, err := known[c.On].Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	if err != nil {
+		return nil, problem(oneLine(err.Error()), "")
+	}
+	return program, nil
+}
+
+// hintFor returns the remedy for an error of the checker, "" if none is known.
+func (c *compiled) hintFor(message string) string {
+	for _, name := range []string{varOld, varStep, varNow} {
+		if c.On == OnGuest && strings.Contains(message, "undeclared reference to '"+name+"'") {
+			return name + " exists with on: step"
+		}
+	}
+	_, field, isField := strings.Cut(message, "undefined field '")
+	if !isField {
+		return ""
+	}
+	field, _, _ = strings.Cut(field, "'")
+	for _, t := range structTypes() {
+		for _, f := range t.fields {
+			if strings.EqualFold(f.name, field) || strings.EqualFold(f.name, field+"s") || strings.EqualFold(f.name+"s", field) {
+				return "a " + t.name + " has the field " + f.name
+			}
+		}
+	}
+	return "docs/policies.md lists the fields"
+}
+
+// oneLine returns a text without line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

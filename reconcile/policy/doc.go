@@ -1,0 +1,18 @@
+// Package policy compiles and evaluates policies: rules in CEL that hold steps.
+//
+// In the order of use:
+//
+//   - Rule (rule.go) is a policy as its file states it.
+//   - Compile (compile.go) checks rules and returns a Set. A problem names the file, the line and the column.
+//   - NewGuest and Observed (view.go) return a guest as expressions see it: the live guest with what the manifest wants of it, or the live guest alone.
+//     Secrets are not part of it.
+//   - Set.Guest and Set.Step (evaluate.go) return the findings: which policies deny, require approvals, or warn.
+//
+// Invariants:
+//
+//   - The same input gives the same findings. Expressions see no clock: the time is an argument. Labels are visited in the order of their names.
+//   - Every evaluation has a bounded cost. An expression that fails, or that costs too much, denies.
+//   - A Set is immutable, and may be used by several goroutines.
+//
+// The types that expressions see are tables (fields_guest.go, fields_step.go), from which the checker of CEL, the documentation read the names.
+package policy

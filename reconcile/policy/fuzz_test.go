@@ -1,0 +1,41 @@
+package policy
+
+import (
+	"slices"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzPolicy compiles and evaluates expressions: the same expression gives the same findings, messages are bounded, and nothing panics.
+func FuzzPolicy(f *testing.F) {
+	for _, seed := range []string{
+		`new.memory > 1`, `new.labels.?stage.orValue("") == "prod"`, `new.networks.exists(n, n.bridge == "vmbr1")`, `step.op == "destroy" && "prod" in old.tags`,
+		`now.getDayOfWeek("Europe/Berlin") == 5`, `new.labels.map(k, k + new.labels[k]).join(",") != ""`, `new == old`, `[new].size() > 0`, `type(new) == type(old)`, `dyn(new).x == 1`, `{"a": new}["a"].name == ""`, `string(new) == ""`,
+	} {
+		f.Add(seed, `new.name + "x"`)
+	}
+	f.Fuzz(func(t *testing.T, when, message string) {
+		for _, on := range []On{OnGuest, OnStep} {
+			set, problems := Compile([]Rule{{Name: "p", On: on, When: when, Expression: message}})
+			if (set == nil) == (len(problems) == 0) {
+				t.Fatalf("got set %v with problems %v", set, problems)
+			}
+			if set == nil {
+				continue
+			}
+			judge := func() []Finding {
+				s := &Subject{New: webServer(), Old: &Guest{}, Step: &Step{Op: "config", Class: "live"}, Now: friday}
+				return append(set.Guest(s.New), set.Step(s)...)
+			}
+			first := judge()
+			if again := judge(); !slices.Equal(first, again) {
+				t.Fatalf("got %v, then %v", first, again)
+			}
+			for _, found := range first {
+				if len(found.Message) > MaxMessage+100 || !utf8.ValidString(found.Message) {
+					t.Fatalf("got message %q", found.Message)
+				}
+			}
+		}
+	})
+}
