@@ -12,7 +12,13 @@ import (
 	"gitops-agent/reconcile/volumes"
 )
 
-func keyOf(ref guest.Ref) object.Key { return object.KeyOf(ref.VMID, ref.Label()) }
+// keyOf returns the key of a guest, or of another object. Labels are built only for objects without a vmid: a cycle asks for the key of every guest.
+func keyOf(ref guest.Ref) object.Key {
+	if ref.VMID != 0 {
+		return object.Guest(ref.VMID)
+	}
+	return object.KeyOf(0, ref.Label())
+}
 
 // track is what the engine remembers of a guest between cycles: its retries, its drift, and the assessment of the present cycle. It does not
 // outlive the process, and only retries and reports depend on it.
