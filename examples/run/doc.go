@@ -1,3 +1,3 @@
 // Package run contains examples of where the agent runs: a guest of the cluster, Docker Compose, Kubernetes and NixOS. docs/deployment.md describes them. It has no code
-// besides its tests, which compare the examples with the program and with its image.
+// beside its tests, which compare the examples with the program and with its image.
 package run
