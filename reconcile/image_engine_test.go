@@ -201,17 +201,20 @@ func TestServersOfImagesAreAllowedByTheHost(t *testing.T) {
 // the agent downloads it when the cause is gone.
 func TestFailedDownloadIsRetried(t *testing.T) {
 	good := pvesim.WebFile{Size: 256 << 20, Format: "qcow2", VirtualSize: 2 << 30, Checksums: map[string]string{"sha256": debianSum}}
-	tests := map[string]func(f *pvesim.WebFile){
-		"cut":            func(f *pvesim.WebFile) { f.Cut = 100 << 20 },
-		"missing":        func(f *pvesim.WebFile) { f.Status = "404 Not Found" },
-		"wrong_checksum": func(f *pvesim.WebFile) { f.Checksums = map[string]string{"sha256": strings.Repeat("0", 64)} },
-		"another_format": func(f *pvesim.WebFile) { f.Format = "raw" },
+	tests := map[string]func(sim *pvesim.Sim, f *pvesim.WebFile){
+		"cut":     func(_ *pvesim.Sim, f *pvesim.WebFile) { f.Cut = 100 << 20 },
+		"missing": func(_ *pvesim.Sim, f *pvesim.WebFile) { f.Status = "404 Not Found" },
+		"wrong_checksum": func(_ *pvesim.Sim, f *pvesim.WebFile) {
+			f.Checksums = map[string]string{"sha256": strings.Repeat("0", 64)}
+		},
+		"another_format": func(_ *pvesim.Sim, f *pvesim.WebFile) { f.Format = "raw" },
+		"full_storage":   func(sim *pvesim.Sim, _ *pvesim.WebFile) { sim.FillStorage("local") },
 	}
 	for name, spoil := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLabWithImage(t, func(t *testing.T, l *lab) {
 				bad := good
-				spoil(&bad)
+				spoil(l.sim, &bad)
 				l.sim.Publish(debianURL, bad)
 				l.push("a machine of an image", alice)
 				defer l.start()()
@@ -220,7 +223,47 @@ func TestFailedDownloadIsRetried(t *testing.T) {
 					t.Errorf("got %d machines of a failed download, want none", got)
 				}
 				l.sim.Publish(debianURL, good)
+				l.sim.DrainStorage("local")
 				l.converge()
+			})
+		})
+	}
+}
+
+// TestScopeOfSignersIncludesImages changes an Image as wanda, who may change only the guests and Images that the policy names for her.
+func TestScopeOfSignersIncludesImages(t *testing.T) {
+	tests := map[string]struct {
+		may    []string
+		within bool
+	}{
+		"guests_only":   {[]string{"VirtualMachine/web-*"}, false},
+		"another_image": {[]string{"VirtualMachine/web-*", "Image/alpine-*"}, false},
+		"image_only":    {[]string{"Image/debian-*"}, false}, // the source of web-1 contains the name of the file
+		"both":          {[]string{"VirtualMachine/web-*", "Image/debian-*"}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLabWithImage(t, func(t *testing.T, l *lab) {
+				limited := wandaMay(nil, nil)
+				limited.Guests = test.may
+				l.trustSigners(aliceMay(), limited)
+				l.push("a machine of an image", alice)
+				defer l.start()()
+				l.converge()
+				newSum := strings.Repeat("ab", 32)
+				l.sim.Publish(debianURL, pvesim.WebFile{Size: 300 << 20, Format: "qcow2", VirtualSize: 2 << 30, Checksums: map[string]string{"sha256": newSum}})
+				l.files["image.yaml"] = debianYAML(newSum, "pve1")
+				l.push("a newer image", wanda)
+				if test.within {
+					l.converge()
+					return
+				}
+				if r := l.refused(); r.Reason != report.RefusedScope {
+					t.Errorf("got reason %s, want %s", r.Reason, report.RefusedScope)
+				}
+				if got := l.sim.Counters().Routes[downloads]; got != 1 {
+					t.Errorf("got %d downloads, want only the first one", got)
+				}
 			})
 		})
 	}
