@@ -89,7 +89,7 @@ func TestFilesOfAStoreAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, h := range all {
-		if _, err := readObject(repo.storage, plumbing.BlobObject, h, maxCommit); err != nil {
+		if _, err := repo.objects.read(t.Context(), plumbing.BlobObject, h, maxCommit); err != nil {
 			t.Fatalf("object %d: %v", i, err)
 		}
 	}

@@ -19,7 +19,7 @@
 //   - The store is complete: if it has an object, it has every object that the object leads to. A fetch checks this before
 //     the objects enter the store.
 //   - A ref moves last, so an interrupted fetch changes nothing.
-//   - A pack is bounded while it is read, and parsed in the calling goroutine, where recover catches a panic of go-git.
+//   - A received pack is bounded while it is read, and parsed in the calling goroutine, where recover catches a panic of go-git.
 //   - A damaged store is cloned again into a directory beside it, and stays in use until the clone is complete.
 //   - Trees are read from the object store, entry by entry, under rules about modes, names and sizes. Symbolic links and
 //     submodules are errors. Nothing outside the wanted paths is read.
@@ -31,6 +31,9 @@
 // object may have at most 128 MiB unpacked. This is checked before the object is unpacked, for deltas too. A pack may have at
 // most 2,000,000 objects, one with notes 200,000 and 64 MiB. The memory for unpacking does not depend on the size of the pack: it is about 100 MiB of caches,
 // about 1 KiB for each object, and the largest object with its delta base. Only Options.Timeout bounds the processor time.
+//
+// A repository on disk may belong to somebody else. Package packs reads its packs: a delta base may have 32 MiB, a chain of deltas 4,095 objects, and one object
+// with all its bases 1 GiB, of which at most two are in memory. A tree may have 100,000 entries, packed-refs 64 MiB, and every other file of git 1 MiB.
 //
 // There is no limit for the memory and time of the git program behind a file remote, and none for the size of the store,
 // which grows with everything that was ever fetched. The number of its files is bounded: from 300 loose objects on they become a pack.

@@ -159,7 +159,7 @@ func (s *Source) update(ctx context.Context, t transfer) error {
 		return storeError{err}
 	}
 	if !st.has(t.tip) {
-		haves, err := st.haves(known)
+		haves, err := st.haves(ctx, known)
 		if err != nil {
 			return s.markDamaged(err)
 		}
@@ -171,7 +171,7 @@ func (s *Source) update(ctx context.Context, t transfer) error {
 			return err
 		}
 	}
-	if t.isNotes() && st.isNoCommit(t.tip) {
+	if t.isNotes() && st.isNoCommit(ctx, t.tip) {
 		return fmt.Errorf("%s points at %s, which is no commit", t.ref, t.tip)
 	}
 	s.storeMu.Lock()

@@ -237,6 +237,9 @@ func (r *Repository) tree(ctx context.Context, at string, id ID) ([]entry, error
 		return nil, err
 	}
 	entries, err := parseTree(raw)
+	if errors.Is(err, ErrTooLarge) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &TreeError{at, "malformed tree: " + err.Error()}
 	}

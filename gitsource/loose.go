@@ -16,29 +16,32 @@ import (
 // maxLooseHeader is the longest header of a loose object, "<type> <size>" and a zero byte, in bytes.
 const maxLooseHeader = 32
 
-// readLoose returns the body of a loose object of a type, and whether there is a loose object of that id. It returns ErrNotFound for an object of another
-// type. go-git unpacks a loose object to its end, whatever size it declares, so a
-// few kilobytes could fill the memory. readLoose stops at the declared size.
-func readLoose(files billy.Filesystem, typ plumbing.ObjectType, h plumbing.Hash, limit int64) (raw []byte, exists bool, err error) {
+func looseFile(files billy.Filesystem, h plumbing.Hash) string {
 	id := h.String()
-	file, err := files.Open(files.Join("objects", id[:2], id[2:]))
+	return files.Join("objects", id[:2], id[2:])
+}
+
+// readLoose returns the content of a loose object of a type. It returns ErrNotFound if there is none, also for an object of another type. go-git unpacks a
+// loose object to its end, whatever size it declares, so a few kilobytes could fill the memory. readLoose stops at the declared size.
+func readLoose(files billy.Filesystem, typ plumbing.ObjectType, h plumbing.Hash, limit int64) ([]byte, error) {
+	file, err := files.Open(looseFile(files, h))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
+		return nil, ErrNotFound
 	}
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	defer file.Close()
 	unpacked, err := zlib.NewReader(file)
 	if err != nil {
-		return nil, true, fmt.Errorf("loose object: %w", err)
+		return nil, fmt.Errorf("loose object: %w", err)
 	}
 	defer unpacked.Close()
-	raw, err = readLooseBody(bufio.NewReader(unpacked), typ, limit)
-	if err == nil {
-		err = checkHash(typ, raw, h)
+	raw, err := readLooseBody(bufio.NewReader(unpacked), typ, limit)
+	if err != nil {
+		return nil, err
 	}
-	return raw, true, err
+	return raw, checkHash(typ, raw, h)
 }
 
 // readLooseBody reads an unpacked loose object up to the size that it declares.
@@ -52,14 +55,22 @@ func readLooseBody(content *bufio.Reader, typ plumbing.ObjectType, limit int64) 
 	case size > limit:
 		return nil, fmt.Errorf("%d bytes: %w of %d bytes", size, ErrTooLarge, limit)
 	}
-	raw, err := io.ReadAll(io.LimitReader(content, size+1))
-	if err != nil {
+	raw := make([]byte, size)
+	if _, err := io.ReadFull(content, raw); errors.Is(unexpectedEOF(err), io.ErrUnexpectedEOF) {
+		return nil, otherSize(size)
+	} else if err != nil {
 		return nil, fmt.Errorf("loose object: %w", err)
 	}
-	if int64(len(raw)) != size {
-		return nil, fmt.Errorf("loose object has another size than the %d bytes in its header", size)
+	if _, err := content.ReadByte(); err == nil {
+		return nil, otherSize(size)
+	} else if !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("loose object: %w", err)
 	}
 	return raw, nil
+}
+
+func otherSize(size int64) error {
+	return fmt.Errorf("loose object has another size than the %d bytes in its header", size)
 }
 
 // looseHeader reads the type and the size of a loose object.

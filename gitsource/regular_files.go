@@ -2,6 +2,7 @@ package gitsource
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,8 +10,10 @@ import (
 	"github.com/go-git/go-billy/v5"
 )
 
-// maxGitFile bounds the files of git outside of objects, in bytes. The largest is packed-refs, with about 70 bytes for each ref.
-const maxGitFile = 64 << 20
+const (
+	maxPackedRefs = 64 << 20 // bytes of packed-refs, which go-git reads line by line: about 70 for each ref
+	maxGitFile    = 1 << 20  // bytes of every other file outside of objects, which go-git reads whole
+)
 
 // regularFiles is the file system of a repository that may belong to somebody else. It opens only regular files: opening a named pipe would wait for a
 // writer without end, and a device may have no end.
@@ -42,8 +45,19 @@ func (r regularFiles) check(name string) error {
 		return nil // opening it fails in the usual way
 	case !info.Mode().IsRegular():
 		return &os.PathError{Op: "open", Path: name, Err: fmt.Errorf("not a regular file, but %s", info.Mode().Type())}
-	case info.Size() > maxGitFile && !strings.HasPrefix(filepath.ToSlash(name), "objects/"):
-		return &os.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w of %d bytes", ErrTooLarge, maxGitFile)}
+	case info.Size() > sizeLimit(filepath.ToSlash(name)):
+		return &os.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w of %d bytes", ErrTooLarge, sizeLimit(filepath.ToSlash(name)))}
 	}
 	return nil
+}
+
+// sizeLimit returns the largest size of a file of git, in bytes. Packs and their indexes are read in parts, and have none.
+func sizeLimit(name string) int64 {
+	switch {
+	case strings.HasPrefix(name, "objects/"):
+		return math.MaxInt64
+	case name == "packed-refs":
+		return maxPackedRefs
+	}
+	return maxGitFile
 }

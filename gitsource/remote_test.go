@@ -90,11 +90,3 @@ func TestShellQuote(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
-
-// TestReadObjectSurvivesPanics reads from a nil storage, with which go-git panics.
-func TestReadObjectSurvivesPanics(t *testing.T) {
-	_, err := readObject(nil, 0, someID.hash(), 1)
-	if err == nil || !strings.Contains(err.Error(), "panic") {
-		t.Errorf("got %v, want the panic as an error", err)
-	}
-}

@@ -9,13 +9,15 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"gitops-agent/gitsource/packs"
 )
 
 var (
 	// ErrNotFound means that the repository contains no object of that id and type.
-	ErrNotFound = errors.New("object not found")
+	ErrNotFound = packs.ErrNotFound
 	// ErrTooLarge means that an object, a tree or a fetch is larger than its limit.
-	ErrTooLarge = errors.New("larger than the limit")
+	ErrTooLarge = packs.ErrTooLarge
 )
 
 const (
@@ -40,8 +42,9 @@ type Tag struct {
 type Repository struct {
 	dir string
 
-	mu      sync.Mutex // go-git's storage loads indexes lazily and is not safe for concurrent use
+	mu      sync.Mutex // neither storage nor objects is safe for concurrent use
 	storage *filesystem.Storage
+	objects objects
 	damage  error // the first error that shows a damaged store; a Source then clones again
 }
 
@@ -52,7 +55,7 @@ func OpenRepository(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open repository %s: %w", dir, err)
 	}
-	return &Repository{dir: dir, storage: st}, nil
+	return &Repository{dir: dir, storage: st, objects: newObjects(st)}, nil
 }
 
 // Commit returns the commit object id. It returns ErrNotFound if there is no such commit, also if id names an object of
@@ -84,7 +87,7 @@ func (r *Repository) read(ctx context.Context, typ plumbing.ObjectType, id ID, l
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	raw, err := readObject(r.storage, typ, id.hash(), limit)
+	raw, err := r.objects.read(ctx, typ, id.hash(), limit)
 	if err != nil {
 		err = fmt.Errorf("read %s %s: %w", typ, id, err)
 		if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrTooLarge) {
@@ -128,7 +131,7 @@ func (r *Repository) damageFound() error {
 func (r *Repository) has(h plumbing.Hash) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.storage.HasEncodedObject(h) == nil
+	return r.objects.has(h)
 }
 
 // reopen makes objects and packs visible that were added after the repository was opened.
@@ -145,8 +148,8 @@ func (r *Repository) reopen() error {
 
 // setStorage replaces the storage by st and closes the old one.
 func (r *Repository) setStorage(st *filesystem.Storage) {
-	_ = r.storage.Close() // it was open only for reading
-	r.storage = st
+	_ = errors.Join(r.objects.close(), r.storage.Close()) // they were open only for reading
+	r.storage, r.objects = st, newObjects(st)
 }
 
 // replace calls swap, which puts another repository at the same directory, and opens it. No read runs at that time.
@@ -163,36 +166,6 @@ func (r *Repository) replace(swap func() error) error {
 	r.setStorage(st)
 	r.damage = nil
 	return nil
-}
-
-// readObject reads the object h. It checks the size first, so that no object larger than limit is unpacked. It returns a
-// panic in go-git, which a malformed pack may cause, as an error.
-func readObject(st *filesystem.Storage, typ plumbing.ObjectType, h plumbing.Hash, limit int64) (raw []byte, err error) {
-	defer recoverTo(&err)
-	if raw, loose, err := readLoose(st.Filesystem(), typ, h, limit); loose || err != nil {
-		return raw, err
-	}
-	size, err := st.EncodedObjectSize(h)
-	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		return nil, ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	if size > limit {
-		return nil, fmt.Errorf("%d bytes: %w of %d bytes", size, ErrTooLarge, limit)
-	}
-	obj, err := st.EncodedObject(typ, h)
-	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		return nil, ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	if obj.Size() > limit {
-		return nil, fmt.Errorf("%d bytes: %w of %d bytes", obj.Size(), ErrTooLarge, limit)
-	}
-	return readBody(obj, h)
 }
 
 // readBody returns a copy of obj's content if its SHA-1 is want.

@@ -3,7 +3,6 @@ package gitsource
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -235,21 +234,20 @@ func (r *Repository) resolveShort(ctx context.Context, prefix string) (ID, error
 	return "", fmt.Errorf("abbreviated id is ambiguous: %s, %s", found[0], found[1])
 }
 
+// maxShort bounds how many objects of one pack an abbreviated id may stand for.
+const maxShort = 1000
+
 // withPrefix returns the ids of all objects, of any type, that begin with prefix.
-func (r *Repository) withPrefix(prefix string) (ids []ID, err error) {
-	defer recoverTo(&err)
-	even, err := hex.DecodeString(prefix[:len(prefix)&^1])
-	if err != nil {
-		return nil, err
-	}
+func (r *Repository) withPrefix(prefix string) ([]ID, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	hashes, err := r.storage.HashesWithPrefix(even)
+	hashes, err := r.objects.withPrefix(prefix)
 	if err != nil {
 		return nil, fmt.Errorf("search objects: %w", err)
 	}
+	var ids []ID
 	for _, h := range hashes {
-		if id := ID(h.String()); strings.HasPrefix(string(id), prefix) {
+		if id := ID(h.String()); !slices.Contains(ids, id) { // an object may be in several places
 			ids = append(ids, id)
 		}
 	}

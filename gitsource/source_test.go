@@ -240,6 +240,7 @@ func TestKeepSurvivesForcePushAndClone(t *testing.T) {
 	readable(t, s, append(history, forced)...)
 
 	damage(t, dir, history[2], forced)
+	s = reopenSource(t, dir, fileRemote(g)) // the pack that damage removes is still open
 	if _, err := s.Repository().Commit(t.Context(), forced); err == nil {
 		t.Fatal("reading the damaged store: got no error")
 	}

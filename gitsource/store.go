@@ -1,6 +1,7 @@
 package gitsource
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ const (
 type store struct {
 	dir     string
 	storage *filesystem.Storage
+	objects objects
 }
 
 // createStore makes an empty bare repository at dir.
@@ -42,10 +44,11 @@ func openStore(dir string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{dir, st}, nil
+	return &store{dir, st, newObjects(st)}, nil
 }
 
-func (s *store) close() { _ = s.storage.Close() } // it was open only for reading; written files are closed and synced
+// close closes what was open for reading. Written files are closed and synced before.
+func (s *store) close() { _ = errors.Join(s.objects.close(), s.storage.Close()) }
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 func (s *store) packDir() string         { return s.path("objects/pack") }
@@ -68,7 +71,7 @@ func (s *store) removeTemporary() error {
 	return err
 }
 
-func (s *store) has(h plumbing.Hash) bool { return s.storage.HasEncodedObject(h) == nil }
+func (s *store) has(h plumbing.Hash) bool { return s.objects.has(h) }
 
 // ref returns the object that a ref points at, or the zero hash if there is no such ref.
 func (s *store) ref(name string) (plumbing.Hash, error) {
@@ -104,13 +107,13 @@ func (s *store) setRef(name string, h plumbing.Hash) error {
 }
 
 // haves returns tip and its ancestors, nearest first, up to about maxHaves commits.
-func (s *store) haves(tip plumbing.Hash) ([]plumbing.Hash, error) {
+func (s *store) haves(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, error) {
 	if tip.IsZero() {
 		return nil, nil
 	}
 	queue, seen := []plumbing.Hash{tip}, map[plumbing.Hash]bool{tip: true}
 	for i := 0; i < len(queue) && len(queue) < maxHaves; i++ {
-		raw, err := readObject(s.storage, plumbing.CommitObject, queue[i], maxCommit)
+		raw, err := s.objects.read(ctx, plumbing.CommitObject, queue[i], maxCommit)
 		if err != nil {
 			return nil, fmt.Errorf("read commit %s: %w", queue[i], err)
 		}
@@ -125,11 +128,11 @@ func (s *store) haves(tip plumbing.Hash) ([]plumbing.Hash, error) {
 }
 
 // isNoCommit reports whether the store has an object that is not a commit.
-func (s *store) isNoCommit(h plumbing.Hash) bool {
+func (s *store) isNoCommit(ctx context.Context, h plumbing.Hash) bool {
 	if !s.has(h) {
 		return false // it was just received, as a commit
 	}
-	_, err := readObject(s.storage, plumbing.CommitObject, h, maxCommit)
+	_, err := s.objects.read(ctx, plumbing.CommitObject, h, maxCommit)
 	return err != nil
 }
 

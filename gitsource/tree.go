@@ -41,11 +41,15 @@ func (e entry) sortName() string {
 }
 
 // parseTree reads a tree object. An accepted tree serialises to the same bytes: modes have one spelling, names are not empty
-// and have no slash, and entries are in git's order without duplicates. parseTree does not check modes and names further.
+// and have no slash, and entries are in git's order without duplicates. parseTree does not check modes and names further. It returns ErrTooLarge for more
+// than maxEntries entries, before they take memory.
 func parseTree(raw []byte) ([]entry, error) {
 	var entries []entry
 	seen := make(map[string]bool)
 	for len(raw) > 0 {
+		if len(entries) == maxEntries {
+			return nil, fmt.Errorf("more than %d entries: %w", maxEntries, ErrTooLarge)
+		}
 		e, rest, err := parseEntry(raw)
 		if err != nil {
 			return nil, fmt.Errorf("entry %d: %w", len(entries)+1, err)
