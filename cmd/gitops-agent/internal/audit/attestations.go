@@ -93,8 +93,7 @@ func writeAttestations(out io.Writer, d Document, l Listing) {
 	t, rows := term.Table{}, 0
 	t.AddText("COMMIT", "CLUSTER", "BRANCH", "CONVERGED", "GUESTS", "OBSERVED STATE")
 	var problems []string
-	for _, i := range l.selected(d) {
-		v := d.Verdicts[i]
+	for _, v := range l.selected(d) {
 		for _, a := range v.Attestations {
 			if a.Problem != "" {
 				problems = append(problems, fmt.Sprintf("%s: an attestation counts for nothing: %s", v.shortID(), a.Problem))

@@ -126,7 +126,7 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 	document := newDocument(a.revision, verdicts)
 	document.NotAudited = missed.view()
 	return Result{
-		document: document, verdicts: verdicts, listing: a.listing,
+		document: document, listing: a.listing,
 		subject: vsaSubject(chosen), isRange: chosen.tip != "", resource: a.resource, policy: a.policy.Digest(),
 	}, nil
 }
@@ -210,8 +210,7 @@ func (o Options) subject(settings trustSettings) (string, error) {
 
 // A Result is the outcome of an audit.
 type Result struct {
-	document Document // of all verdicts
-	verdicts []verdict
+	document Document
 	listing  Listing
 
 	subject  []attest.Resource // what a summary is about
@@ -223,24 +222,21 @@ type Result struct {
 // Document returns the JSON result, with the selected verdicts.
 func (r Result) Document() Document {
 	d := r.document
-	d.Verdicts = []verdictView{}
-	for _, i := range r.listing.selected(r.document) {
-		d.Verdicts = append(d.Verdicts, r.document.Verdicts[i])
+	for _, v := range r.listing.selected(r.document) {
+		d.Verdicts = append(d.Verdicts, v)
 	}
 	return d
 }
 
 // WriteJSON prints the Document, verdict by verdict, so that a long range needs no copy of it.
 func (r Result) WriteJSON(out io.Writer) error {
-	head := r.document
-	head.Verdicts = []verdictView{}
 	buffered := bufio.NewWriter(out)
-	list, err := term.NewJSONListOf(buffered, head)
+	list, err := term.NewJSONListOf(buffered, r.document)
 	if err != nil {
 		return err
 	}
-	for _, i := range r.listing.selected(r.document) {
-		if err := list.Add(r.document.Verdicts[i]); err != nil {
+	for _, v := range r.listing.selected(r.document) {
+		if err := list.Add(v); err != nil {
 			return err
 		}
 	}
@@ -258,9 +254,9 @@ func (r Result) WriteText(out io.Writer, explain bool) {
 	writeVerdicts(out, r.document, r.listing)
 	writeAttestations(out, r.document, r.listing)
 	if explain {
-		writeExplanations(out, r.document, r.verdicts, r.listing)
+		writeExplanations(out, r.document, r.listing)
 	}
-	if len(r.verdicts) > 1 || explain && r.document.Accepted < len(r.verdicts) { // more than one table precedes the totals
+	if len(r.document.all) > 1 || explain && r.document.Accepted < len(r.document.all) { // more than one table precedes the totals
 		_, _ = fmt.Fprintln(out)
 	}
 	writeTotals(out, r.document, r.listing)
@@ -270,9 +266,9 @@ func (r Result) WriteText(out io.Writer, explain bool) {
 // WriteSARIF prints the refusals as a SARIF log. version is the version of this program.
 func (r Result) WriteSARIF(out io.Writer, version string) error {
 	var selected []verdict
-	for _, i := range r.listing.selected(r.document) {
-		if !r.verdicts[i].Accepted { // no result, and a long range has many
-			selected = append(selected, r.verdicts[i])
+	for i := range r.listing.selected(r.document) {
+		if !r.document.all[i].Accepted { // no result, and a long range has many
+			selected = append(selected, r.document.all[i])
 		}
 	}
 	return term.WriteJSON(out, newSARIF(version, selected, r.document.NotAudited))
@@ -283,7 +279,7 @@ func (r Result) Err() error { return cmp.Or(r.readError(), r.document.outcome())
 
 // readError returns the reason why an object could not be read. Such an object has no verdict.
 func (r Result) readError() error {
-	for _, v := range r.verdicts {
+	for _, v := range r.document.all {
 		if v.Err != nil && !errors.As(v.Err, new(*verify.RejectedError)) {
 			return v.Err
 		}

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -21,7 +22,21 @@ type Document struct {
 	NotAudited    notAuditedView `json:"notAudited"`
 	Refusals      []refusalView  `json:"refusals"`
 	Signers       []signerView   `json:"signers"`
-	Verdicts      []verdictView  `json:"verdicts"`
+	Verdicts      []verdictView  `json:"verdicts"` // those that are selected; only Result.Document sets them
+
+	// all verdicts. Their views are made when they are needed, because a long range has many.
+	all []verdict
+}
+
+// views returns the views of all verdicts with their positions.
+func (d Document) views() iter.Seq2[int, verdictView] {
+	return func(yield func(int, verdictView) bool) {
+		for i, v := range d.all {
+			if !yield(i, newVerdictView(v)) {
+				return
+			}
+		}
+	}
 }
 
 // notAuditedView is what of a range has no verdict.
@@ -84,9 +99,10 @@ type verdictView struct {
 }
 
 func newDocument(revision string, verdicts []verdict) Document {
-	d := Document{SchemaVersion: term.SchemaVersion, Revision: revision, Verdicts: make([]verdictView, 0, len(verdicts))}
-	for _, v := range verdicts {
-		view := newVerdictView(v)
+	d := Document{SchemaVersion: term.SchemaVersion, Revision: revision, Verdicts: []verdictView{}, all: verdicts}
+	var signers signerSums
+	var refusals refusalSums
+	for _, view := range d.views() {
 		switch view.Verdict {
 		case wordAccepted:
 			d.Accepted++
@@ -95,9 +111,10 @@ func newDocument(revision string, verdicts []verdict) Document {
 		default:
 			d.Refused++
 		}
-		d.Verdicts = append(d.Verdicts, view)
+		signers.add(view)
+		refusals.add(view)
 	}
-	d.Signers, d.Refusals = signersOf(d.Verdicts), refusalsOf(d.Verdicts)
+	d.Signers, d.Refusals = signers.sorted(), refusals.sorted()
 	return d
 }
 
@@ -141,17 +158,21 @@ type signerView struct {
 	Last     time.Time `json:"last,omitzero"`
 }
 
-// signersOf counts verdicts by identity. The identity with the most objects is first, and the empty identity last.
-func signersOf(verdicts []verdictView) []signerView {
-	sums := []signerView{}
-	for _, v := range verdicts {
-		i := slices.IndexFunc(sums, func(s signerView) bool { return s.Subject == v.Subject && s.Issuer == v.Issuer })
-		if i < 0 {
-			i = len(sums)
-			sums = append(sums, signerView{Subject: v.Subject, Issuer: v.Issuer})
-		}
-		sums[i].add(v)
+// signerSums counts verdicts by identity.
+type signerSums []signerView
+
+func (s *signerSums) add(v verdictView) {
+	i := slices.IndexFunc(*s, func(s signerView) bool { return s.Subject == v.Subject && s.Issuer == v.Issuer })
+	if i < 0 {
+		i = len(*s)
+		*s = append(*s, signerView{Subject: v.Subject, Issuer: v.Issuer})
 	}
+	(*s)[i].add(v)
+}
+
+// sorted returns the sums. The identity with the most objects is first, and the empty identity last.
+func (s signerSums) sorted() []signerView {
+	sums := append([]signerView{}, s...)
 	slices.SortFunc(sums, func(a, b signerView) int {
 		return cmp.Or(cmp.Compare(min(len(b.Subject), 1), min(len(a.Subject), 1)), cmp.Compare(b.total(), a.total()),
 			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Issuer, b.Issuer))

@@ -70,15 +70,14 @@ func newPage(r Result, version string, at time.Time) page {
 			cmp.Or(s.Reason.Meaning(), "it could not be read"),
 		})
 	}
-	byWord := map[string][]verdictView{}
-	for _, i := range r.listing.selected(d) {
-		v := d.Verdicts[i]
-		byWord[v.Verdict] = append(byWord[v.Verdict], v)
+	byWord := map[string][]int{} // positions
+	for i, v := range r.listing.selected(d) {
+		byWord[v.Verdict] = append(byWord[v.Verdict], i)
 	}
-	slices.SortStableFunc(byWord[wordRefused], func(a, b verdictView) int { return unsignedFirst(a) - unsignedFirst(b) })
+	slices.SortStableFunc(byWord[wordRefused], func(a, b int) int { return unsignedFirst(d.all[a]) - unsignedFirst(d.all[b]) })
 	add := func(word string, s pageSection) {
 		if len(byWord[word]) > 0 {
-			p.Sections = append(p.Sections, s.with(byWord[word], r.listing.All))
+			p.Sections = append(p.Sections, s.with(d.all, byWord[word], r.listing.All))
 		}
 	}
 	add(wordRefused, pageSection{Title: "Refused", Tone: "bad", Why: true})
@@ -94,21 +93,22 @@ func newPage(r Result, version string, at time.Time) page {
 }
 
 // unsignedFirst sorts refusals: unsigned objects come before signed ones.
-func unsignedFirst(v verdictView) int {
+func unsignedFirst(v verdict) int {
 	if v.Reason == verify.ReasonUnsigned {
 		return 0
 	}
 	return 1
 }
 
-// with returns the section with its rows: all of them, or the first maxSection.
-func (s pageSection) with(verdicts []verdictView, all bool) pageSection {
-	s.Count, s.Listed = len(verdicts), len(verdicts)
+// with returns the section with the verdicts at these positions as its rows: all of them, or the first maxSection.
+func (s pageSection) with(verdicts []verdict, at []int, all bool) pageSection {
+	s.Count, s.Listed = len(at), len(at)
 	if !all {
 		s.Listed = min(s.Listed, maxSection)
 	}
 	s.LeftOut = s.Listed < s.Count
-	for _, v := range verdicts[:s.Listed] {
+	for _, i := range at[:s.Listed] {
+		v := newVerdictView(verdicts[i])
 		row := pageRow{
 			Kind: v.Kind, ID: v.ID, Title: v.Title, Signer: signerCell(v.Subject, v.ClaimedSubject), Issuer: signerCell(v.Issuer, v.ClaimedIssuer),
 			Proven: moment(v.ProvenTime), Reason: orDash(string(v.Reason)), Message: v.Message, Hint: v.Hint,

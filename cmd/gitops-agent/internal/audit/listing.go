@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,20 +49,20 @@ func (l Listing) has(v verdictView) bool {
 	return len(l.Only) == 0 || slices.Contains(l.Only, v.Verdict) || slices.Contains(l.Only, string(v.Reason))
 }
 
-// selected returns the positions of the verdicts that Only selects.
-func (l Listing) selected(d Document) []int {
-	var at []int
-	for i, v := range d.Verdicts {
-		if l.has(v) {
-			at = append(at, i)
+// selected returns the verdicts that Only selects, with their positions.
+func (l Listing) selected(d Document) iter.Seq2[int, verdictView] {
+	return func(yield func(int, verdictView) bool) {
+		for i, v := range d.views() {
+			if l.has(v) && !yield(i, v) {
+				return
+			}
 		}
 	}
-	return at
 }
 
 // isSummary reports whether the verdicts are too many to print each of them.
 func (l Listing) isSummary(d Document) bool {
-	return !l.All && len(l.Only) == 0 && len(d.Verdicts) > maxListed
+	return !l.All && len(l.Only) == 0 && len(d.all) > maxListed
 }
 
 // refusalView counts the refusals with one reason and one identity. The empty identity counts objects whose signer is not proven, by what they claim.
@@ -75,28 +76,33 @@ type refusalView struct {
 	Examples       []string      `json:"examples"` // ids, the oldest first
 }
 
-// refusalsOf counts refusals. The most frequent one is first.
-func refusalsOf(verdicts []verdictView) []refusalView {
-	sums := []refusalView{}
-	for _, v := range verdicts {
-		if v.Verdict != wordRefused {
-			continue
-		}
-		i := slices.IndexFunc(sums, func(r refusalView) bool {
-			return r.Reason == v.Reason && r.Subject == v.Subject && r.Issuer == v.Issuer &&
-				r.ClaimedSubject == v.ClaimedSubject && r.ClaimedIssuer == v.ClaimedIssuer
-		})
-		if i < 0 {
-			i = len(sums)
-			sums = append(sums, refusalView{
-				Reason: v.Reason, Subject: v.Subject, Issuer: v.Issuer, ClaimedSubject: v.ClaimedSubject, ClaimedIssuer: v.ClaimedIssuer, Examples: []string{},
-			})
-		}
-		sums[i].Count++
-		if len(sums[i].Examples) < examples {
-			sums[i].Examples = append(sums[i].Examples, v.ID)
-		}
+// refusalSums counts refusals.
+type refusalSums []refusalView
+
+func (s *refusalSums) add(v verdictView) {
+	if v.Verdict != wordRefused {
+		return
 	}
+	i := slices.IndexFunc(*s, func(r refusalView) bool {
+		return r.Reason == v.Reason && r.Subject == v.Subject && r.Issuer == v.Issuer &&
+			r.ClaimedSubject == v.ClaimedSubject && r.ClaimedIssuer == v.ClaimedIssuer
+	})
+	if i < 0 {
+		i = len(*s)
+		*s = append(*s, refusalView{
+			Reason: v.Reason, Subject: v.Subject, Issuer: v.Issuer, ClaimedSubject: v.ClaimedSubject, ClaimedIssuer: v.ClaimedIssuer, Examples: []string{},
+		})
+	}
+	r := &(*s)[i]
+	r.Count++
+	if len(r.Examples) < examples {
+		r.Examples = append(r.Examples, v.ID)
+	}
+}
+
+// sorted returns the sums. The most frequent one is first.
+func (s refusalSums) sorted() []refusalView {
+	sums := append([]refusalView{}, s...)
 	slices.SortStableFunc(sums, func(a, b refusalView) int { return b.Count - a.Count })
 	return sums
 }
@@ -137,8 +143,7 @@ func orDash(text string) string {
 func (l Listing) explained(d Document) (at []int, leftOut int) {
 	type group struct{ verdict, reason, subject, issuer string }
 	seen := make(map[group]int)
-	for _, i := range l.selected(d) {
-		v := d.Verdicts[i]
+	for i, v := range l.selected(d) {
 		g := group{v.Verdict, string(v.Reason), v.Subject, v.Issuer}
 		if v.Verdict == wordAccepted {
 			continue

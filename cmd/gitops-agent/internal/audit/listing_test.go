@@ -27,7 +27,7 @@ func longRange(n int) Result {
 	}
 	add(verify.Verdict{Object: "c", Reason: verify.ReasonUnsigned}, "s")
 	add(verify.Verdict{Object: "d", Accepted: true, Subject: "alice", Issuer: "https://issuer.test"}, "")
-	return Result{document: newDocument("A..B", verdicts), verdicts: verdicts}
+	return Result{document: newDocument("A..B", verdicts)}
 }
 
 // A long range is summed up by reason and identity. With words, the verdicts that they select are printed; with All, every one.

@@ -12,12 +12,12 @@ import (
 )
 
 // writeExplanations prints for each refusal the problem, the rules that passed, and the remedy.
-func writeExplanations(out io.Writer, d Document, verdicts []verdict, l Listing) {
+func writeExplanations(out io.Writer, d Document, l Listing) {
 	p := term.NewPalette(out)
-	r := remedies{verdicts}
+	r := remedies{d.all}
 	explained, leftOut := l.explained(d)
 	for _, i := range explained {
-		v := d.Verdicts[i]
+		v := newVerdictView(d.all[i])
 		_, _ = fmt.Fprintf(out, "\n%s %s\n  %s\n", p.Paint(term.Bold, v.Kind), v.ID, term.Printable(v.Message))
 		if v.Verdict == wordSealed {
 			_, _ = fmt.Fprintf(out, "  sealed by commit %s\n", v.SealedBy)

@@ -21,20 +21,20 @@ func writeVerdicts(out io.Writer, d Document, l Listing) {
 		writeSigners(out, d.Signers, p)
 		return
 	}
-	workflows := slices.ContainsFunc(d.Verdicts, func(v verdictView) bool { return v.Workflow != "" })
-	if selected := l.selected(d); len(selected) > 0 {
-		t := term.Table{}
-		t.AddText(columns(workflows, "VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW", "SUBJECT")...)
-		for _, i := range selected {
-			v := d.Verdicts[i]
-			row := plainly(columns(workflows, v.Verdict, v.shortID(), orDash(string(v.Reason)), v.passed(), signerCell(v.Subject, v.ClaimedSubject),
-				signerCell(v.Issuer, v.ClaimedIssuer), moment(v.ProvenTime), v.via(), orDash(term.Shorten(v.Title, maxSubject)))...)
-			row[0] = v.word()
-			t.Add(row...)
-		}
+	workflows := slices.ContainsFunc(d.all, func(v verdict) bool { return v.Workflow != "" })
+	t, rows := term.Table{}, 0
+	t.AddText(columns(workflows, "VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW", "SUBJECT")...)
+	for _, v := range l.selected(d) {
+		row := plainly(columns(workflows, v.Verdict, v.shortID(), orDash(string(v.Reason)), v.passed(), signerCell(v.Subject, v.ClaimedSubject),
+			signerCell(v.Issuer, v.ClaimedIssuer), moment(v.ProvenTime), v.via(), orDash(term.Shorten(v.Title, maxSubject)))...)
+		row[0] = v.word()
+		t.Add(row...)
+		rows++
+	}
+	if rows > 0 {
 		t.Write(out, p)
 	}
-	if len(d.Verdicts) > 1 {
+	if len(d.all) > 1 {
 		_, _ = fmt.Fprintln(out)
 		writeSigners(out, d.Signers, p)
 	}

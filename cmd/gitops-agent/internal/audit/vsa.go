@@ -74,7 +74,7 @@ func (r Result) WriteVSA(out io.Writer, by Verifier) error {
 	switch {
 	case !isURI(resource):
 		return term.UsageErrorf("-o vsa needs --resource-uri for this repository, such as git+https://example.org/homelab.git")
-	case len(r.subject) == 0 || len(r.verdicts) == 0:
+	case len(r.subject) == 0 || len(r.document.all) == 0:
 		return fmt.Errorf("%s has no commit to state anything about", r.document.Revision)
 	}
 	d := r.document

@@ -47,7 +47,7 @@ func TestVSA(t *testing.T) {
 		"sides":   {[]verdict{good, good}, true, 3, "PASSED", "GITOPS_AGENT_FIRST_PARENT"},
 		"refused": {[]verdict{good, bad}, true, 0, "FAILED", "FAILED"},
 	} {
-		r := Result{document: newDocument("..main", test.verdicts), verdicts: test.verdicts, isRange: test.isRange, subject: vsaSubject(selection{tip: tipID}), policy: [32]byte{1}}
+		r := Result{document: newDocument("..main", test.verdicts), isRange: test.isRange, subject: vsaSubject(selection{tip: tipID}), policy: [32]byte{1}}
 		r.document.NotAudited = notAudited{sides: test.missed}.view()
 		s := summary(t, r)
 		p := s.Predicate
@@ -65,7 +65,7 @@ func TestVSA(t *testing.T) {
 	}
 	var none strings.Builder
 	for name, r := range map[string]Result{
-		"no_resource": {verdicts: []verdict{good}, subject: vsaSubject(selection{tip: tipID})},
+		"no_resource": {document: Document{all: []verdict{good}}, subject: vsaSubject(selection{tip: tipID})},
 		"no_commit":   {resource: "git+https://example.org/a.git", subject: vsaSubject(selection{tip: tipID})},
 	} {
 		if err := r.WriteVSA(&none, Verifier{ID: "https://example.org/audits"}); err == nil || none.Len() > 0 {
