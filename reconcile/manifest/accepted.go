@@ -50,17 +50,17 @@ func isOfGuest(p Problem) bool {
 func identifies(field string) bool {
 	first, _, _ := strings.Cut(field, ".")
 	first, _, _ = strings.Cut(first, "[")
-	return slices.Contains([]string{"", "vmid", "adopt", "class", "metadata"}, first)
+	return slices.Contains([]string{"", "vmid", "adopt", "class", "metadata", "labels"}, first)
 }
 
-// isInherited reports whether a problem is in a value of a class, or of the Cluster's defaults, that guests inherit.
+// isInherited reports whether a problem is in a value of a class, of a set, or of the Cluster's defaults, that guests inherit.
 func isInherited(p Problem) bool {
 	kind, _, _ := strings.Cut(p.Guest, "/")
 	field := p.Field
 	if kind == kindCluster {
 		field = strings.TrimPrefix(field, "defaults.")
 	}
-	if kind != kindClass && kind != kindCluster || kind == kindCluster && field == p.Field {
+	if kind != kindClass && kind != kindSet && kind != kindCluster || kind == kindCluster && field == p.Field {
 		return false
 	}
 	of, inner, _ := strings.Cut(field, ".")

@@ -31,7 +31,7 @@ func decodeClass(doc *document, r *report) *class {
 	if s := &c.spec.selects; s.set {
 		s.value.check(d.below("select"), s.place, doc.spec.Get("select"))
 	}
-	checkInherited(d, &c.spec.defaults)
+	checkInherited(d, &c.spec.defaults, inheritedHint, inheritedNever...)
 	return c
 }
 

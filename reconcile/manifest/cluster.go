@@ -48,12 +48,18 @@ func decodeCluster(doc *document, r *report) (Cluster, defaults) {
 	if v := s.vmids; v.set && r.count == before && (out.VMIDs.From == 0 || out.VMIDs.To < out.VMIDs.From) {
 		d.below("vmids").problem(v.at, fmt.Sprintf("got %d to %d, want a first and a last vmid", out.VMIDs.From, out.VMIDs.To), "")
 	}
-	checkInherited(d.below("defaults"), &s.defaults)
+	checkInherited(d.below("defaults"), &s.defaults, inheritedHint, inheritedNever...)
 	return out, s.defaults
 }
 
-// checkInherited decodes inherited values once, so that a mistake is reported once, at its position, whichever guests inherit it.
-func checkInherited(d decoder, given *defaults) {
+// inheritedNever are the fields that no class and no Cluster can give to a guest.
+var inheritedNever = []string{"vmid", "class", "name", "hostname"}
+
+const inheritedHint = "set it in the guest, or list classes in spec.class"
+
+// checkInherited decodes inherited values once, so that a mistake is reported once, at its position, whichever guests inherit it. Never are the fields
+// that cannot be inherited, with a hint where to set them.
+func checkInherited(d decoder, given *defaults, hint string, never ...string) {
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		n := given.of(kind)
 		if n == nil {
@@ -63,9 +69,9 @@ func checkInherited(d decoder, given *defaults) {
 		below := d.below(inheritedName[kind])
 		below.root, below.base = s, below.path
 		decodeObject(below, n, s)
-		for _, own := range []string{"vmid", "class", "name", "hostname"} {
+		for _, own := range never {
 			if value := n.Get(own); value != nil && !value.IsNull() {
-				below.below(own).problem(value.Key, "a guest cannot inherit its "+own, "set it in the guest, or list classes in spec.class")
+				below.below(own).problem(value.Key, "a guest cannot inherit its "+own, hint)
 			}
 		}
 	}

@@ -1,9 +1,10 @@
 // Package manifest turns YAML files into typed guests. Each value has its file, line and column.
 //
-// A file contains any number of documents of four kinds: Cluster (one in the whole source), GuestClass (what guests have in common),
-// VirtualMachine and Container. Parse reads them in steps:
+// A file contains any number of documents: Cluster (one in the whole source), GuestClass (what guests have in common), VirtualMachine, Container,
+// GuestSet (many guests) and Image. Parse reads them in steps:
 //
 //	File -> tree.Node       values with positions, within limits, without aliases (package tree)
+//	GuestSet -> document    each row becomes the document of a guest (guest_set.go, member.go, numbered.go)
 //	tree.Node -> tree.Node  classes merged under a guest's own spec, left to right (merge.go, class.go)
 //	tree.Node -> spec       typed fields that record whether and where they were set (field.go, common.go, machine.go, container.go)
 //	spec -> guest.Desired   intents for native Proxmox keys (lowering.go)

@@ -20,7 +20,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(text)
-	for _, kind := range []string{"Cluster", "GuestClass", "VirtualMachine", "Container", "Image"} {
+	for _, kind := range []string{"Cluster", "GuestClass", "VirtualMachine", "Container", "GuestSet", "Image"} {
 		begin, end := "<!-- fields of "+kind+" -->\n", "<!-- end -->\n"
 		before, rest, found := strings.Cut(got, begin)
 		_, after, closed := strings.Cut(rest, end)

@@ -39,6 +39,7 @@ func golden(t *testing.T, name string, got []byte) {
 // exampleTrees are the folders of the examples, each a repository of its own, with the vmids that an agent would assign.
 var exampleTrees = map[string]map[string]int{
 	"demo": {"VirtualMachine/build-1": 203}, "homelab": nil, "fleet": nil, "k3s": nil, "containers": nil, "legacy": nil, "windows": nil, "agent": nil, "encrypted": nil,
+	"sets": {"Container/dns-lab": 523},
 }
 
 // exampleTree returns the files of one tree, by their path within it.
@@ -104,7 +105,7 @@ func TestExamplesNameTheSchema(t *testing.T) {
 
 func TestExamplesParse(t *testing.T) {
 	t.Parallel()
-	want := map[string]int{"demo": 5, "homelab": 10, "fleet": 7, "k3s": 5, "containers": 4, "legacy": 1, "windows": 2, "agent": 2, "encrypted": 2}
+	want := map[string]int{"demo": 5, "homelab": 10, "fleet": 7, "k3s": 5, "containers": 4, "legacy": 1, "windows": 2, "agent": 2, "encrypted": 2, "sets": 15}
 	for name, assigned := range exampleTrees {
 		t.Run(name, func(t *testing.T) {
 			set, err := manifest.Parse(exampleTree(t, name))
@@ -132,7 +133,7 @@ func TestExamplesRender(t *testing.T) {
 	t.Parallel()
 	shown := []string{
 		"demo/web-1", "demo/db-1", "demo/dns-1", "demo/build-1", "demo/legacy-erp", "homelab/home-assistant", "homelab/gitea", "homelab/pihole",
-		"fleet/web-1", "fleet/db-1", "k3s/k3s-agent-1", "containers/files", "windows/server",
+		"fleet/web-1", "fleet/db-1", "k3s/k3s-agent-1", "containers/files", "windows/server", "sets/web-07", "sets/dns-lab",
 	}
 	for _, name := range shown {
 		tree, guest, _ := strings.Cut(name, "/")

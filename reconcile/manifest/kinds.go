@@ -19,8 +19,9 @@ const (
 
 	kindCluster = "Cluster"
 	kindClass   = "GuestClass"
+	kindSet     = "GuestSet"
 )
 
-var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container), string(image.Kind)}
+var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container), kindSet, string(image.Kind)}
 
 const maxDelay = 24 * time.Hour

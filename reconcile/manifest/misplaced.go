@@ -69,13 +69,18 @@ var counterparts = map[guest.Kind]map[string]string{
 // otherKindHint returns a hint for a name that is a field of the other kind of guest at the same path.
 func (d decoder) otherKindHint(name string) string {
 	var own, other guest.Kind
-	switch d.root.(type) {
+	switch root := d.root.(type) {
 	case *machine:
-		own, other = guest.VirtualMachine, guest.Container
+		own = guest.VirtualMachine
 	case *container:
-		own, other = guest.Container, guest.VirtualMachine
+		own = guest.Container
+	case *member:
+		own = root.kind
 	default:
 		return ""
+	}
+	if other = guest.Container; own == other {
+		other = guest.VirtualMachine
 	}
 	path, there := strings.TrimPrefix(d.pathInRoot()+"."+name, "."), false
 	walkObject(newSpec(other), "", func(pattern string, row field) {

@@ -5,7 +5,7 @@ import (
 	"gitops-agent/reconcile/image"
 )
 
-// inheritedName is the field for what guests of a kind inherit, in a class and in the defaults.
+// inheritedName is the field for what guests of a kind inherit, in a class, in a set and in the defaults.
 var inheritedName = map[guest.Kind]string{guest.VirtualMachine: "virtualMachine", guest.Container: "container"}
 
 // objectOf returns the spec of a kind, or nil for an unknown kind.
@@ -15,6 +15,8 @@ func objectOf(kind string) object {
 		return &clusterSpec{}
 	case kindClass:
 		return &classSpec{}
+	case kindSet:
+		return &setSpec{}
 	case string(image.Kind):
 		return &imageSpec{}
 	case string(guest.VirtualMachine), string(guest.Container):

@@ -63,6 +63,8 @@ func (p *parser) read(files []File) {
 				p.classes[doc.meta.name.value] = decodeClass(doc, p.report)
 			case string(image.Kind):
 				p.image(doc)
+			case kindSet:
+				p.guestSet(doc)
 			default:
 				p.guests = append(p.guests, doc)
 			}
@@ -119,7 +121,7 @@ func (p *parser) guest(doc *document) {
 	p.specs[label] = s
 	g := Guest{
 		Ref:    guest.Ref{Kind: kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value},
-		Labels: doc.labels(), Classes: classes, Origin: guest.Origin(doc.at), merged: merged,
+		Labels: doc.labels(), Classes: classes, Set: p.setOf[label], Origin: guest.Origin(doc.at), merged: merged,
 	}
 	l := newLowering(p.report, g.Ref, seen)
 	l.images, l.node = p.images, s.shared().home()

@@ -17,13 +17,14 @@ type parser struct {
 	images   images
 	firsts   map[string]tree.Position // label -> position of the document
 	specs    map[string]spec          // label of the guest -> decoded spec
+	setOf    map[string]string        // label of the guest -> name of its GuestSet
 	named    map[string]bool          // classes that a guest names
 	partial  map[string]guest.Desired // label of the guest -> what was understood of it
 }
 
 func newParser() *parser {
 	return &parser{
-		report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, images: images{}, specs: map[string]spec{}, named: map[string]bool{},
+		report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, images: images{}, specs: map[string]spec{}, setOf: map[string]string{}, named: map[string]bool{},
 		partial: map[string]guest.Desired{},
 	}
 }

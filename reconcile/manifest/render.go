@@ -26,9 +26,14 @@ func (g Guest) Render() ([]byte, error) {
 		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(string(g.Kind)),
 		yamlText("metadata"), metadata, yamlText("spec"), spec,
 	)
-	if len(g.Classes) > 0 {
-		document.HeadComment = "With GuestClass " + strings.Join(g.Classes, ", ") + "."
+	var from []string
+	if g.Set != "" {
+		from = append(from, fmt.Sprintf("Member of %s %s, %s:%d.", kindSet, g.Set, g.Origin.File, g.Origin.Line))
 	}
+	if len(g.Classes) > 0 {
+		from = append(from, "With "+kindClass+" "+strings.Join(g.Classes, ", ")+".")
+	}
+	document.HeadComment = strings.Join(from, "\n")
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)

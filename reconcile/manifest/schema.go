@@ -21,6 +21,7 @@ func Schema() ([]byte, error) {
 			string(guest.Container):      objectSchema(newSpec(guest.Container)),
 			kindClass:                    objectSchema(&classSpec{}),
 			kindCluster:                  objectSchema(&clusterSpec{}),
+			kindSet:                      setSchema(),
 			string(image.Kind):           objectSchema(&imageSpec{}),
 		},
 	}
@@ -35,7 +36,7 @@ func Schema() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// documentSchema describes a document of a kind. It is a condition, so that an editor can report the wrong field. As one of four alternatives, an
+// documentSchema describes a document of a kind. It is a condition, so that an editor can report the wrong field. As one of several alternatives, an
 // editor could only report that none of them matches.
 func documentSchema(kind string) *schema {
 	whole := objectSchema(&document{})

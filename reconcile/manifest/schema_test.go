@@ -121,6 +121,27 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
+// TestSchemaRefusesRows: an editor finds a mistake in a row of a set by the kind of the set's members.
+func TestSchemaRefusesRows(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ spec, want string }{
+		"unknown_field":    {"{virtualMachine: {}, members: [{name: a, memroy: {size: 2Gi}}]}", "at '/spec/members/0': additional properties 'memroy' not allowed"},
+		"field_of_another": {"{container: {}, members: [{name: a, disks: {}}]}", "at '/spec/members/0': additional properties 'disks' not allowed"},
+		"value":            {"{container: {}, members: [{name: a, memory: {size: 2048}}]}", "at '/spec/members/0/memory/size': got number"},
+		"no_name":          {"{container: {}, members: [{vmid: 201}]}", "at '/spec/members/0': missing property 'name'"},
+		"no_number":        {"{container: {}, range: {from: 1, to: 2}, each: {name: dns}}", "at '/spec/each/name': 'dns' does not match pattern"},
+	}
+	s := compiled(t)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			text := "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestSet\nmetadata: {name: web}\nspec: " + test.spec + "\n"
+			if got := problemsBySchema(t, s, []byte(text)); !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q in it", got, test.want)
+			}
+		})
+	}
+}
+
 func TestSchemaRefusesUnknownKinds(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(vm("web-1", "vmid: 201"), "VirtualMachine", "VirtualMachin", 1)
@@ -172,7 +193,7 @@ var pointer = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", "^", "%5E", 
 // TestSchemaExamplesParse reads every example as the field that it belongs to: the schema knows less than the parser.
 func TestSchemaExamplesParse(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"Cluster", "GuestClass", "VirtualMachine", "Container"} {
+	for _, kind := range []string{"Cluster", "GuestClass", "GuestSet", "VirtualMachine", "Container"} {
 		for _, wrong := range manifest.WrongExamples(kind) {
 			t.Errorf("%s: got %s, want the example to parse", kind, wrong)
 		}

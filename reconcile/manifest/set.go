@@ -22,7 +22,8 @@ type Guest struct {
 	guest.Ref                   // VMID is 0 if the cluster's range provides it
 	Labels    map[string]string // metadata.labels
 	Classes   []string          // merged under the spec, first to last: classes that select the guest, then classes that it names
-	Origin    guest.Origin      // of the document
+	Set       string            // name of the GuestSet that describes the guest; "" if it has a document of its own
+	Origin    guest.Origin      // of the document, or of the member's row; for a range of numbers, of each
 
 	desired guest.Desired
 	merged  *tree.Node // the spec with everything inherited

@@ -96,7 +96,7 @@ var synonyms = map[string][]string{
 	"dry-run": {"observe"}, "linux": {"l26"}, "debian": {"l26"}, "ubuntu": {"l26"}, "windows": {"win11"},
 	"uefi": {"ovmf"}, "efi": {"ovmf"}, "bios": {"seabios"}, "legacy": {"seabios"}, "virtio": {"virtio-scsi-single"}, "virtio-scsi": {"virtio-scsi-single"},
 	"vm": {string(guest.VirtualMachine)}, "qemu": {string(guest.VirtualMachine)}, "kvm": {string(guest.VirtualMachine)},
-	"lxc": {string(guest.Container)}, "ct": {string(guest.Container)}, "class": {kindClass},
+	"lxc": {string(guest.Container)}, "ct": {string(guest.Container)}, "class": {kindClass}, "set": {kindSet},
 }
 
 // synonym returns the option that a word stands for, or "" if there is none.

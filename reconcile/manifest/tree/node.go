@@ -62,6 +62,18 @@ func (n *Node) Get(name string) *Node {
 	return nil
 }
 
+// Count returns the number of keys and values at and below n.
+func (n *Node) Count() int {
+	count := 1
+	for _, e := range n.Entries {
+		count += 1 + e.Value.Count()
+	}
+	for _, item := range n.Items {
+		count += item.Count()
+	}
+	return count
+}
+
 // Equal compares two values without their positions. The order of the entries of a mapping does not matter.
 func (n *Node) Equal(other *Node) bool {
 	if n.Kind != other.Kind || n.Tag != other.Tag || n.Text != other.Text || len(n.Entries) != len(other.Entries) {

@@ -1,9 +1,9 @@
 package tree
 
-// The limits of untrusted input. A guest needs a hundred values and a depth of seven.
+// The limits of untrusted input. A guest needs a hundred values and a depth of seven, and a GuestSet of 1,000 guests some 20,000 values.
 const (
 	maxFile  = 1 << 20 // bytes of one file
-	maxNodes = 10000   // keys and values of one document
+	maxNodes = 50000   // keys and values of one document
 	maxDepth = 24      // levels of one document
 )
 

@@ -16,6 +16,7 @@ type Rendering struct {
 	Kind          string            `json:"kind"`
 	Name          string            `json:"name"`
 	Labels        map[string]string `json:"labels,omitempty"`
+	Set           string            `json:"set,omitempty"` // the GuestSet that describes the guest
 	File          string            `json:"file"`
 	Line          int               `json:"line"`
 	Classes       []string          `json:"classes"` // below the spec, first to last
@@ -35,7 +36,7 @@ type renderedValue struct {
 // NewRendering returns a guest with its values.
 func NewRendering(g manifest.Guest) Rendering {
 	r := Rendering{
-		SchemaVersion: term.SchemaVersion, Kind: string(g.Kind), Name: g.Name, Labels: g.Labels, File: g.Origin.File, Line: g.Origin.Line,
+		SchemaVersion: term.SchemaVersion, Kind: string(g.Kind), Name: g.Name, Labels: g.Labels, Set: g.Set, File: g.Origin.File, Line: g.Origin.Line,
 		Classes: append([]string{}, g.Classes...), Values: []renderedValue{}, guest: g,
 	}
 	for _, v := range g.Values() {

@@ -1,0 +1,121 @@
+package reconcile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/report"
+)
+
+// webSet is a set of virtual machines with one row for each member. The cluster's range gives them their vmids.
+func webSet(rows ...string) string {
+	return "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestSet\nmetadata: {name: web}\nspec:\n" +
+		"  virtualMachine: {node: pve1, source: {clone: {name: tmpl-debian-12}}, memory: {size: 1Gi}}\n  members:\n  - {" + strings.Join(rows, "}\n  - {") + "}\n"
+}
+
+// vmidOf returns the vmid of a guest in the report, or 0.
+func (l *lab) vmidOf(label string) int {
+	for _, g := range l.engine.Report().Guests {
+		if g.Label() == label {
+			return g.VMID
+		}
+	}
+	return 0
+}
+
+// TestGuestSetMembersAreGuests lets the members of a set converge. A vmid belongs to the name of a member: other rows, another order of the rows and a
+// file for the guest change nothing. A removed row is held like a removed file.
+func TestGuestSetMembersAreGuests(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["set.yaml"] = webSet("name: web-1", "name: web-2", "name: web-3, memory: {size: 2Gi}")
+		l.push("a set of three", alice)
+		stop := l.start()
+		defer func() { stop() }()
+		l.converge()
+		vmids := map[string]int{}
+		for _, name := range []string{"web-1", "web-2", "web-3"} {
+			vmids[name] = l.vmidOf("VirtualMachine/" + name)
+		}
+		if got := l.sim.Value(vmids["web-3"], "memory"); got != "2048" || l.sim.Value(vmids["web-1"], "memory") != "1024" {
+			t.Errorf("got %s MiB for web-3, want 2048 of its row, and 1024 of the set for web-1", got)
+		}
+
+		stop()
+		stop = func() {}
+		l.sim.ResetCounters()
+		l.files["set.yaml"] = webSet("name: web-3, memory: {size: 2Gi}", "name: web-1")
+		l.files["web-2.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: web-2}\n" +
+			"spec: {node: pve1, source: {clone: {name: tmpl-debian-12}}, memory: {size: 1Gi}}\n"
+		l.push("web-2 has a file", alice)
+		stop = l.start()
+		l.converge()
+		time.Sleep(10 * time.Minute)
+		for name, vmid := range vmids {
+			if got := l.vmidOf("VirtualMachine/" + name); got != vmid || len(l.sim.Counters().Effects[vmid]) > 0 {
+				t.Errorf("%s: got vmid %d and effects %v, want %d and none", name, got, l.sim.Counters().Effects[vmid], vmid)
+			}
+		}
+
+		l.files["set.yaml"] = webSet("name: web-1")
+		l.push("web-3 is gone", alice)
+		l.digestOfHold(vmids["web-3"])
+		held := l.heldStep(vmids["web-3"])
+		if held.Reason != gate.HoldApproval || l.destroyed(vmids["web-3"]) {
+			t.Errorf("got %+v, want the destroy of web-3 held for an approval", held)
+		}
+	})
+}
+
+// TestGuestSetScope lets wanda, who may change only the guests web-*, change rows of a set that has other guests too.
+func TestGuestSetScope(t *testing.T) {
+	shared := webSet("name: web-1", "name: db-1")
+	tests := map[string]struct{ set, outside string }{
+		"own_row":       {webSet("name: web-1, memory: {size: 4Gi}", "name: db-1"), ""},
+		"new_row":       {webSet("name: web-1", "name: web-2", "name: db-1"), ""},
+		"order_of_rows": {webSet("name: db-1", "name: web-1"), ""},
+		"other_row":     {webSet("name: web-1", "name: db-1, memory: {size: 4Gi}"), "VirtualMachine/db-1"},
+		"removed_row":   {webSet("name: web-1"), "VirtualMachine/db-1"},
+		"shared_value":  {strings.Replace(shared, "1Gi", "4Gi", 1), "VirtualMachine/db-1"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.files["set.yaml"] = shared
+				l.push("a set", alice)
+				l.once()
+				l.files["set.yaml"] = test.set
+				l.push(name, wanda)
+				refused := l.once().Source.Refused
+				switch {
+				case test.outside == "" && refused != nil:
+					t.Errorf("got the change refused for %s, want it accepted", refused.Error)
+				case test.outside != "" && (refused == nil || refused.Reason != report.RefusedScope || !strings.Contains(refused.Error, test.outside)):
+					t.Errorf("got %+v, want it refused for %s", refused, test.outside)
+				}
+			})
+		})
+	}
+}
+
+// TestGuestSetDependencies creates a member only when the member that it depends on is there.
+func TestGuestSetDependencies(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["set.yaml"] = webSet("name: web-1, vmid: 201, dependsOn: [VirtualMachine/web-2]", "name: web-2, vmid: 202")
+		l.push("a set", alice)
+		defer l.start()()
+		l.converge()
+		var order []int
+		for _, step := range l.steps {
+			if l.sim.Effects(step.Step.Guest.VMID, pvesim.Cloned) > 0 && !slices.Contains(order, step.Step.Guest.VMID) {
+				order = append(order, step.Step.Guest.VMID)
+			}
+		}
+		if !slices.Equal(order, []int{202, 201}) {
+			t.Errorf("got the guests created in the order %v, want 202 before 201", order)
+		}
+	})
+}
