@@ -14,3 +14,12 @@ var ErrClosed = errors.New("journal is closed")
 
 // ErrNewerFormat means that a newer release wrote this journal. Nothing was changed.
 var ErrNewerFormat = errors.New("journal was written by a newer gitops-agent: run that release, or restore the state directory kept from before the upgrade")
+
+// ErrStandby means that another agent writes this journal, and this one only follows it. Nothing was written.
+var ErrStandby = errors.New("another agent writes the journal")
+
+// ErrNotLeader means that this agent is no longer the one that may write to the service of the journal.
+var ErrNotLeader = errors.New("this agent does not lead any more")
+
+// ErrUnreachable means that the service of the journal did not answer in time.
+var ErrUnreachable = errors.New("the service of the journal does not answer")

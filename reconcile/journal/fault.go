@@ -17,11 +17,16 @@ const (
 	FaultGone     Fault = "gone"      // the state directory was removed or replaced
 	FaultDamaged  Fault = "damaged"
 	FaultFailed   Fault = "failed" // another error of the disk
+
+	// Of a journal in a service.
+	FaultRolledBack  Fault = "store-rolled-back" // the service shows less than this host has seen acknowledged
+	FaultNotLeader   Fault = "not-leader"        // another agent leads, or may lead
+	FaultUnreachable Fault = "store-unreachable" // the service does not answer
 )
 
 // Faults lists every fault, for metrics that start at zero.
 func Faults() []Fault {
-	return []Fault{FaultNone, FaultDiskFull, FaultReadOnly, FaultDenied, FaultGone, FaultDamaged, FaultFailed}
+	return []Fault{FaultNone, FaultDiskFull, FaultReadOnly, FaultDenied, FaultGone, FaultDamaged, FaultFailed, FaultRolledBack, FaultNotLeader, FaultUnreachable}
 }
 
 // FaultOf returns the fault that an error of Healthy stands for, FaultNone for nil.
@@ -32,6 +37,12 @@ func FaultOf(err error) Fault {
 		return FaultNone
 	case errors.Is(err, ErrGone):
 		return FaultGone
+	case errors.Is(err, ErrRolledBack):
+		return FaultRolledBack
+	case errors.Is(err, ErrNotLeader):
+		return FaultNotLeader
+	case errors.Is(err, ErrUnreachable):
+		return FaultUnreachable
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return FaultDiskFull
 	case errors.Is(err, syscall.EROFS):

@@ -24,9 +24,12 @@ type chain struct {
 func newChain(now time.Time, next uint64) chain {
 	c := chain{born: now.UnixNano(), next: next}
 	_, _ = rand.Read(c.id[:]) // never fails: crypto/rand ends the program instead
-	c.link = sha256.Sum256(c.id[:])
+	c.link = newLink(c.id)
 	return c
 }
+
+// newLink is the link before the first commit of a lineage.
+func newLink(id [16]byte) [sha256.Size]byte { return sha256.Sum256(id[:]) }
 
 func (c chain) lineage() string  { return hex.EncodeToString(c.id[:]) }
 func (c chain) since() time.Time { return time.Unix(0, c.born).UTC() }

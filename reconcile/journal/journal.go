@@ -28,7 +28,10 @@ type Journal struct {
 	fold   *fold // of the durable records
 	failed error
 
-	// Constant after Open.
+	standby bool   // the journal of another process
+	told    uint64 // the last record that a follower passed to OnRecord
+
+	// Constant after Open; a follower's may change, under mu.
 	lineage string
 	since   time.Time
 }
@@ -62,6 +65,9 @@ func (j *Journal) Append(ctx context.Context, bodies ...Body) error {
 func (j *Journal) append(ctx context.Context, bodies []Body) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if j.standby {
+		return ErrStandby
 	}
 	req, err := newRequest(bodies)
 	if err != nil {

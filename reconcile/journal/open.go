@@ -12,11 +12,28 @@ import (
 // agent can continue to observe.
 func Open(opts Options) (*Journal, error) {
 	opts = opts.withDefaults()
-	s, err := openFiles(opts)
+	s, err := openStore(opts)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	j := &Journal{
+	j := newJournal(opts, s)
+	if err := j.recover(); err != nil {
+		_ = s.close()
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	go j.write()
+	return j, nil
+}
+
+func openStore(opts Options) (store, error) {
+	if opts.Blocks != nil {
+		return openBlocks(opts)
+	}
+	return openFiles(opts)
+}
+
+func newJournal(opts Options, s store) *Journal {
+	return &Journal{
 		opts:     opts,
 		store:    s,
 		fold:     newFold(),
@@ -24,12 +41,6 @@ func Open(opts Options) (*Journal, error) {
 		closing:  make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}
-	if err := j.recover(); err != nil {
-		_ = s.close()
-		return nil, fmt.Errorf("open journal: %w", err)
-	}
-	go j.write()
-	return j, nil
 }
 
 // recover folds the records in the store and makes the store ready for the next commit. It returns an error only for a store that cannot be read, or

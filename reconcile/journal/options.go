@@ -2,7 +2,7 @@ package journal
 
 import "time"
 
-// Options are the location and the retention of a journal. Only Dir is required.
+// Options are the place and the retention of a journal. Only Dir is required.
 type Options struct {
 	Dir          string          // created with mode 0700 if it is missing
 	SegmentSize  int64           // bytes after which the next segment begins; default 1 MiB
@@ -11,6 +11,7 @@ type Options struct {
 	OnRecord     func(Record)    // called for each durable record in order, by Open and then by the writer, with the rules of OnSync
 	OnSync       func(Sync)      // called after each commit by the writer: it must be quick and must not call the journal
 	OnCompact    func(Compacted) // called after each compaction by the writer, with the same rules
+	Blocks       Blocks          // keeps the journal in a service; Dir then contains the lock of this host and the mark of what was acknowledged. nil: files in Dir
 	disk         disk            // set by tests
 	largePayload int             // bytes of a payload above which a commit needs a segment of version 2; set by tests
 }

@@ -44,17 +44,7 @@ func read(d disk, yield func(Record) error) (Summary, error) {
 	}
 	r := replay{open: snap.open, active: snap.listing.active(), visit: eachRecord(yield)}
 	err = r.run(snap.listing)
-	s := Summary{
-		Lineage:   r.chain.lineage(),
-		Since:     r.chain.since(),
-		Files:     r.files,
-		Records:   r.records,
-		Seq:       max(r.chain.next, 1) - 1,
-		Head:      fmt.Sprintf("%x", r.chain.link),
-		Bytes:     r.bytes,
-		TornBytes: r.tail.torn,
-	}
-	return s, err
+	return r.summary(), err
 }
 
 // snapshot is the open files of a journal at one moment. It can still read a file that compaction removes later.

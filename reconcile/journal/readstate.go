@@ -1,20 +1,6 @@
 package journal
 
-import "time"
-
 // ReadState returns the state that the records of the journal in dir add up to. Like Read, it takes no lock and changes nothing, so it
 // may be called while an agent runs; the state is the durable state at the time when ReadState began. Its errors are those of Read. Together with
 // a *DamageError, the state is the one before the damage.
-func ReadState(dir string) (State, error) {
-	f := newFold()
-	summary, err := Read(dir, func(r Record) error {
-		f.add(r)
-		return nil
-	})
-	now := time.Now()
-	f.forgetPast(now)
-	f.forgetOrders(now, Options{}.withDefaults().Retain.Orders)
-	state := f.state()
-	state.Lineage, state.Since, state.Seq = summary.Lineage, summary.Since, summary.Seq
-	return state, err
-}
+func ReadState(dir string) (State, error) { return InDir(dir).State() }

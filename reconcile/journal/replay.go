@@ -82,7 +82,7 @@ func (r *replay) segment(name string) error {
 		return err
 	}
 	defer src.Close()
-	if h.chain.next == 1 && h.chain.link == sha256.Sum256(h.chain.id[:]) {
+	if h.chain.next == 1 && h.chain.link == newLink(h.chain.id) {
 		r.chain = h.chain
 	}
 	if h.chain != r.chain || name != segmentName(h.chain.next) {

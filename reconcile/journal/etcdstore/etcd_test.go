@@ -1,0 +1,233 @@
+//go:build integration
+
+package etcdstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/etcdtest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/journal/etcdstore"
+	"gitops-agent/reconcile/journal/storetest"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+func TestEtcdAsStore(t *testing.T) {
+	cluster := etcdtest.Start(t, 1)
+	places := 0
+	storetest.Run(t, func(t *testing.T) storetest.Place {
+		places++
+		return newPlace(t, cluster, fmt.Sprintf("/place-%d", places))
+	})
+}
+
+// place is a journal in a real etcd, behind a proxy.
+type place struct {
+	cluster *etcdtest.Cluster
+	prefix  string
+	proxy   *etcdtest.Proxy
+	dir     string
+	client  *etcdstore.Client
+	leader  *etcdstore.Leadership
+	journal *journal.Journal
+}
+
+func newPlace(t *testing.T, cluster *etcdtest.Cluster, prefix string) *place {
+	t.Helper()
+	p := &place{cluster: cluster, prefix: prefix, proxy: etcdtest.NewProxy(t, cluster.Members[0].Address()), dir: t.TempDir()}
+	p.connect(t)
+	return p
+}
+
+func (p *place) connect(t *testing.T) {
+	t.Helper()
+	client, err := etcdstore.Open(etcdstore.Options{Endpoints: []string{"http://" + p.proxy.Address()}, Prefix: p.prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	p.client = client
+}
+
+func (p *place) Open(t *testing.T, opts journal.Options) *journal.Journal {
+	t.Helper()
+	if p.leader == nil {
+		leader, err := p.client.Elect(t.Context(), "test", func(error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { leader.Release(true) })
+		p.leader = leader
+	}
+	opts.Dir, opts.Blocks = p.dir, p.client.Store(p.leader)
+	j, err := journal.Open(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Healthy(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	p.journal = j
+	return j
+}
+
+// depose ends the lease in etcd, as its end does. The process does not notice.
+func (p *place) depose(t *testing.T) {
+	t.Helper()
+	etcd := p.cluster.Client(t)
+	reply, err := etcd.Get(t.Context(), p.prefix+"/leader")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range reply.Kvs {
+		if _, err := etcd.Revoke(t.Context(), clientv3.LeaseID(kv.Lease)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.leader = nil
+}
+
+func (p *place) Kill(t *testing.T) {
+	t.Helper()
+	p.depose(t)
+	if err := p.journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Tear stores the first part of a large commit.
+func (p *place) Tear(t *testing.T) {
+	t.Helper()
+	key := fmt.Sprintf("%s/commits/%020d/", p.prefix, p.journal.State().Seq+1)
+	for part := range 3 {
+		if _, err := p.cluster.Client(t).Put(t.Context(), fmt.Sprintf("%s%04d", key, part), strings.Repeat("x", 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (p *place) Slow(_ *testing.T, by time.Duration) { p.proxy.Delay(by) }
+func (p *place) Cut(*testing.T)                      { p.proxy.Cut() }
+func (p *place) Heal(*testing.T)                     { p.proxy.Heal() }
+
+func (p *place) Succeed(t *testing.T) error {
+	p.depose(t)
+	p.dir = t.TempDir()
+	p.connect(t)
+	return nil
+}
+
+func (p *place) Read() journal.Reader {
+	return journal.InBlocks(context.Background(), p.client.Store(nil))
+}
+
+// A transaction whose reply is lost is tried again, and the commit is there once.
+func TestLostReply(t *testing.T) {
+	p := newPlace(t, etcdtest.Start(t, 1), "/lost")
+	j := p.Open(t, journal.Options{})
+	for i := range 6 {
+		if i%2 == 1 {
+			p.proxy.LoseReplies()
+			time.AfterFunc(time.Second, p.proxy.Heal)
+		}
+		if err := j.Append(t.Context(), journal.Event{Name: "note", Message: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	summary, err := p.Read()(func(journal.Record) error { return nil })
+	if err != nil || summary.Seq != 6 || summary.Records != 6 {
+		t.Errorf("got %+v and %v, want six records", summary, err)
+	}
+}
+
+// Without a quorum nothing is acknowledged, and the leader stops to lead before its lease ends.
+func TestLostQuorum(t *testing.T) {
+	cluster := etcdtest.Start(t, 3)
+	client, err := etcdstore.Open(etcdstore.Options{Endpoints: cluster.Endpoints(), Prefix: "/quorum"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	leader, err := client.Elect(t.Context(), "first", func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(journal.Options{Dir: t.TempDir(), Blocks: client.Store(leader)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	note := journal.Event{Name: "note"}
+	if err := j.Append(t.Context(), note); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Members[0].Stop(t)
+	if err := j.Append(t.Context(), note); err != nil {
+		t.Fatalf("one of three members is stopped: %v", err)
+	}
+	cluster.Members[1].Stop(t)
+	if err := j.Append(t.Context(), note); !errors.Is(err, journal.ErrNotLeader) {
+		t.Errorf("got %v without a quorum, want ErrNotLeader", err)
+	}
+	<-leader.Ended()
+	if err := leader.Check(); !errors.Is(err, journal.ErrNotLeader) {
+		t.Errorf("got %v after the lease, want ErrNotLeader", err)
+	}
+	cluster.Members[0].Start(t)
+	second, err := client.Elect(t.Context(), "second", func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Release(true)
+	if second.Number != leader.Number+1 || second.QuietUntil.IsZero() {
+		t.Errorf("got leader %d, quiet until %s, want the number after %d and a wait", second.Number, second.QuietUntil, leader.Number)
+	}
+	summary, err := journal.InBlocks(t.Context(), client.Store(nil))(func(journal.Record) error { return nil })
+	if err != nil || summary.Seq < 2 || summary.Seq > 3 {
+		t.Errorf("got record %d as the last and %v, want 2, or 3 if the last append arrived", summary.Seq, err)
+	}
+}
+
+// A leader that releases its lease cleanly lets the next one begin at once.
+func TestRelease(t *testing.T) {
+	cluster := etcdtest.Start(t, 1)
+	client, err := etcdstore.Open(etcdstore.Options{Endpoints: cluster.Endpoints(), Prefix: "/release"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	first, err := client.Elect(t.Context(), "first", func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err := client.TryElect(t.Context(), "other"); other != nil || err != nil {
+		t.Fatalf("got %v and %v while another one leads, want nothing", other, err)
+	}
+	elected := make(chan *etcdstore.Leadership)
+	go func() {
+		second, err := client.Elect(context.Background(), "second", func(error) {})
+		if err != nil {
+			t.Error(err)
+		}
+		elected <- second
+	}()
+	first.Release(true)
+	second := <-elected
+	defer second.Release(true)
+	if !second.QuietUntil.IsZero() || second.Number != 2 {
+		t.Errorf("got leader %d, quiet until %s, want number 2 and no wait", second.Number, second.QuietUntil)
+	}
+	if now, found, err := client.Leader(t.Context()); err != nil || !found || now != second.Leader {
+		t.Errorf("got %+v, %t and %v as the leader, want %+v", now, found, err, second.Leader)
+	}
+	if err := first.Check(); !errors.Is(err, journal.ErrNotLeader) {
+		t.Errorf("got %v for a released leader, want ErrNotLeader", err)
+	}
+}

@@ -1,0 +1,58 @@
+package etcdstore
+
+import (
+	"context"
+	"fmt"
+
+	"gitops-agent/reconcile/journal"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Follow implements journal.Blocks. It watches the head, and reads the commits before it.
+func (s *Store) Follow(ctx context.Context, first uint64, commit func([]byte) error) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	first = max(first, 1)
+	_, revision, err := s.readHead(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.takeUntil(ctx, &first, revision, commit); err != nil {
+		return err
+	}
+	for reply := range s.client.etcd.Watch(ctx, s.client.key(headKey), clientv3.WithRev(revision+1)) {
+		if err := reply.Err(); err != nil {
+			return unreachable("watch the journal", err)
+		}
+		for _, event := range reply.Events {
+			if event.Type == clientv3.EventTypeDelete {
+				return fmt.Errorf("%w: it has no head any more", journal.ErrRolledBack)
+			}
+			if s.now, err = parseHead(string(event.Kv.Value)); err != nil {
+				return err
+			}
+			if err := s.takeUntil(ctx, &first, event.Kv.ModRevision, commit); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// takeUntil passes the commits from first up to the head, as of a revision.
+func (s *Store) takeUntil(ctx context.Context, first *uint64, revision int64, commit func([]byte) error) error {
+	switch next := s.now.Next; {
+	case s.now.Base > *first:
+		return journal.ErrCompacted
+	case next == 0, next == *first:
+		return nil
+	case next < *first:
+		return fmt.Errorf("%w: it ends with record %d", journal.ErrRolledBack, next-1)
+	}
+	if err := s.commits(ctx, *first, s.now.Next, revision, commit); err != nil {
+		return err
+	}
+	*first = s.now.Next
+	return nil
+}
