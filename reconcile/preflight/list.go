@@ -15,7 +15,7 @@ type List struct {
 	Kind    Kind
 	Node    string
 	Storage string // of volumes
-	Content string // of volumes: images, import, iso, vztmpl, backup
+	Content string // of volumes: images, import, iso, vztmpl, backup, snippets
 }
 
 // Answer is the names of a list, or the error of reading it.

@@ -35,7 +35,9 @@ type reference struct {
 }
 
 // references returns the names to which a guest refers, for each node where the guest may be. Names that only a creation needs are included if the
-// guest does not exist yet, for the node on which it will be created. The file of an Image is left out: the agent downloads it.
+// guest does not exist yet, for the node on which it will be created. The file of an Image is left out: the agent downloads it. Snippets are left out
+// if the token cannot see them. The role of an agent never has the privilege, with which a token may delete every volume of the storage, so this is no problem to
+// report.
 func references(d *guest.Desired, around ClusterContext) []reference {
 	var list []reference
 	add := func(nodes []string, of List, name string, cause Cause) {
@@ -55,6 +57,12 @@ func references(d *guest.Desired, around ClusterContext) []reference {
 			add(nodes, List{Kind: Bridge}, subKey(in, "bridge"), cause)
 		case in.Key == "cpu" && d.Kind == guest.VirtualMachine && !mayEmulate(d):
 			add(nodes, List{Kind: CPU}, subKey(in, "cputype"), cause)
+		case in.Key == keySnippets:
+			for _, snippet := range snippetsOf(in) {
+				if around.Granted.Allows("/storage/"+storageOf(snippet), "Datastore.Allocate") {
+					add(nodes, volumesLike(snippet), snippet, cause)
+				}
+			}
 		case d.Source.Object() != "" && volume == sourceVolume(d.Source):
 		case strings.Contains(volume, ":iso/"):
 			add(nodes, volumesLike(volume), volume, cause)
@@ -112,6 +120,21 @@ func subKey(in *guest.Intent, name string) string {
 	return ""
 }
 
+// keySnippets is the key that names the files with the custom parts of cloud-init.
+const keySnippets = "cicustom"
+
+// snippetsOf returns the files that the intent of keySnippets names, in the order of their sub-keys. Proxmox reads them on the node of the guest whenever it makes
+// the cloud-init drive, and refuses to start the guest without one.
+func snippetsOf(in *guest.Intent) []string {
+	var list []string
+	for _, part := range []string{"meta", "network", "user", "vendor"} {
+		if volume := subKey(in, part); storageOf(volume) != "" {
+			list = append(list, volume)
+		}
+	}
+	return list
+}
+
 // sourceVolume returns the volume from which a guest is created, or "".
 func sourceVolume(s guest.Source) string {
 	switch {
@@ -137,7 +160,7 @@ func archiveOf(volume string) string {
 }
 
 // contentOf matches the content type in the name of a volume. The name of a disk has none.
-var contentOf = regexp.MustCompile(`:(import|iso|vztmpl|backup)/`)
+var contentOf = regexp.MustCompile(`:(import|iso|vztmpl|backup|snippets)/`)
 
 // volumesLike returns the list that would contain a volume, without the node.
 func volumesLike(volume string) List {

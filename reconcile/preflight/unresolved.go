@@ -149,8 +149,14 @@ func storagesOf(d *guest.Desired, exists bool) []storageReference {
 		}
 	}
 	for _, in := range d.Intents {
-		if in.Verb == guest.Want {
-			add(in.Sub["storage"], disksOf(d.Kind), in.Key, in.Origin)
+		if in.Verb != guest.Want {
+			continue
+		}
+		add(in.Sub["storage"], disksOf(d.Kind), in.Key, in.Origin)
+		if in.Key == keySnippets {
+			for _, snippet := range snippetsOf(&in) {
+				add(storageOf(snippet), "snippets", in.Key, in.Origin)
+			}
 		}
 	}
 	if exists {

@@ -32,7 +32,7 @@ func machine() guest.Desired {
 }
 
 func around(rows ...cluster.Row) ClusterContext {
-	all := map[string]bool{"Datastore.Audit": true, "Datastore.AllocateSpace": true, "SDN.Use": true, "Sys.Audit": true, "VM.Config.Disk": true, "VM.Backup": true}
+	all := map[string]bool{"Datastore.Allocate": true, "Datastore.Audit": true, "Datastore.AllocateSpace": true, "SDN.Use": true, "Sys.Audit": true, "VM.Config.Disk": true, "VM.Backup": true}
 	return ClusterContext{
 		Nodes: []string{"pve1", "pve2", "pve3"}, Storages: storages("local"), Inventory: cluster.Inventory{Rows: rows}, Granted: everywhere(all),
 	}
@@ -141,6 +141,16 @@ func TestUnresolvedOnNodes(t *testing.T) {
 		}), func(answers map[List]Answer) {
 			answers[List{Kind: Volume, Node: "pve1", Storage: "local", Content: "import"}] = Answer{Names: []string{"local:import/lab.ova"}}
 		}, []Unresolved{}},
+		"a_snippet": {with(func(d *guest.Desired) {
+			d.Intents = []guest.Intent{
+				{Key: "cicustom", Verb: guest.Want, Sub: map[string]string{"user": "local:snippets/web.yaml", "vendor": "local:snippets/k3s.yaml"}, Origin: at(4)},
+			}
+		}), func(answers map[List]Answer) {
+			answers[List{Kind: Volume, Node: "pve1", Storage: "local", Content: "snippets"}] = Answer{Names: []string{"local:snippets/web.yaml", "local:snippets/k3s.yaml"}}
+			answers[List{Kind: Volume, Node: "pve2", Storage: "local", Content: "snippets"}] = Answer{Names: []string{"local:snippets/web.yml", "local:snippets/k3s.yaml"}}
+		}, []Unresolved{{
+			What: "volume", Name: "local:snippets/web.yaml", Problem: "is not on pve2", Hint: "did you mean web.yml?", For: []Cause{{machine().Ref, "cicustom", at(4)}},
+		}}},
 		"not_read": {with(func(d *guest.Desired) { d.Intents = d.Intents[:1] }), func(answers map[List]Answer) {
 			answers[List{Kind: CPU, Node: "pve2"}] = Answer{Err: errors.New("no reply")}
 		}, []Unresolved{{
@@ -237,16 +247,18 @@ func TestUncheckedNamesTheNeededPrivilege(t *testing.T) {
 // A storage that the cluster shows may still be the wrong one: each reason is reported once, with its remedy, and the node is not asked for its volumes.
 func TestUnsuitableStorage(t *testing.T) {
 	d := machine() // a disk image for pve1, an ISO and a disk on pve1 and pve2
+	d.Intents = append(d.Intents, guest.Intent{Key: "cicustom", Verb: guest.Want, Text: "user=local:snippets/web.yaml"})
 	for name, test := range map[string]struct {
 		storage cluster.Storage
 		want    []string
 		lists   int // of volumes
 	}{
-		"suitable":   {cluster.Storage{ID: "local", Content: []string{"images", "import", "iso"}, Nodes: []string{"pve1", "pve2"}}, []string{}, 3},
-		"no_images":  {cluster.Storage{ID: "local", Content: []string{"import", "iso"}}, []string{"does not allow the content type images, only import, iso: choose another storage, or run pvesm set local --content import,iso,images"}, 3},
-		"no_import":  {cluster.Storage{ID: "local", Content: []string{"images", "iso"}}, []string{"does not allow the content type import, only images, iso: choose another storage, or run pvesm set local --content images,iso,import"}, 2},
-		"other_node": {cluster.Storage{ID: "local", Nodes: []string{"pve1"}}, []string{"is not on pve2, only on pve1: choose another storage or node, or run pvesm set local --nodes pve1,pve2"}, 2},
-		"disabled":   {cluster.Storage{ID: "local", Disabled: true}, []string{"is disabled: pvesm set local --disable 0 enables it"}, 0},
+		"no_snippets": {cluster.Storage{ID: "local", Content: []string{"images", "import", "iso"}}, []string{"does not allow the content type snippets, only images, import, iso: choose another storage, or run pvesm set local --content images,import,iso,snippets"}, 3},
+		"suitable":    {cluster.Storage{ID: "local", Content: []string{"images", "import", "iso", "snippets"}, Nodes: []string{"pve1", "pve2"}}, []string{}, 5},
+		"no_images":   {cluster.Storage{ID: "local", Content: []string{"import", "iso", "snippets"}}, []string{"does not allow the content type images, only import, iso, snippets: choose another storage, or run pvesm set local --content import,iso,snippets,images"}, 5},
+		"no_import":   {cluster.Storage{ID: "local", Content: []string{"images", "iso", "snippets"}}, []string{"does not allow the content type import, only images, iso, snippets: choose another storage, or run pvesm set local --content images,iso,snippets,import"}, 4},
+		"other_node":  {cluster.Storage{ID: "local", Nodes: []string{"pve1"}}, []string{"is not on pve2, only on pve1: choose another storage or node, or run pvesm set local --nodes pve1,pve2"}, 3},
+		"disabled":    {cluster.Storage{ID: "local", Disabled: true}, []string{"is disabled: pvesm set local --disable 0 enables it"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			around := around()
