@@ -108,10 +108,7 @@ func TestOnlineModeWithNotes(t *testing.T) {
 	for name, change := range map[string]func(){
 		"replaced": func() { l.note(tip, []byte("{}")) },
 		"removed":  func() { l.repo.Git(nil, "update-ref", "-d", evidence.NotesRef) },
-		"lost": func() {
-			l.ok(os.RemoveAll(filepath.Join(l.state, "repository")))
-			l.once() // clones again
-		},
+		"lost":     func() { l.ok(os.RemoveAll(filepath.Join(l.state, "repository"))) },
 		"another": func() {
 			again := *logged
 			l.ok(l.sig.AddOnline(&again, time.Now().Add(-time.Minute)))

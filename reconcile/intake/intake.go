@@ -58,6 +58,7 @@ type Intake struct {
 	floorDue  bool              // the accepted revision is not yet the cluster's floor
 	wouldBe   *journal.Accepted // the revision that a dry run would have accepted last
 	revoked   bool              // the accepted revision was rejected when it was verified again
+	absent    bool              // of these, because the repository did not have it
 	checkedBy *verify.Policy    // the policy that verified the accepted revision since the start; nil if none did
 	selected  selection         // of the newest poll
 }

@@ -86,6 +86,9 @@ func (in *Intake) poll(ctx context.Context) Polled {
 		return p
 	}
 	p.At, in.notes = time.Now(), p.Head.Notes
+	if last != nil && in.absent {
+		in.Resume(ctx) // the repository was lost, and the fetch has made it again
+	}
 	if p.Head.Commit, p.Err = in.candidate(ctx, p.Head.Commit); p.Err != nil {
 		return p
 	}

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,7 +35,7 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 	}
 	id := gitsource.ID(last.Commit)
 	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime}, manifest.ParseAccepted)
-	in.revoked = refusal(id, err, time.Time{}) != nil
+	in.revoked, in.absent = refusal(id, err, time.Time{}) != nil, isAbsent(err)
 	if err == nil && !in.dryRun && in.journal.Healthy() == nil {
 		err = in.appendMissing(ctx, accepted, policy)
 	}
@@ -42,6 +43,12 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 		in.checkedBy = policy
 	}
 	return accepted, err
+}
+
+// isAbsent reports whether a revision was refused because the repository does not have its commits: another clone may have them.
+func isAbsent(err error) bool {
+	var rejected *verify.RejectedError
+	return errors.As(err, &rejected) && rejected.Reason == verify.ReasonIncompleteHistory
 }
 
 // resumed updates the revision in force with the outcome of verifyAgain.
