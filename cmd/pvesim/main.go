@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/pvesim/control"
 )
 
 func main() {
@@ -71,15 +72,15 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 // serve runs both servers. When one ends, the other ends too.
-func serve(ctx context.Context, sim *pvesim.Sim, api, control net.Listener, cert *pvesim.Certificate) error {
+func serve(ctx context.Context, sim *pvesim.Sim, api, controls net.Listener, cert *pvesim.Certificate) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	srv := &http.Server{Handler: newControl(sim), ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: control.New(sim), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
-		err := srv.Serve(control)
+		err := srv.Serve(controls)
 		cancel()
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil

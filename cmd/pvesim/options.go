@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/pvesim/control"
 )
 
 // errUsage means that the command line is wrong. The reason has already been printed.
@@ -33,22 +34,7 @@ const usage = `pvesim serves a simulated Proxmox VE API over TLS with a certific
 Usage: pvesim [flags]
 
 It prints the address, an API token, the certificate's fingerprint, and the address of the control endpoint:
-  GET  /state                  guests, volumes, tasks, held calls, violated invariants
-  GET  /counters               calls by route and effects by guest
-  GET  /config/{vmid}          the config file of a guest
-  GET  /held?n=1&timeout=10s   waits until n calls are held
-  POST /faults                 {"kind":"hold-before","method":"POST","path":"/status/start$","vmid":100}
-  DELETE /faults               removes faults; held calls stay held
-  POST /release                lets held calls continue
-  POST /edit                   {"vmid":100,"key":"memory","value":"4096"} changes a config without the API
-  POST /nodes/{node}           {"state":"stopped"}, "started" or "rebooted", the last with {"takes":"30s"}
-  POST /quorum                 {"quorate":false}
-  POST /storages/{storage}     {"full":true}
-  POST /privileges             {"id":"gitops@pve!agent","path":"/","privileges":["VM.Audit"]} replaces all that it had
-  POST /announce               {"vmid":100,"marker":"tag"} or {"volume":"local-lvm:vm-100-disk-0"} permits this loss; after the
-                               first call /state reports every other loss as a violation
-  POST /reset                  sets counters to zero and removes faults
-
+` + control.Usage + `
 Flags:
 `
 

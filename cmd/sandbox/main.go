@@ -55,10 +55,10 @@ func statusOf(err error) int {
 
 // options are the flags of the command.
 type options struct {
-	path, revision, existing, listen string
-	paths, nodes, identities         []string
-	watch, once, json, verbose       bool
-	timeout                          time.Duration
+	path, revision, existing, listen, control string
+	paths, nodes, identities                  []string
+	watch, once, json, verbose                bool
+	timeout                                   time.Duration
 }
 
 const usage = `Shows what gitops-agent would make of the manifests in a directory, on a simulated cluster that has what they name. It needs no cluster, no
@@ -110,6 +110,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.Var((*list)(&o.paths), "path", "folder with manifests below DIRECTORY, as source.paths of the config; can be repeated")
 	flags.Var((*list)(&o.nodes), "node", "node of the simulated cluster, in addition to those that manifests name; can be repeated")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "loopback address of the status page")
+	flags.StringVar(&o.control, "control", "", "loopback address of an endpoint that injects faults and inspects the cluster, such as 127.0.0.1:0; default: none")
 	flags.BoolVar(&o.watch, "watch", false, "commit and converge again whenever a file of the directory changes")
 	flags.BoolVar(&o.once, "once", false, "end when the guests are converged or wait for someone")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "with --once: the longest time to wait")
@@ -133,8 +134,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 // problem returns an error for flags that make no sense.
 func (o options) problem(args int, output string) error {
 	bad := func(format string, args ...any) error { return &statusError{exitUsage, fmt.Errorf(format, args...)} }
-	host, _, err := net.SplitHostPort(o.listen)
-	ip := net.ParseIP(host)
 	switch {
 	case args != 1:
 		return bad("got %d directories, want one (flags come before it); --help lists the flags", args)
@@ -144,8 +143,16 @@ func (o options) problem(args int, output string) error {
 		return bad("--watch and --once exclude each other")
 	case o.watch && o.revision != "":
 		return bad("--watch follows the files of the directory, --revision does not change")
-	case err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()):
+	case !isLoopback(o.listen):
 		return bad("--listen %q: want a loopback address such as 127.0.0.1:0", o.listen)
+	case o.control != "" && !isLoopback(o.control):
+		return bad("--control %q: want a loopback address such as 127.0.0.1:0", o.control)
 	}
 	return nil
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }

@@ -151,14 +151,15 @@ func TestRefusedManifests(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for name, args := range map[string][]string{
-		"no_directory":      {},
-		"two_directories":   {"a", "b"},
-		"unknown_output":    {"-o", "xml", "."},
-		"watch_and_once":    {"--watch", "--once", "."},
-		"watch_a_revision":  {"--watch", "--revision", "HEAD", "."},
-		"listen_everywhere": {"--listen", "0.0.0.0:0", "."},
-		"listen_without_ip": {"--listen", ":0", "."},
-		"unknown_flag":      {"--no-such-flag", "."},
+		"no_directory":       {},
+		"two_directories":    {"a", "b"},
+		"unknown_output":     {"-o", "xml", "."},
+		"watch_and_once":     {"--watch", "--once", "."},
+		"watch_a_revision":   {"--watch", "--revision", "HEAD", "."},
+		"listen_everywhere":  {"--listen", "0.0.0.0:0", "."},
+		"listen_without_ip":  {"--listen", ":0", "."},
+		"control_everywhere": {"--control", "0.0.0.0:0", "."},
+		"unknown_flag":       {"--no-such-flag", "."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := sandboxed(t, args...); r.status != exitUsage {

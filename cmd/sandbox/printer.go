@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/internal/sandbox"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -40,6 +41,7 @@ type assumedCluster struct {
 	Pools     []string `json:"pools,omitempty"`
 	Volumes   []string `json:"volumes,omitempty"`
 	Templates []string `json:"templates,omitempty"`
+	Images    []string `json:"images,omitempty"` // addresses of the files of Images
 	Guests    []string `json:"guests,omitempty"`
 	Secrets   []string `json:"secrets,omitempty"`
 	Missing   []string `json:"missing,omitempty"`
@@ -103,6 +105,10 @@ func (p printer) world(s *session, content snapshot, secrets []string) {
 	for _, t := range w.templates {
 		templates = append(templates, fmt.Sprintf("%s (%d)", t.name, t.vmid))
 	}
+	var images []string
+	for _, d := range w.images {
+		images = append(images, d.URL)
+	}
 	var existing []string
 	for i := range w.existing {
 		existing = append(existing, fmt.Sprintf("%s (%d)", w.existing[i].Label(), w.existing[i].VMID))
@@ -118,6 +124,7 @@ func (p printer) world(s *session, content snapshot, secrets []string) {
 		{"pools", w.pools},
 		{"volumes", w.volumes},
 		{"templates", templates},
+		{"files of Images, with the checksums of the manifests", images},
 		{"guests that exist", existing},
 		{"secrets, all with an invented password", secrets},
 	} {
@@ -131,7 +138,7 @@ func (p printer) world(s *session, content snapshot, secrets []string) {
 	if len(w.unknown) > 0 {
 		p.note("the simulated cluster cannot have: %s", strings.Join(w.unknown, ", "))
 	}
-	p.document(document{State: "assumed", Assumed: &assumedCluster{w.nodes, w.storages, w.bridges, w.pools, w.volumes, templates, existing, secrets, w.unknown}})
+	p.document(document{State: "assumed", Assumed: &assumedCluster{w.nodes, w.storages, w.bridges, w.pools, w.volumes, templates, images, existing, secrets, w.unknown}})
 }
 
 // plan prints what the agent would do first.
@@ -178,10 +185,13 @@ func (p printer) conditions(g report.Guest) {
 	}
 }
 
-func (p printer) addresses(e *sandbox.Environment) {
+func (p printer) addresses(e *sandbox.Environment, controls string) {
 	p.line("")
 	p.line("Status page: http://%s/   metrics: http://%s/metrics", e.Agent.Address(), e.Agent.Address())
 	p.line("Simulated API: %s   token file: %s", e.Endpoint, e.TokenFile())
+	if controls != "" {
+		p.line("Faults of the cluster: curl -d '{\"kind\":\"task-fails\",\"path\":\"/config$\",\"text\":\"no space\"}' %s/faults   (docs/simulator.md)", controls)
+	}
 	p.line("")
 }
 
@@ -231,7 +241,7 @@ func (p printer) state(e *sandbox.Environment, r report.Report, commit string) {
 	switch {
 	case final && outcome == nil:
 		d.State = "converged"
-		p.line("Converged: %s in the state of the manifests.", count(len(r.Guests), "guest"))
+		p.line("Converged: %s in the state of the manifests.", objects(r))
 	case r.Source.Refused != nil && r.Source.Refused.Commit == commit:
 		d.State = "refused"
 		p.line("Refused: %s", r.Source.Refused.Error)
@@ -268,6 +278,21 @@ func (p printer) instructions(e *sandbox.Environment) {
 	p.line("  cd %s && git commit -a -m 'try something' && git push", e.Repository.Work)
 	p.line("Change a guest behind the agent's back, and see the status page and the repair:")
 	p.line("  curl -k -X PUT -H \"Authorization: PVEAPIToken=$(cat %s)\" -d onboot=0 %s/api2/json/nodes/NODE/qemu/VMID/config", e.TokenFile(), e.Endpoint)
+}
+
+// objects counts guests and Images.
+func objects(r report.Report) string {
+	images := 0
+	for _, g := range r.Guests {
+		if g.Kind == image.Kind {
+			images++
+		}
+	}
+	text := count(len(r.Guests)-images, "guest")
+	if images > 0 {
+		text += " and " + count(images, "Image")
+	}
+	return text
 }
 
 func count(n int, noun string) string {

@@ -46,6 +46,8 @@ type session struct {
 	env   *sandbox.Environment
 	world world
 	shown snapshot // what was committed last
+
+	controls string // URL of the control endpoint, or ""
 }
 
 func (s *session) run(ctx context.Context) error {
@@ -61,7 +63,7 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.world = deriveWorld(guests, existing, s.nodes)
+	s.world = deriveWorld(guests, existing, set.Images, s.nodes)
 	if s.env, err = sandbox.New(ctx, "sandbox", people); err != nil {
 		return stopped(ctx, err)
 	}
@@ -125,6 +127,11 @@ func (s *session) converge(ctx context.Context, content snapshot, name string, g
 	if err := s.env.StartCluster(sim); err != nil {
 		return err
 	}
+	if s.control != "" {
+		if s.controls, err = s.env.StartControl(s.control); err != nil {
+			return err
+		}
+	}
 	secrets, err := s.writeSecrets(guests)
 	if err != nil {
 		return err
@@ -134,7 +141,7 @@ func (s *session) converge(ctx context.Context, content snapshot, name string, g
 		return err
 	}
 	s.out.world(s, content, secretNames(guests))
-	opts := sandbox.AgentOptions{Cluster: name, Paths: s.paths, Secrets: secrets, AgeIdentities: s.identities, Listen: s.listen, Log: s.log, Signers: []agent.SignerConfig{
+	opts := sandbox.AgentOptions{Cluster: name, Paths: s.paths, Secrets: secrets, AgeIdentities: s.identities, ImageServers: s.world.servers(), Listen: s.listen, Log: s.log, Signers: []agent.SignerConfig{
 		{Name: "you", Issuer: issuer, Subject: people[0].Subject, May: []string{"change", "approve", "operate", "seal"}},
 		{Name: "colleague", Issuer: issuer, Subject: people[1].Subject, May: []string{"approve"}},
 	}}
@@ -146,7 +153,7 @@ func (s *session) converge(ctx context.Context, content snapshot, name string, g
 	if err := s.env.StartAgent(opts); err != nil {
 		return err
 	}
-	s.out.addresses(s.env)
+	s.out.addresses(s.env, s.controls)
 	outcome, err := s.follow(ctx, commit)
 	if err != nil || s.once {
 		return errors.Join(err, outcome)
@@ -215,7 +222,7 @@ func (s *session) watchTree(ctx context.Context) error {
 	return nil
 }
 
-// noteMissing prints what changed manifests name and the running cluster does not have.
+// noteMissing prints what changed manifests name and the running cluster does not have. It publishes the files of new Images.
 func (s *session) noteMissing(content snapshot) {
 	set, err := manifest.Parse(s.manifestFiles(content))
 	if err != nil {
@@ -225,12 +232,13 @@ func (s *session) noteMissing(content snapshot) {
 	if err != nil {
 		return
 	}
-	next := deriveWorld(guests, nil, s.nodes)
+	publish(s.env.Sim, set.Images)
+	next := deriveWorld(guests, nil, set.Images, s.nodes)
 	var missing []string
 	for _, names := range []struct {
 		what      string
 		has, want []string
-	}{{"node", s.world.nodes, next.nodes}, {"storage", s.world.storages, next.storages}, {"bridge", s.world.bridges, next.bridges}, {"volume", s.world.volumes, next.volumes}, {"pool", s.world.pools, next.pools}} {
+	}{{"node", s.world.nodes, next.nodes}, {"storage", s.world.storages, next.storages}, {"bridge", s.world.bridges, next.bridges}, {"volume", s.world.volumes, next.volumes}, {"pool", s.world.pools, next.pools}, {"server of Images", s.world.servers(), next.servers()}} {
 		for _, name := range names.want {
 			if !slices.Contains(names.has, name) {
 				missing = append(missing, names.what+" "+name)

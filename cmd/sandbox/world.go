@@ -16,6 +16,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/preflight"
 )
@@ -26,6 +27,7 @@ type world struct {
 	nodes, storages, pools []string
 	bridges, volumes       []string
 	templates              []template
+	images                 []image.Desired // whose files are on the web servers that the nodes reach
 	existing               []guest.Desired // guests that are there at the start
 	assumed                []string        // of these, the labels of guests without a source, that the manifests expect to exist
 	unknown                []string        // what manifests name and the sandbox cannot make
@@ -47,9 +49,12 @@ const contents = "images,rootdir,iso,vztmpl,import,snippets,backup"
 // firstTemplate is the vmid of the first template that manifests clone by name.
 const firstTemplate = 9000
 
-// deriveWorld returns the cluster that the guests need. The nodes are those of the flags and of the manifests.
-func deriveWorld(guests, existing []guest.Desired, nodes []string) world {
-	w := world{nodes: slices.Clone(nodes), existing: existing}
+// deriveWorld returns the cluster that the guests and the Images need. The nodes are those of the flags and of the manifests.
+func deriveWorld(guests, existing []guest.Desired, images []image.Desired, nodes []string) world {
+	w := world{nodes: slices.Clone(nodes), existing: existing, images: images}
+	for _, d := range images {
+		w.nodes, w.storages = append(w.nodes, d.Nodes...), append(w.storages, d.Storage)
+	}
 	all := slices.Concat(guests, existing)
 	for _, u := range preflight.UnresolvedOnCluster(all, preflight.ClusterContext{Nodes: []string{}, Pools: []string{}, Storages: []cluster.Storage{}}) {
 		switch u.What {
@@ -216,6 +221,7 @@ func (w *world) start() (*pvesim.Sim, error) {
 	for _, t := range w.templates {
 		problems = append(problems, t.add(sim))
 	}
+	publish(sim, w.images)
 	for i := range w.existing {
 		problems = append(problems, w.addExisting(sim, &w.existing[i]))
 	}

@@ -3,10 +3,12 @@ package sandbox
 import (
 	"context"
 	"crypto/x509/pkix"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +18,7 @@ import (
 
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/pvesim/control"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/report"
@@ -88,6 +91,22 @@ func (e *Environment) StartCluster(sim *pvesim.Sim) error {
 	return os.WriteFile(e.TokenFile(), []byte(sim.Token("root@pam!full")+"\n"), 0o600)
 }
 
+// StartControl serves the control endpoint of the simulator at a loopback address, and returns its URL.
+func (e *Environment) StartControl(address string) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(e.ctx, "tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("control endpoint: %w", err)
+	}
+	server := &http.Server{Handler: control.New(e.Sim), ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(e.ctx, func() { _ = server.Close() })
+	e.running.Go(func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			e.fail(err)
+		}
+	})
+	return "http://" + listener.Addr().String(), nil
+}
+
 // TokenFile is the file with the token of the simulated API.
 func (e *Environment) TokenFile() string { return e.Path("token") }
 
@@ -99,7 +118,8 @@ type AgentOptions struct {
 	Secrets string // directory; "" is none
 	// AgeIdentities are files with keys for the encrypted passwords of the repository.
 	AgeIdentities []string
-	Listen        string // address of the status page
+	ImageServers  []string // from which nodes may download; images.allow of the config
+	Listen        string   // address of the status page
 	Log           io.Writer
 }
 
@@ -140,7 +160,7 @@ func (e *Environment) newAgent(opts AgentOptions, state string, dryRun bool) (*a
 			Endpoints: []string{e.Endpoint}, TokenFile: e.TokenFile(), Fingerprints: []string{e.fingerprint},
 			Tick: agent.Duration(time.Second), Resync: agent.Duration(2 * time.Second),
 		},
-		StateDir: e.Path(state), SecretsDir: opts.Secrets, Listen: &opts.Listen,
+		Images: agent.ImagesConfig{Allow: opts.ImageServers}, StateDir: e.Path(state), SecretsDir: opts.Secrets, Listen: &opts.Listen,
 	}
 	for _, file := range opts.AgeIdentities {
 		config.Secrets.AgeIdentities = append(config.Secrets.AgeIdentities, agent.AgeIdentityConfig{File: file})

@@ -1,4 +1,8 @@
-package main
+// Package control is an HTTP endpoint with which people and scripts inspect a simulated cluster, change it behind the API's back, and inject faults. cmd/pvesim
+// and cmd/sandbox serve it beside the API.
+//
+// control.go has reading, faults, edits and counters; outage.go has nodes, quorum, storages, privileges and announced losses. Usage lists the calls.
+package control
 
 import (
 	"context"
@@ -13,9 +17,26 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// newControl returns the handler of the control endpoint, which is separate from the API. It has no authentication, so it must listen on
-// loopback.
-func newControl(sim *pvesim.Sim) http.Handler {
+// Usage lists the calls, one on each line.
+const Usage = `  GET  /state                  guests, volumes, tasks, held calls, violated invariants
+  GET  /counters               calls by route and effects by guest
+  GET  /config/{vmid}          the config file of a guest
+  GET  /held?n=1&timeout=10s   waits until n calls are held
+  POST /faults                 {"kind":"hold-before","method":"POST","path":"/status/start$","vmid":100}
+  DELETE /faults               removes faults; held calls stay held
+  POST /release                lets held calls continue
+  POST /edit                   {"vmid":100,"key":"memory","value":"4096"} changes a config without the API
+  POST /nodes/{node}           {"state":"stopped"}, "started" or "rebooted", the last with {"takes":"30s"}
+  POST /quorum                 {"quorate":false}
+  POST /storages/{storage}     {"full":true}
+  POST /privileges             {"id":"gitops@pve!agent","path":"/","privileges":["VM.Audit"]} replaces all that it had
+  POST /announce               {"vmid":100,"marker":"tag"} or {"volume":"local-lvm:vm-100-disk-0"} permits this loss; after the
+                               first call /state reports every other loss as a violation
+  POST /reset                  sets counters to zero and removes faults
+`
+
+// New returns the handler of the endpoint. It has no authentication, so it must listen on loopback.
+func New(sim *pvesim.Sim) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, readState(sim)) })
 	mux.HandleFunc("GET /counters", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, sim.Counters()) })
