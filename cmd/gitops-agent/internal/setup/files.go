@@ -37,20 +37,23 @@ const (
 const serviceUser = "gitops-agent"
 
 // owner is who gets the files: root with the agent's group if root runs this on a host of the package, otherwise the current user.
-type owner struct{ uid, gid int }
+type owner struct {
+	service  bool // root runs this, and the agent's user exists
+	uid, gid int  // of the agent's user
+}
 
-// findOwner returns the ids of the agent's user, and whether files get its group.
-func findOwner() (owner, bool) {
+// findOwner returns the ids of the agent's user.
+func findOwner() owner {
 	if os.Geteuid() != 0 {
-		return owner{}, false
+		return owner{}
 	}
 	found, err := user.Lookup(serviceUser)
 	if err != nil {
-		return owner{}, false
+		return owner{}
 	}
 	uid, uidErr := strconv.Atoi(found.Uid)
 	gid, gidErr := strconv.Atoi(found.Gid)
-	return owner{uid, gid}, uidErr == nil && gidErr == nil
+	return owner{uidErr == nil && gidErr == nil, uid, gid}
 }
 
 // permissions returns the mode of a file or, with the agent's group, one that lets the group read it.
@@ -64,8 +67,8 @@ func (m mode) permissions(withGroup bool) fs.FileMode {
 	return 0o600
 }
 
-// write writes the files in order, the config last. If one of them is there with another content, it writes none.
-func write(ctx context.Context, files []file, stateDir string) (Result, error) {
+// write writes the files in order, the config last, and makes the state directory. If one of the files is there with another content, it writes none.
+func write(ctx context.Context, files []file, stateDir string, o owner) (Result, error) {
 	var r Result
 	var missing []file
 	var problems []error
@@ -85,20 +88,19 @@ func write(ctx context.Context, files []file, stateDir string) (Result, error) {
 	if len(problems) > 0 {
 		return Result{}, term.WithHint(errors.Join(problems...), "init overwrites nothing, and wrote nothing: move the file away, or give the one that is there")
 	}
-	group, withGroup := findOwner()
 	for _, f := range missing {
 		if err := ctx.Err(); err != nil {
 			return r, err
 		}
-		if err := makeDir(filepath.Dir(f.path), group, withGroup); err != nil {
+		if err := makeDir(filepath.Dir(f.path), o); err != nil {
 			return r, err
 		}
-		if err := create(f, group, withGroup); err != nil {
+		if err := create(f, o); err != nil {
 			return r, err
 		}
 		r.Written = append(r.Written, f.path)
 	}
-	return r, makeStateDir(stateDir, group, withGroup)
+	return r, makeStateDir(stateDir, o)
 }
 
 // differing returns the first line that differs, for a file without secrets.
@@ -116,29 +118,25 @@ func differing(f file, present []byte) string {
 }
 
 // makeDir makes the directory of the config as systemd does. One that is there stays as it is.
-func makeDir(dir string, o owner, withGroup bool) error {
+func makeDir(dir string, o owner) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // as /etc itself
 		return fmt.Errorf("make the directory of the config: %w", err)
 	}
-	perm := fs.FileMode(0o700)
-	if withGroup {
-		perm = 0o750
-	}
-	if err := os.Mkdir(dir, perm); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("make the directory of the config: %w", err)
 	}
-	if withGroup {
-		return os.Chown(dir, 0, o.gid)
+	if o.service {
+		return errors.Join(os.Chown(dir, 0, o.gid), os.Chmod(dir, 0o750)) //nolint:gosec // whatever the umask is, the group may read
 	}
 	return nil
 }
 
 // makeStateDir makes the state directory for the agent's user, as the package does. Without that user the agent makes it.
-func makeStateDir(dir string, o owner, withGroup bool) error {
-	if _, err := os.Stat(dir); err == nil || !withGroup {
+func makeStateDir(dir string, o owner) error {
+	if _, err := os.Stat(dir); err == nil || !o.service {
 		return nil
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -149,7 +147,7 @@ func makeStateDir(dir string, o owner, withGroup bool) error {
 
 // create writes a file that is not there, completely or not at all: a link to a finished temporary file never replaces another file. Only an unedited
 // example is replaced, by a rename.
-func create(f file, o owner, withGroup bool) (err error) {
+func create(f file, o owner) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".tmp-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
@@ -160,8 +158,8 @@ func create(f file, o owner, withGroup bool) (err error) {
 		}
 	}()
 	_, err = temporary.Write(f.content)
-	err = errors.Join(err, temporary.Chmod(f.mode.permissions(withGroup)))
-	if withGroup {
+	err = errors.Join(err, temporary.Chmod(f.mode.permissions(o.service)))
+	if o.service {
 		err = errors.Join(err, temporary.Chown(0, o.gid))
 	}
 	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err == nil {

@@ -107,7 +107,7 @@ func (s *setup) finish(ctx context.Context) (Result, error) {
 		}
 		s.files = append(s.files, file{path: s.Config, content: text, mode: modeSecret, replaces: []byte(agent.Example)})
 	}
-	r, err := write(ctx, s.files, s.config.StateDir)
+	r, err := write(ctx, s.files, s.config.StateDir, findOwner())
 	r.Config = s.Config
 	if s.found {
 		r.Kept = append(r.Kept, s.Config)
