@@ -25,11 +25,14 @@ pinned. The agent then changes nothing on the guest except the ownership tag, wh
 this command reads the cluster and cannot write to it. Before it writes a manifest it plans it, and rejects one that would change the guest.
 
 Manifests go to standard output, or with --out to one file KIND-NAME.yaml each. An existing file is not overwritten unless --force is given.
+With --as-set, guests that differ in few fields become members of one GuestSet, in a file guestset-NAME.yaml; each member means what its own manifest
+would mean.
 Guests that an agent or a manifest manages already are not adopted again; --all skips them.`,
 			ending{term.ExitDone, "every manifest was written"}, ending{term.ExitError, "error, or a guest was not adopted; the others were"}),
 		Example: `  gitops-agent adopt 105
   gitops-agent adopt 105 106 --out guests
-  gitops-agent adopt --all --out guests && gitops-agent plan --dir .`,
+  gitops-agent adopt --all --out guests && gitops-agent plan --dir .
+  gitops-agent adopt --all --as-set --out guests`,
 		Args: func(_ *cobra.Command, args []string) error {
 			var err error
 			opts.vmids, err = parseVMIDs(args)
@@ -44,6 +47,7 @@ Guests that an agent or a manifest manages already are not adopted again; --all 
 	cmd.Flags().StringVar(&opts.dir, "out", "", "write a file for each guest into this `directory`")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "overwrite files that exist")
 	cmd.Flags().BoolVar(&opts.env, "env", false, "also write the environments of containers, which often contain secrets")
+	cmd.Flags().BoolVar(&opts.asSet, "as-set", false, "write a GuestSet for guests that differ in few fields")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
@@ -69,6 +73,7 @@ type adoptOptions struct {
 	dir    string
 	force  bool
 	env    bool
+	asSet  bool
 	output string
 	log    *slog.Logger
 }
@@ -81,6 +86,8 @@ func (o adoptOptions) check() error {
 		return term.UsageErrorf("vmids and --all exclude each other")
 	case o.force && o.dir == "":
 		return term.UsageErrorf("--force needs --out, whose files it overwrites")
+	case o.force && o.asSet:
+		return term.UsageErrorf("--force and --as-set exclude each other: a set would describe guests that have a file already")
 	default:
 		return nil
 	}
@@ -96,7 +103,7 @@ func runAdopt(ctx context.Context, out, notes io.Writer, opts adoptOptions) erro
 	}
 	result, err := adoption.Run(ctx, adoption.Options{
 		Config: config, Logger: opts.log, Hint: hintFor, Notes: notes,
-		VMIDs: opts.vmids, Dir: opts.dir, Force: opts.force, Env: opts.env,
+		VMIDs: opts.vmids, Dir: opts.dir, Force: opts.force, Env: opts.env, AsSet: opts.asSet,
 	})
 	if err != nil {
 		return err

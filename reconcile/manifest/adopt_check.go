@@ -11,11 +11,13 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
+// adoptedCluster is the Cluster beside a document that is checked: it sets nothing.
+const adoptedCluster = "apiVersion: " + apiVersion + "\nkind: " + kindCluster + "\nmetadata: {name: adopted}\n"
+
 // check reads the document as the agent would and returns the problems: what does not parse, what would be changed on the live guest, and what
 // no API token may set.
 func (a *adoption) check(text []byte, raised *raising) (guest.Desired, []pinProblem) {
-	cluster := "apiVersion: " + apiVersion + "\nkind: " + kindCluster + "\nmetadata: {name: adopted}\n"
-	set, err := Parse([]File{{"adopted.yaml", text}, {"cluster.yaml", []byte(cluster)}})
+	set, err := Parse([]File{{"adopted.yaml", text}, {"cluster.yaml", []byte(adoptedCluster)}})
 	var problems *Problems
 	if errors.As(err, &problems) {
 		var out []pinProblem

@@ -26,6 +26,7 @@ type Options struct {
 	Dir    string             // of the files; "" writes none
 	Force  bool               // overwrite files that exist
 	Env    bool               // also write the environments of containers, which often contain secrets
+	AsSet  bool               // write sets for guests that differ in few fields; overwrites no file
 }
 
 // Run reads the guests and writes their manifests. Its error is about all guests, such as a cluster that does not answer; Result.Err is about
@@ -53,6 +54,9 @@ func Run(ctx context.Context, opts Options) (Result, error) {
 	if err := a.adoptChosen(ctx); err != nil {
 		return Result{}, err
 	}
+	if opts.AsSet {
+		a.makeSets(conflicts)
+	}
 	progress.End()
 	if a.skipped > 0 {
 		_, _ = fmt.Fprintf(opts.Notes, "gitops-agent: note: skipped %s that an agent or a manifest manages already\n", term.Count(a.skipped, "guest"))
@@ -65,7 +69,8 @@ type adopter struct {
 	opts     Options
 	progress *term.Progress
 	chosen   []candidate // sorted by vmid
-	skipped  int         // guests skipped because an agent or a manifest manages them; only if no guests are named
+	sets     []adoptedSet
+	skipped  int // guests skipped because an agent or a manifest manages them; only if no guests are named
 }
 
 // candidate is a guest that was asked for, and what became of it.
@@ -131,16 +136,16 @@ func (a *adopter) adopt(o guest.Observed, name string) (adoptedGuest, error) {
 		return adoptedGuest{}, term.WithHint(err, unfit.Hint)
 	case err != nil:
 		return adoptedGuest{}, err
-	case a.opts.Dir == "":
+	case a.opts.Dir == "" || a.opts.AsSet:
 		return adoptedGuest{Adopted: adopted}, nil
 	default:
-		file, err := a.write(adopted)
-		return adoptedGuest{adopted, file}, err
+		file, err := a.writeGuest(adopted)
+		return adoptedGuest{Adopted: adopted, file: file}, err
 	}
 }
 
 func (a *adopter) result() Result {
-	r := Result{toFiles: a.opts.Dir != "", hint: a.opts.Hint}
+	r := Result{sets: a.sets, toFiles: a.opts.Dir != "", hint: a.opts.Hint}
 	for _, c := range a.chosen {
 		if c.err != nil {
 			r.refused = append(r.refused, refusedGuest{c.vmid, c.err})

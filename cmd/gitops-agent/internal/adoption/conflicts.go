@@ -21,13 +21,14 @@ type conflicts struct {
 	accepted map[int]manifest.Guest // by vmid
 	drafts   map[int]manifest.Guest // in the directory to write to
 	labels   map[string]bool
+	sets     map[string]bool // names of sets
 }
 
 // newConflicts reads the agent's journal, the revision that it accepted last, and the manifests in the directory to write to. If the
 // repository cannot be read, it prints a note and continues.
 func newConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir string) (*conflicts, error) {
 	reader := subject.Reader{Config: config, Notes: notes}
-	c := &conflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}}
+	c := &conflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}, sets: map[string]bool{}}
 	var err error
 	c.state, err = journal.ReadState(config.JournalDir())
 	switch {
@@ -60,6 +61,7 @@ func newConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir
 func (c *conflicts) take(into map[int]manifest.Guest, set manifest.Set) {
 	for _, g := range set.Guests {
 		c.labels[g.Label()] = true
+		c.sets[g.Set] = true
 		if g.VMID != 0 {
 			into[g.VMID] = g
 		}
@@ -80,12 +82,17 @@ func (c *conflicts) check(o guest.Observed, overwrite bool) error {
 	case len(marks) > 0:
 		return term.WithHint(fmt.Errorf("has the tag %s: another agent manages it, or it is a copy of a managed guest", marks[0]),
 			"remove the tag if no agent manages the guest")
+	case isDraft && draft.Set != "":
+		return term.WithHint(fmt.Errorf("is a member of GuestSet/%s at %s already", draft.Set, draft.Origin), "remove its row, and adopt it again")
 	case isDraft && !overwrite:
 		return term.WithHint(fmt.Errorf("is named by %s at %s already", draft.Label(), draft.Origin), "--force overwrites the file")
 	default:
 		return nil
 	}
 }
+
+// hasSet reports whether a set has a name.
+func (c *conflicts) hasSet(name string) bool { return c.sets[name] }
 
 // name returns a guest's name in the repository, and reserves it.
 func (c *conflicts) name(o guest.Observed) string {

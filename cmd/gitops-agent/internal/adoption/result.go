@@ -15,6 +15,7 @@ import (
 // A Result holds the manifests that were written, and the guests that were refused.
 type Result struct {
 	done    []adoptedGuest
+	sets    []adoptedSet
 	refused []refusedGuest
 	toFiles bool
 	hint    func(error) string
@@ -23,6 +24,7 @@ type Result struct {
 // adoptedGuest is a guest with its manifest, and the file of the manifest.
 type adoptedGuest struct {
 	manifest.Adopted
+	set  string // the set that describes it; "" if it has a manifest of its own
 	file string // "" for standard output
 }
 
@@ -55,15 +57,29 @@ func (r Result) WriteText(out io.Writer) error {
 		r.writeFiles(out)
 		return nil
 	}
-	for i, g := range r.done {
+	for i, data := range r.documents() {
 		if i > 0 {
 			_, _ = fmt.Fprintln(out, "---")
 		}
-		if _, err := out.Write(g.Data); err != nil {
+		if _, err := out.Write(data); err != nil {
 			return fmt.Errorf("write manifest: %w", err)
 		}
 	}
 	return nil
+}
+
+// documents returns the manifests: first the sets, then those of guests that are in no set.
+func (r Result) documents() [][]byte {
+	var out [][]byte
+	for _, s := range r.sets {
+		out = append(out, s.Data)
+	}
+	for _, g := range r.done {
+		if g.set == "" {
+			out = append(out, g.Data)
+		}
+	}
+	return out
 }
 
 func (r Result) writeFiles(out io.Writer) {
@@ -76,13 +92,18 @@ func (r Result) writeFiles(out io.Writer) {
 		t.AddText(g.label(), strconv.Itoa(g.VMID), g.file, term.Count(len(g.Pinned), "key")+" pinned", left)
 	}
 	t.Write(out, term.NewPalette(out))
-	_, _ = fmt.Fprintf(out, "Adopted %s; %d refused\n", term.Count(len(r.done), "guest"), len(r.refused))
+	inSets := ""
+	if len(r.sets) > 0 {
+		inSets = ", in " + term.Count(len(r.sets), "set") + " and " + term.Count(len(r.documents())-len(r.sets), "file") + " of their own"
+	}
+	_, _ = fmt.Fprintf(out, "Adopted %s%s; %d refused\n", term.Count(len(r.done), "guest"), inSets, len(r.refused))
 }
 
 // Document is the JSON result.
 type Document struct {
 	SchemaVersion int           `json:"schemaVersion"`
 	Guests        []guestView   `json:"guests"`
+	Sets          []setView     `json:"sets,omitempty"` // only with --as-set
 	Refused       []refusedView `json:"refused"`
 }
 
@@ -91,9 +112,17 @@ type guestView struct {
 	Name     string     `json:"name"`
 	VMID     int        `json:"vmid"`
 	File     string     `json:"file,omitempty"`
-	Manifest string     `json:"manifest"`
+	Set      string     `json:"set,omitempty"`      // the set that describes it
+	Manifest string     `json:"manifest,omitempty"` // absent for a member of a set
 	Pinned   []string   `json:"pinned"`
 	Left     []leftView `json:"left"`
+}
+
+type setView struct {
+	Name     string   `json:"name"`
+	File     string   `json:"file,omitempty"`
+	Manifest string   `json:"manifest"`
+	Members  []string `json:"members"` // labels
 }
 
 type leftView struct {
@@ -112,12 +141,22 @@ func (r Result) Document() Document {
 	d := Document{SchemaVersion: term.SchemaVersion, Guests: []guestView{}, Refused: []refusedView{}}
 	for _, g := range r.done {
 		view := guestView{
-			Kind: string(g.Kind), Name: g.Name, VMID: g.VMID, File: g.file, Manifest: string(g.Data), Pinned: g.Pinned, Left: []leftView{},
+			Kind: string(g.Kind), Name: g.Name, VMID: g.VMID, File: g.file, Set: g.set, Pinned: g.Pinned, Left: []leftView{},
+		}
+		if g.set == "" {
+			view.Manifest = string(g.Data)
 		}
 		for _, l := range g.Left {
 			view.Left = append(view.Left, leftView{l.Key, l.Reason})
 		}
 		d.Guests = append(d.Guests, view)
+	}
+	for _, s := range r.sets {
+		view := setView{Name: s.Name, File: s.file, Manifest: string(s.Data)}
+		for _, g := range s.Members {
+			view.Members = append(view.Members, g.Label())
+		}
+		d.Sets = append(d.Sets, view)
 	}
 	for _, g := range r.refused {
 		d.Refused = append(d.Refused, refusedView{g.vmid, g.err.Error(), r.hint(g.err)})

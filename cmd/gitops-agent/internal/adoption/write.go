@@ -14,14 +14,21 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// write writes a manifest to its file and returns the path. The file is complete or does not exist.
-func (a *adopter) write(adopted manifest.Adopted) (string, error) {
+// writeGuest writes the manifest of a guest to its file and returns the path.
+func (a *adopter) writeGuest(adopted manifest.Adopted) (string, error) {
+	return a.write(string(adopted.Kind)+"-"+adopted.Name, adopted.Data)
+}
+
+// write writes a manifest to its file and returns the path, or "" without a directory. The file is complete or does not exist.
+func (a *adopter) write(name string, data []byte) (string, error) {
+	if a.opts.Dir == "" {
+		return "", nil
+	}
 	if err := os.MkdirAll(a.opts.Dir, 0o755); err != nil { //nolint:gosec // a working copy, which other users of the host may read
 		return "", fmt.Errorf("could not be written: %w", err)
 	}
-	name := strings.ToLower(string(adopted.Kind) + "-" + adopted.Name + ".yaml")
-	path := filepath.Join(a.opts.Dir, name)
-	err := writeAtomically(path, adopted.Data, a.opts.Force)
+	path := filepath.Join(a.opts.Dir, strings.ToLower(name+".yaml"))
+	err := writeAtomically(path, data, a.opts.Force)
 	if errors.Is(err, fs.ErrExist) {
 		return "", term.WithHint(fmt.Errorf("would be written to %s, which exists", path), "--force overwrites it")
 	}
