@@ -43,7 +43,7 @@ func checkDelete(call cluster.Call) error {
 	switch {
 	case call.Op == cluster.OpConfig && len(call.Params)+len(call.Delete) == 0:
 		problems = append(problems, errors.New("nothing to set or delete"))
-	case call.Op != cluster.OpConfig && len(call.Delete) > 0:
+	case call.Op != cluster.OpConfig && call.Op != cluster.OpFirewall && len(call.Delete) > 0:
 		problems = append(problems, errors.New("keys to delete go with a config call"))
 	}
 	for _, key := range call.Delete {
@@ -59,6 +59,7 @@ var shapes = map[cluster.Op]func(cluster.Call) error{
 	cluster.OpMove:      checkMove,
 	cluster.OpPool:      checkPool,
 	cluster.OpMigrate:   checkMigrate,
+	cluster.OpFirewall:  checkFirewall,
 	cluster.OpCloudInit: checkCloudInit,
 	cluster.OpTemplate:  checkEmpty,
 	cluster.OpHARemove:  checkEmpty,

@@ -49,6 +49,8 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 		encodeHA(call, x, params)
 	case cluster.OpMigrate:
 		x.to(http.MethodPost, routeMigrate, about.path()+"/migrate")
+	case cluster.OpFirewall:
+		encodeFirewall(call, x, params)
 	case cluster.OpTemplate:
 		x.to(http.MethodPost, routeTemplate, about.path()+"/template")
 	case cluster.OpStart:

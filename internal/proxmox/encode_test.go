@@ -16,10 +16,13 @@ import (
 // oneOfEach returns a valid call of every operation.
 func oneOfEach() map[cluster.Op]cluster.Call {
 	calls := map[cluster.Op]cluster.Call{
-		cluster.OpConfig:  {Params: map[string]string{"cores": "2"}},
-		cluster.OpResize:  {Params: map[string]string{"disk": "scsi0", "size": "2G"}},
-		cluster.OpMove:    {Params: map[string]string{"disk": "scsi0", "storage": "ceph"}},
-		cluster.OpPool:    {Params: map[string]string{"poolid": "web"}},
+		cluster.OpConfig: {Params: map[string]string{"cores": "2"}},
+		cluster.OpResize: {Params: map[string]string{"disk": "scsi0", "size": "2G"}},
+		cluster.OpMove:   {Params: map[string]string{"disk": "scsi0", "storage": "ceph"}},
+		cluster.OpPool:   {Params: map[string]string{"poolid": "web"}},
+		cluster.OpFirewall: {
+			Firewall: cluster.FirewallCall{Verb: cluster.FirewallSet, Object: cluster.FirewallOptions}, Params: map[string]string{"enable": "1"},
+		},
 		cluster.OpHAAdd:   {Params: map[string]string{"state": "started"}},
 		cluster.OpHASet:   {Params: map[string]string{"max_restart": "2"}},
 		cluster.OpMigrate: {Params: map[string]string{"target": "pve2"}},
@@ -139,7 +142,7 @@ func TestDoSendsMoreCalls(t *testing.T) {
 func TestDoWithoutTask(t *testing.T) {
 	synchronous := map[cluster.Op]bool{
 		cluster.OpConfig: true, cluster.OpResize: true, cluster.OpCloudInit: true, cluster.OpPool: true, cluster.OpHAAdd: true,
-		cluster.OpHASet: true, cluster.OpHARemove: true, cluster.OpTemplate: true,
+		cluster.OpHASet: true, cluster.OpHARemove: true, cluster.OpTemplate: true, cluster.OpFirewall: true,
 	}
 	for op, call := range oneOfEach() {
 		upid, err := inProcess(t, always(200, "OK", `{"data":null}`)).Do(t.Context(), call, nil)

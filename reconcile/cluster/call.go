@@ -18,18 +18,21 @@ import (
 //   - start, reboot, shutdown, stop, reset, suspend, resume: Params such as timeout and forceStop.
 //   - snapshot: Params are snapname, description and vmstate; delete-snapshot and rollback: snapname.
 //   - backup: Params are storage, mode, compress, protected, notes-template and remove.
+//   - firewall: one change of the guest's firewall, which Firewall names; Params are the new values, and Delete the options or fields that are unset. Digest is
+//     that of the list or object that is changed, "" for what is added.
 //   - download: Params are storage, content, filename, url, checksum, checksum-algorithm and compression. It is about no guest: Kind and VMID are empty.
 //   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
 type Call struct {
-	Op      Op
-	Kind    guest.Kind
-	Node    string // where the guest is; for a clone, where the template is
-	VMID    int    // the guest that the call changes or creates
-	CloneOf int    // vmid of the template; 0 if the call is not a clone
-	Params  map[string]string
-	Secrets map[string]string // key to the name of the secret whose content is sent; plans and the journal never contain the content
-	Delete  []string
-	Digest  string // of the configuration that the call was planned for; Proxmox rejects the call if it has changed. "" means no check
+	Op       Op
+	Kind     guest.Kind
+	Node     string // where the guest is; for a clone, where the template is
+	VMID     int    // the guest that the call changes or creates
+	CloneOf  int    // vmid of the template; 0 if the call is not a clone
+	Params   map[string]string
+	Secrets  map[string]string // key to the name of the secret whose content is sent; plans and the journal never contain the content
+	Delete   []string
+	Firewall FirewallCall // of a firewall call
+	Digest   string       // of the configuration that the call was planned for; Proxmox rejects the call if it has changed. "" means no check
 }
 
 // Parameters of a download.

@@ -28,6 +28,7 @@ type LastCheck func(ctx context.Context) error
 // Reader is the part of a Cluster that cannot write. Plans, audits and status need only a Reader.
 type Reader interface {
 	FileReader
+	FirewallReader
 	// Inventory lists every guest that the token may see, in one call. It may lag by ten seconds and omit guests:
 	// it triggers reads and decides nothing.
 	Inventory(ctx context.Context) (Inventory, error)

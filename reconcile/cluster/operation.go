@@ -22,6 +22,7 @@ const (
 	OpHASet     Op = "ha-set"
 	OpHARemove  Op = "ha-remove"
 	OpTemplate  Op = "template"
+	OpFirewall  Op = "firewall"
 	OpStart     Op = "start"
 	OpReboot    Op = "reboot"
 	OpShutdown  Op = "shutdown"
@@ -88,6 +89,7 @@ var operations = []operation{
 		op: OpTemplate, late: LateActs, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"},
 		mayAnswerNull: true, leavesTask: true, volumes: allVolumes, taskKind: allocates,
 	},
+	{op: OpFirewall, late: LateHarmless, mayAnswerNull: true},
 	{
 		op: OpStart, late: LateRefused, vmTasks: []string{"qmstart", "hastart"}, containerTasks: []string{"vzstart", "hastart"},
 		reaches: guest.StatusRunning, runState: true, bringsUp: true,

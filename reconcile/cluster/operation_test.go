@@ -33,14 +33,14 @@ func TestOperationProperties(t *testing.T) {
 		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup, OpDownload}},
 		"order_only":      {Op.IsOrderOnly, []Op{OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup}},
 		"needs_snapshots": {Op.NeedsSnapshots, []Op{OpSnapshot, OpDeleteSnapshot, OpRollback}},
-		"may_answer_null": {Op.MayAnswerNull, []Op{OpConfig, OpResize, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpTemplate}},
+		"may_answer_null": {Op.MayAnswerNull, []Op{OpConfig, OpResize, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpTemplate, OpFirewall}},
 		"no_task_of_a_vm": {
 			func(op Op) bool { return len(Call{Op: op, Kind: guest.VirtualMachine}.TaskTypes()) == 0 },
-			[]Op{OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove},
+			[]Op{OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpFirewall},
 		},
 		"no_task_of_a_container": {
 			func(op Op) bool { return len(Call{Op: op, Kind: guest.Container}.TaskTypes()) == 0 },
-			[]Op{OpConfig, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpReset, OpSuspend, OpResume, OpDownload},
+			[]Op{OpConfig, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpFirewall, OpReset, OpSuspend, OpResume, OpDownload},
 		},
 	}
 	for name, test := range tests {

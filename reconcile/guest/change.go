@@ -32,6 +32,7 @@ const (
 	WritePool     Write = "pool"     // a call that changes the pool's members, Value is the pool; Key is "pool"
 	WriteTemplate Write = "template" // a call that turns the guest into a template; Key is "template"
 	WriteHA       Write = "ha"       // a call to the HA manager, Value is add, set or remove; Key is "ha"
+	WriteFirewall Write = "firewall" // calls that change the guest's firewall; Key begins with "firewall."
 	WriteNone     Write = "none"     // nothing to send: the change waits for a restart, or is impossible
 )
 

@@ -219,7 +219,7 @@ func callOf(d guest.Desired, o guest.Observed, c guest.Change) cluster.Call {
 		}
 	case guest.WriteTemplate:
 		call.Op, call.Digest = cluster.OpTemplate, ""
-	case guest.WriteSecret, guest.WriteNone:
+	case guest.WriteSecret, guest.WriteFirewall, guest.WriteNone:
 	}
 	return call
 }

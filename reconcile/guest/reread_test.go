@@ -67,7 +67,7 @@ func reread(o Observed, changes []Change) Observed {
 			next.Pool = c.Value
 		case WriteTemplate:
 			next.Template = true
-		case WriteSecret, WriteNone:
+		case WriteSecret, WriteFirewall, WriteNone:
 		}
 	}
 	return next

@@ -148,7 +148,7 @@ func (l lab) carryOut(sample guest.WrittenSample, vmid int, change guest.Change)
 		return l.write(sample.Kind, vmid, cluster.Call{Params: map[string]string{change.Key: change.Value}})
 	case guest.WriteDelete:
 		return l.write(sample.Kind, vmid, cluster.Call{Delete: []string{change.Key}})
-	case guest.WriteNone, guest.WriteResize, guest.WriteSecret, guest.WriteMove, guest.WriteMigrate, guest.WritePool, guest.WriteTemplate, guest.WriteHA:
+	case guest.WriteNone, guest.WriteFirewall, guest.WriteResize, guest.WriteSecret, guest.WriteMove, guest.WriteMigrate, guest.WritePool, guest.WriteTemplate, guest.WriteHA:
 	}
 	if !strings.Contains(change.Note, "root@pam") {
 		return change.Note

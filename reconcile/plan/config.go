@@ -83,7 +83,7 @@ func addConfig(call *cluster.Call, c guest.Change) bool {
 			call.Secrets = make(map[string]string)
 		}
 		call.Secrets[c.Key] = c.Value
-	case guest.WriteResize, guest.WriteMove, guest.WriteMigrate, guest.WritePool, guest.WriteTemplate, guest.WriteHA, guest.WriteNone:
+	case guest.WriteResize, guest.WriteMove, guest.WriteMigrate, guest.WritePool, guest.WriteTemplate, guest.WriteHA, guest.WriteFirewall, guest.WriteNone:
 		return false
 	}
 	return true
@@ -140,7 +140,7 @@ func separateStep(p Guest, d *guest.Desired, live guest.Observed, c guest.Change
 		return singleCallStep(p, live, c, newCall(cluster.OpTemplate, live), "guest is to be a template"), true
 	case guest.WriteHA:
 		return singleCallStep(p, live, c, haCall(d, live, c.Value), "HA entry differs"), true
-	case guest.WriteSet, guest.WriteDelete, guest.WriteSecret, guest.WriteNone:
+	case guest.WriteSet, guest.WriteDelete, guest.WriteSecret, guest.WriteFirewall, guest.WriteNone:
 	}
 	return Step{}, false
 }

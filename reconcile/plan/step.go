@@ -61,6 +61,8 @@ func (s Step) Digest(clusterName, identity string) string {
 		Params  map[string]string `json:"params,omitempty"`
 		Secrets map[string]string `json:"secrets,omitempty"`
 		Delete  []string          `json:"delete,omitempty"`
+
+		Firewall cluster.FirewallCall `json:"firewall,omitzero"`
 	}
 	subject := struct {
 		Cluster  string     `json:"cluster"`
@@ -86,7 +88,7 @@ func (s Step) Digest(clusterName, identity string) string {
 		}
 		removed := slices.Clone(c.Delete)
 		slices.Sort(removed)
-		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, c.Secrets, removed})
+		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, c.Secrets, removed, c.Firewall})
 	}
 	// Marshalling strings, numbers and sorted maps cannot fail.
 	text, _ := json.Marshal(subject)

@@ -205,6 +205,16 @@ func (p *process) Files(ctx context.Context, at cluster.FilePlace) (map[string]i
 	return p.reader.Files(ctx, at)
 }
 
+// Firewall reads none: no guest of the model has one.
+func (p *process) Firewall(ctx context.Context, row cluster.Row, names bool) (guest.FirewallSeen, error) {
+	return p.reader.Firewall(ctx, row, names)
+}
+
+// FirewallEnabled is not asked for either.
+func (p *process) FirewallEnabled(ctx context.Context) (bool, error) {
+	return p.reader.FirewallEnabled(ctx)
+}
+
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.
 func (p *process) noteCache(what string) {
 	p.cacheMu.Lock()

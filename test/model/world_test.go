@@ -217,6 +217,13 @@ func (r reader) Files(context.Context, cluster.FilePlace) (map[string]int64, err
 	return map[string]int64{}, nil
 }
 
+// Firewall reads none: no manifest of the model describes one.
+func (r reader) Firewall(context.Context, cluster.Row, bool) (guest.FirewallSeen, error) {
+	return guest.FirewallSeen{}, nil
+}
+
+func (r reader) FirewallEnabled(context.Context) (bool, error) { return true, nil }
+
 func (r reader) Observe(_ context.Context, row cluster.Row) (guest.Observed, error) {
 	g, exists := r.guests[row.VMID]
 	if !exists {

@@ -104,6 +104,7 @@ func busyMachine() plannedGuest {
 			step(cluster.OpConfig, guest.Destructive, "configuration differs", loss), step(cluster.OpResize, guest.Live, "disk is smaller than wanted", grow),
 			step(cluster.OpMove, guest.Disruptive, "disk is on another storage", move), step(cluster.OpMigrate, guest.Live, "another node is wanted", node),
 			step(cluster.OpPool, guest.Live, "another pool is wanted", pool), step(cluster.OpHASet, guest.Live, "HA differs", ha),
+			step(cluster.OpFirewall, guest.Live, "firewall differs"),
 			step(cluster.OpCloudInit, guest.Restart, "cloud-init keys changed"), step(cluster.OpReboot, guest.Disruptive, "written changes wait for a restart"),
 		},
 		Conditions: []plan.Condition{
