@@ -56,6 +56,15 @@ func completeWords(cmd *cobra.Command, flag string, words []string) {
 	completeWith(cmd, flag, func(context.Context) []string { return words })
 }
 
+// words returns constants of a type as text.
+func words[T ~string](constants []T) []string {
+	texts := make([]string, len(constants))
+	for i, c := range constants {
+		texts[i] = string(c)
+	}
+	return texts
+}
+
 // completeWith lets shells complete a flag's value. It panics if the flag does not exist or already has a completion; the first run of the
 // program shows both.
 func completeWith(cmd *cobra.Command, flag string, words func(ctx context.Context) []string) {

@@ -66,6 +66,13 @@ belong to root, and the group gitops-agent may read them.`,
 	flags.StringVar(&opts.Anchor, "anchor", "", "the `commit` that was reviewed: a full id, or tip")
 	flags.StringVar(&opts.StateDir, "state-dir", "", "the `directory` of the agent's state (default /var/lib/gitops-agent)")
 	flags.BoolVar(&opts.Yes, "yes", false, "take every proposal that decides nothing about trust")
+	completeWords(cmd, "binding", words([]verify.Binding{verify.BindingTrailer, verify.BindingCertificate, verify.BindingNone}))
+	completeWords(cmd, "may", words(verify.Roles()))
+	completeWords(cmd, "anchor", []string{"tip"})
+	for _, flag := range []string{"git-token-file", "git-ca-file", "ssh-key-file", "known-hosts-file", "ca-file", "token-file", "trusted-root", "tuf-root"} {
+		_ = cmd.MarkFlagFilename(flag) // the flag exists
+	}
+	_ = cmd.MarkFlagDirname("state-dir")
 	return cmd
 }
 

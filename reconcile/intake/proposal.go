@@ -8,16 +8,18 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
 )
 
 // A Proposal is what the judgement of a tip needs that no agent has fetched: the repository with the tip, and the policy and the state of the agent. Its
-// judgement is that of Intake.Poll at this moment, except that the floor in the cluster is not read, and that it changes nothing.
+// judgement is that of Intake.Poll at this moment, with the floor that the caller read, and changes nothing.
 type Proposal struct {
 	Repo             *gitsource.Repository
 	Policy           *verify.Policy
 	Scope            Scope
 	State            journal.State // of the agent
+	Floor            writer.Floor  // of the cluster; zero if there is none, or if it was not read
 	Note             RewriteNote
 	SeparateApprover bool // as in Options
 	Evidence         []verify.Evidence
@@ -26,7 +28,7 @@ type Proposal struct {
 // A Judgement is what the agent would accept.
 type Judgement struct {
 	Commit   gitsource.ID // that would come into force: the tip, or an older commit if newer ones name only other clusters
-	Base     gitsource.ID // the accepted revision, or "" if there is none
+	Base     gitsource.ID // the accepted revision or, if it is newer, the floor; "" if there is neither
 	Accepted Accepted     // valid if there is no error
 }
 
@@ -34,13 +36,18 @@ type Judgement struct {
 // decided.
 func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error) {
 	var j Judgement
-	var base verify.Base
+	var base baseline
 	var revoked bool
-	if last := p.State.Accepted; last != nil {
+	last := p.State.Accepted
+	switch {
+	case p.Floor.Above(last):
+		j.Base = gitsource.ID(p.Floor.Commit)
+		base = baseline{verify.Base{Commit: j.Base, ProvenTime: p.Floor.ProvenTime}, p.Floor.Sequence, true}
+	case last != nil:
 		j.Base = gitsource.ID(last.Commit)
-		base = verify.Base{Commit: j.Base, ProvenTime: last.ProvenTime}
+		base.Base = verify.Base{Commit: j.Base, ProvenTime: last.ProvenTime}
 		if _, err := p.Repo.Commit(ctx, j.Base); err == nil { // the agent keeps it; a rewritten history does not contain it
-			_, err = p.check(ctx, j.Base, base, manifest.ParseAccepted)
+			_, err = p.check(ctx, j.Base, base.Base, manifest.ParseAccepted)
 			revoked = refusal(j.Base, err, time.Time{}) != nil
 		}
 	}
@@ -53,8 +60,8 @@ func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error
 		parse = manifest.ParseAccepted
 	}
 	base.Rewrite = p.Note.read()
-	if j.Accepted, err = p.check(ctx, j.Commit, base, parse); err != nil {
-		return j, err
+	if j.Accepted, err = p.check(ctx, j.Commit, base.Base, parse); err != nil {
+		return j, base.explain(err)
 	}
 	if revoked && !signedByChanger(j.Accepted.revision) {
 		j.Accepted = Accepted{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/prerequisites"
@@ -16,6 +17,7 @@ import (
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/preflight"
 	"gitops-agent/reconcile/secret"
+	"gitops-agent/reconcile/writer"
 )
 
 // Options are the config of an agent, and the manifests that the cluster is checked for.
@@ -59,8 +61,13 @@ func (c *checker) check(ctx context.Context) {
 	}
 	c.secrets(guests)
 	c.hostFiles()
-	c.remotes(ctx)
-	if !c.endpoints(ctx) {
+	before := slices.Clone(c.result.Checks)
+	answered := c.endpoints(ctx)
+	endpoints := c.result.Checks[len(before):]
+	c.result.Checks = before // the remotes are printed first, and the floor in the cluster decides about their tip
+	c.remotes(ctx, c.floor(ctx, answered))
+	c.result.Checks = append(c.result.Checks, endpoints...)
+	if !answered {
 		return
 	}
 	reader, err := c.Config.ProxmoxReader(c.Logger)
@@ -87,6 +94,28 @@ func (c *checker) note(check, subject, message string, err error) {
 		view.Message, view.Hint = err.Error(), c.Hint(err)
 	}
 	c.result.Checks = append(c.result.Checks, view)
+}
+
+// floor returns the newest revision that was ever accepted for the cluster. It returns none if the comment cannot be read: another check then reports what is
+// wrong with the token, or the agent with the comment.
+func (c *checker) floor(ctx context.Context, answered bool) writer.Floor {
+	if !answered {
+		return writer.Floor{}
+	}
+	reader, err := c.Config.ProxmoxReader(c.Logger)
+	if err != nil {
+		return writer.Floor{}
+	}
+	defer reader.Close()
+	text, found, err := reader.PoolComment(ctx, writer.Pool)
+	if err != nil || !found {
+		return writer.Floor{}
+	}
+	comment, err := writer.Parse(text)
+	if err != nil {
+		return writer.Floor{}
+	}
+	return comment.Floor
 }
 
 // endpoints reads the version from each endpoint separately, because a client with all endpoints skips those that are down. It reports whether

@@ -9,11 +9,12 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/writer"
 )
 
 // remotes checks that each remote serves the branch, and that the agent would accept what the first of them serves.
-func (c *checker) remotes(ctx context.Context) {
-	found, err := proposal.CheckRemotes(ctx, c.Config, c.State, c.Progress)
+func (c *checker) remotes(ctx context.Context, floor writer.Floor) {
+	found, err := proposal.CheckRemotes(ctx, c.Config, c.State, floor, c.Progress)
 	if err != nil {
 		c.note("remote", "", "", err)
 		return

@@ -13,6 +13,7 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/evidence"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
 )
 
@@ -34,7 +35,7 @@ type Remote struct {
 
 // CheckRemotes fetches the branch from every remote of the config, into a temporary directory, and judges its tip as the running agent would. State is that
 // of the agent's journal. It changes nothing.
-func CheckRemotes(ctx context.Context, config agent.Config, state journal.State, shown *term.Progress) (r Remotes, err error) {
+func CheckRemotes(ctx context.Context, config agent.Config, state journal.State, floor writer.Floor, shown *term.Progress) (r Remotes, err error) {
 	defer shown.End()
 	dir, err := os.MkdirTemp("", "gitops-agent-check-")
 	if err != nil {
@@ -50,7 +51,7 @@ func CheckRemotes(ctx context.Context, config agent.Config, state journal.State,
 		source, head, err := fetch(ctx, filepath.Join(dir, fmt.Sprint(min(len(r.Remotes), 1))), config, i) // the first remote has a directory of its own, because it is judged
 		r.Remotes = append(r.Remotes, Remote{URL: remote.URL, Tip: head.Commit, Err: err})
 		if err == nil && r.Tip.Tip == "" && r.TipErr == nil {
-			r.judge(ctx, source, head, Options{Config: config, Tip: string(head.Commit)}, state)
+			r.judge(ctx, source, head, Options{Config: config, Tip: string(head.Commit)}, state, floor)
 		}
 	}
 	return r, ctx.Err()
@@ -67,7 +68,7 @@ func fetch(ctx context.Context, dir string, config agent.Config, remote int) (*g
 	return source, head, err
 }
 
-func (r *Remotes) judge(ctx context.Context, source *gitsource.Source, head gitsource.Head, opts Options, state journal.State) {
+func (r *Remotes) judge(ctx context.Context, source *gitsource.Source, head gitsource.Head, opts Options, state journal.State, floor writer.Floor) {
 	repo := source.Repository()
 	r.Anchor = checkAnchor(ctx, repo, opts.Config, head.Commit)
 	policy, err := opts.Config.Policy()
@@ -76,6 +77,7 @@ func (r *Remotes) judge(ctx context.Context, source *gitsource.Source, head gits
 		return
 	}
 	p := opts.proposal(repo, policy, state)
+	p.Floor = floor
 	p.Evidence = evidence.NewFinder(source, nil).Sources(head.Notes)
 	r.Tip, r.TipErr = judge(ctx, repo, opts, p)
 }
