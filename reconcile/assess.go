@@ -195,12 +195,12 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.Time) []plan.Condition {
 	var list []plan.Condition
 	live, isLive := e.observer.Snapshot().Guests[p.Ref.VMID]
-	if sync == report.OutOfSync && p.Managed && isLive {
-		list = append(list, plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "the guest differs from its manifest"})
+	if sync == report.OutOfSync && p.Managed && (isLive || p.Present && len(p.Changes) > 0) {
+		list = append(list, plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "the " + noun(p.Ref) + " differs from its manifest"})
 	}
 	if holder := e.uuidHolders[p.Ref.Label()]; holder != 0 && p.Ref.VMID == 0 {
 		list = append(list, uuidCondition(holder))
-	} else if p.Ref.VMID == 0 && !isImage(p.Ref) && e.unassigned != nil {
+	} else if p.Ref.VMID == 0 && hasVMID(p.Ref) && e.unassigned != nil {
 		list = append(list, plan.Condition{
 			Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
 		})

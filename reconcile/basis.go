@@ -22,6 +22,7 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 	}
 	if accepted := e.force.Accepted; accepted.Valid() {
 		b.Images, b.AllowedServer = accepted.Set().Images, e.opts.AllowedServer
+		b.Objects = accepted.Set().Objects
 		b.Revision, b.Guests, b.Policies = accepted.Revision().String(), e.guests, e.policies
 		b.Guards, b.Minimum, b.Weakenings = e.guards.now.Guards, e.opts.Minimum, e.guards.now.Weakenings
 		b.VMIDs = accepted.Set().Cluster.VMIDs

@@ -61,7 +61,8 @@ func (e *Engine) order(planned plan.Plan, notReady map[string]string) plan.Order
 	judge := e.basis.Load().Gate(e.opts.Journal.State(), now)
 	judge.Waits = nil
 	return plan.NewOrdering(planned, e.guests, plan.OrderingOptions{
-		Now: now, Stuck: e.stuck(), Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable, NotReady: notReady,
+		Objects: e.objects(),
+		Now:     now, Stuck: e.stuck(), Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable, NotReady: notReady,
 		Remembered: judge.Remembered, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
 	})
 }
@@ -94,6 +95,7 @@ func (e *Engine) learn() {
 	now := time.Now()
 	for _, r := range e.lanes.empty() {
 		e.observer.LearnFiles(r.Files)
+		e.observer.LearnObjects(r.Objects)
 		if r.Key.VMID != 0 {
 			e.observer.Learn(observe.Sighting{VMID: r.Key.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
 		}

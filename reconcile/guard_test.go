@@ -344,5 +344,8 @@ func readAll(reader cluster.Reader) reconcile.PreviewReader {
 		Files: func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files {
 			return observe.ReadFiles(ctx, reader, places)
 		},
+		Objects: func(ctx context.Context, reads map[guest.Kind][]string) map[guest.Kind]cluster.Objects {
+			return observe.ReadObjects(ctx, reader, reads)
+		},
 	}
 }

@@ -52,7 +52,7 @@ func (e *Engine) resolveGuards(now time.Time) {
 		if len(e.guests) > 0 { // at the start of the agent nothing has changed
 			e.calmChanged(changed)
 		}
-		e.guests, e.policies = g.now.Guests, gate.NewPolicies(g.now.Guests)
+		e.guests, e.policies = g.now.Guests, gate.NewPolicies(g.now.Guests, e.objects()...)
 	}
 }
 

@@ -2,13 +2,9 @@ package reconcile
 
 import (
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/plan"
 )
-
-// isImage reports whether an object is an Image, which has no vmid.
-func isImage(ref guest.Ref) bool { return ref.Kind == image.Kind }
 
 // images returns the Images of the revision in force.
 func (e *Engine) images() []image.Desired {

@@ -11,6 +11,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/observe"
@@ -22,6 +23,7 @@ type Preview struct {
 	Plan     plan.Plan
 	Guests   []guest.Desired // that the manifests name, with the guards that would stay in effect
 	Images   []image.Desired // that the manifests name
+	Objects  []kind.Desired  // that the manifests name
 	Observed cluster.Snapshot
 	Gate     gate.Gate
 }
@@ -40,6 +42,8 @@ type PreviewReader struct {
 	Guests func(ctx context.Context, vmids, underHA []int) (cluster.Snapshot, error)
 	// Files reads the files of Images, as observe.ReadFiles does. It is called only if the manifests have Images.
 	Files func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files
+	// Objects reads the objects of kinds, as observe.ReadObjects does. It is called only for kinds that manifests or the journal name.
+	Objects func(ctx context.Context, reads map[guest.Kind][]string) map[guest.Kind]cluster.Objects
 }
 
 // NewPreview plans a set of manifests against the present cluster. State is the agent's journal; with the zero State the agent owns nothing.
@@ -62,9 +66,13 @@ func NewPreview(
 	if len(set.Images) > 0 {
 		seen.Files = read.Files(ctx, plan.ImagePlaces(set.Images, seen.Inventory))
 	}
+	objects := plan.Objects{Wanted: set.Objects, Owned: state.Objects}
+	if reads := objects.Reads(); len(reads) > 0 {
+		seen.Objects = read.Objects(ctx, reads)
+	}
 	b := &lane.Basis{
-		Images: set.Images, AllowedServer: policy.AllowedServer,
-		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: resolved.Guards,
+		Objects: set.Objects, Images: set.Images, AllowedServer: policy.AllowedServer,
+		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests, set.Objects...), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
 		Limits: policy.Limits, Separate: policy.SeparateApprover, Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
 		OwnGuests: map[int]bool{policy.OwnVMID: policy.OwnVMID != 0},
@@ -74,7 +82,7 @@ func NewPreview(
 	judge := b.Gate(state, now)
 	b.Waits = plan.NewOrdering(planned, guests, plan.OrderingOptions{
 		Now: now, Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable,
-		Remembered: state.Guarded, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
+		Objects: set.Objects, Remembered: state.Guarded, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
 	}).Waits
-	return Preview{Plan: planned, Guests: guests, Images: set.Images, Observed: seen, Gate: b.Gate(state, now)}, nil
+	return Preview{Plan: planned, Guests: guests, Images: set.Images, Objects: set.Objects, Observed: seen, Gate: b.Gate(state, now)}, nil
 }

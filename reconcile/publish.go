@@ -106,8 +106,8 @@ func unmanaged(inventory cluster.Inventory, guests []report.Guest) []report.Gues
 // guestReport prints the assessment of a guest.
 func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, policy gate.Policy, now time.Time) report.Guest {
 	live, isLive := snapshot.Guests[p.Ref.VMID]
-	if isImage(p.Ref) {
-		isLive = len(p.Lacking) == 0
+	if !hasVMID(p.Ref) {
+		isLive, live.ReadAt = p.Present, p.ReadAt
 	}
 	g := report.Guest{
 		GuestName: report.NewGuestName(p.Ref, p.Node), Managed: p.Managed, Sync: t.now.sync, Operation: operationOf(t.now),

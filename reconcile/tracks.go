@@ -65,9 +65,16 @@ func (e *Engine) stuck() map[string]bool {
 			labels[d.Label()] = true
 		}
 	}
+	var others []guest.Ref
 	for _, d := range e.images() {
-		if t, known := e.tracks[keyOf(d.Ref())]; known && t.failsRepeatedly() {
-			labels[d.Ref().Label()] = true
+		others = append(others, d.Ref())
+	}
+	for _, d := range e.objects() {
+		others = append(others, d.Ref())
+	}
+	for _, ref := range others {
+		if t, known := e.tracks[keyOf(ref)]; known && t.failsRepeatedly() {
+			labels[ref.Label()] = true
 		}
 	}
 	return labels

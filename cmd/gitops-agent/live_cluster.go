@@ -20,6 +20,7 @@ import (
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/preflight"
@@ -56,6 +57,8 @@ func (c *liveCluster) preview(ctx context.Context, config agent.Config, manifest
 	c.guests.Store(int64(guestsToRead(manifests)))
 	read := reconcile.PreviewReader{Guests: c.early.All, Files: func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files {
 		return observe.ReadFiles(ctx, c.reader, places)
+	}, Objects: func(ctx context.Context, reads map[guest.Kind][]string) map[guest.Kind]cluster.Objects {
+		return observe.ReadObjects(ctx, c.reader, reads)
 	}}
 	return reconcile.NewPreview(ctx, read, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
 }
@@ -85,16 +88,18 @@ func (c *liveCluster) assume(ctx context.Context, base planview.Subject) (journa
 	return recovery.Assume(recovery.Input{Cluster: base.Set.Cluster.Name, Guests: guests, VMIDs: base.Set.Cluster.VMIDs, Got: got}, time.Now()), nil
 }
 
-// problems returns what the guests and Images of a plan that differ need, and the cluster does not have. Writer is the token with which the agent writes, "" for
+// problems returns what the guests and other objects of a plan that differ need, and the cluster does not have. Writer is the token with which the agent writes, "" for
 // the one that reads.
 func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, labels []string, writer string) []planview.Problem {
 	guests := preflight.Concerned(preview.Guests, preview.Plan, preview.Observed.Inventory)
 	images := preflight.ConcernedImages(preview.Images, preview.Plan)
+	objects := preflight.ConcernedObjects(preview.Objects, preview.Plan)
 	if len(labels) > 0 {
+		objects = slices.DeleteFunc(objects, func(d kind.Desired) bool { return !slices.Contains(labels, d.Label()) })
 		images = slices.DeleteFunc(images, func(d image.Desired) bool { return !slices.Contains(labels, d.Ref().Label()) })
 		guests = slices.DeleteFunc(guests, func(d guest.Desired) bool { return !slices.Contains(labels, d.Label()) })
 	}
-	if len(guests)+len(images) == 0 {
+	if len(guests)+len(images)+len(objects) == 0 {
 		return nil
 	}
 	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
@@ -107,7 +112,7 @@ func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, l
 			Check: "privileges", Message: "not checked: the token may only read", Hint: "--agent-token USER@REALM!NAME checks those of the agent's token", Unchecked: true,
 		})
 	}
-	return append(problems, planview.NewProblems(found.Unresolved, found.Missing(guests, images))...)
+	return append(problems, planview.NewProblems(found.Unresolved, found.Missing(guests, images, objects))...)
 }
 
 // previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.

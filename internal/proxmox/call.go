@@ -19,16 +19,22 @@ import (
 // …/move_volume, PUT …/cloudinit, POST …/migrate, …/template and …/status/*, DELETE; POST …/download-url; PUT /pools, /cluster/ha/resources.
 func (c *Client) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	upid, err := c.do(ctx, call, check)
-	if err != nil {
+	switch {
+	case err != nil && call.Op.IsObject():
+		return "", fmt.Errorf("%s %s: %w", call.Op, subject(call), err)
+	case err != nil:
 		return "", fmt.Errorf("%s %s on %s: %w", call.Op, subject(call), call.Node, err)
 	}
 	return upid, nil
 }
 
-// subject names what a call is about: "qemu/101", or the name of a file.
+// subject names what a call is about: "qemu/101", the name of a file, or "Pool web".
 func subject(call cluster.Call) string {
 	if call.Op == cluster.OpDownload {
 		return call.Params[cluster.ParamFile]
+	}
+	if call.Op.IsObject() {
+		return string(call.Kind) + " " + call.Object
 	}
 	return fmt.Sprintf("%s/%d", call.Kind.API(), call.VMID)
 }

@@ -19,6 +19,9 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	if call.Op == cluster.OpDownload {
 		return encodeDownload(call) // it is about no guest
 	}
+	if call.Op.IsObject() {
+		return encodeObject(call)
+	}
 	if err := errors.Join(about.check(), checkCall(call), checkParams(call.Params)); err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +79,7 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	case cluster.OpBackup:
 		x.to(http.MethodPost, routeBackup, "/nodes/"+call.Node+"/vzdump")
 		params["vmid"] = strconv.Itoa(call.VMID)
-	case cluster.OpDownload: // above
+	case cluster.OpDownload, cluster.OpObjectAdd, cluster.OpObjectSet, cluster.OpObjectRemove: // above
 	case cluster.OpDestroy:
 		x.to(http.MethodDelete, routeGuest, about.path()+query(params)) // Proxmox rejects a body
 	default:

@@ -37,6 +37,10 @@ func oneOfEach() map[cluster.Op]cluster.Call {
 			calls[op] = download("")
 			continue
 		}
+		if op.IsObject() {
+			calls[op] = cluster.Call{Op: op, Kind: "Pool", Object: "prod/web"}
+			continue
+		}
 		call := calls[op]
 		call.Op, call.Kind, call.Node, call.VMID = op, guest.VirtualMachine, "pve1", 101
 		calls[op] = call
@@ -143,6 +147,7 @@ func TestDoWithoutTask(t *testing.T) {
 	synchronous := map[cluster.Op]bool{
 		cluster.OpConfig: true, cluster.OpResize: true, cluster.OpCloudInit: true, cluster.OpPool: true, cluster.OpHAAdd: true,
 		cluster.OpHASet: true, cluster.OpHARemove: true, cluster.OpTemplate: true, cluster.OpFirewall: true,
+		cluster.OpObjectAdd: true, cluster.OpObjectSet: true, cluster.OpObjectRemove: true,
 	}
 	for op, call := range oneOfEach() {
 		upid, err := inProcess(t, always(200, "OK", `{"data":null}`)).Do(t.Context(), call, nil)

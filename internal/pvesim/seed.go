@@ -209,3 +209,11 @@ func (s *Sim) generatedGuest(i int) (Kind, Guest) {
 		":32,discard=on,iothread=1\nide2: " + st + ":cloudinit\nciuser: ops\nipconfig0: ip=dhcp\nnet0: virtio,bridge=vmbr0,firewall=1\n"
 	return QEMU, g
 }
+
+// RemovePool removes a pool, as a person would. Its members stay.
+func (s *Sim) RemovePool(id string) {
+	_ = s.locked(func() error {
+		delete(s.pools, id)
+		return nil
+	})
+}

@@ -21,6 +21,7 @@ import (
 //   - firewall: one change of the guest's firewall, which Firewall names; Params are the new values, and Delete the options or fields that are unset. Digest is
 //     that of the list or object that is changed, "" for what is added.
 //   - download: Params are storage, content, filename, url, checksum, checksum-algorithm and compression. It is about no guest: Kind and VMID are empty.
+//   - object-add, object-set, object-remove: Params are set and the keys of Delete removed, of the Object of the Kind, which is no guest; see package kind.
 //   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
 type Call struct {
 	Op       Op
@@ -28,6 +29,8 @@ type Call struct {
 	Node     string // where the guest is; for a clone, where the template is
 	VMID     int    // the guest that the call changes or creates
 	CloneOf  int    // vmid of the template; 0 if the call is not a clone
+	Object   string // id of the object, of a kind that is no guest; "" for a guest
+	Part     string // what the call is about within the object, in the kind's own words; "" for the object itself
 	Params   map[string]string
 	Secrets  map[string]string // key to the name of the secret whose content is sent; plans and the journal never contain the content
 	Delete   []string

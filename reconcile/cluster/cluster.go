@@ -29,6 +29,7 @@ type LastCheck func(ctx context.Context) error
 type Reader interface {
 	FileReader
 	FirewallReader
+	ObjectReader
 	// Inventory lists every guest that the token may see, in one call. It may lag by ten seconds and omit guests:
 	// it triggers reads and decides nothing.
 	Inventory(ctx context.Context) (Inventory, error)

@@ -32,7 +32,10 @@ const (
 
 // Operations on objects that are no guests.
 const (
-	OpDownload Op = "download" // a node fetches the file of an Image
+	OpDownload     Op = "download"      // a node fetches the file of an Image
+	OpObjectAdd    Op = "object-add"    // an object of the cluster's configuration, such as a pool, is made
+	OpObjectSet    Op = "object-set"    // its keys are changed
+	OpObjectRemove Op = "object-remove" // it is removed
 )
 
 // Operations that only signed orders ask for. Orders also ask for some of the operations above.
@@ -123,6 +126,9 @@ var operations = []operation{
 	},
 	{op: OpBackup, late: LateActs, vmTasks: []string{"vzdump"}, containerTasks: []string{"vzdump"}, leavesTask: true, taskKind: copies, orderOnly: true},
 	{op: OpDownload, late: LateRefused, vmTasks: []string{"download"}, leavesTask: true, heavy: true, taskKind: copies},
+	{op: OpObjectAdd, late: LateRefused, mayAnswerNull: true, bringsUp: true},
+	{op: OpObjectSet, late: LateHarmless, mayAnswerNull: true},
+	{op: OpObjectRemove, late: LateActs, mayAnswerNull: true},
 	{op: OpDestroy, late: LateActs, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
 }
 
@@ -204,6 +210,9 @@ func (op Op) MayAnswerNull() bool { return op.row().mayAnswerNull }
 
 // Late returns what becomes of a call of the operation that acts late.
 func (op Op) Late() LateCall { return op.row().late }
+
+// IsObject reports whether the operation concerns an object of a kind of package kind, which is no guest.
+func (op Op) IsObject() bool { return op == OpObjectAdd || op == OpObjectSet || op == OpObjectRemove }
 
 // EndsLateRefusal reports whether the operation removes what Proxmox refuses a late create or start for: the guest, or that it runs.
 func (op Op) EndsLateRefusal() bool {

@@ -11,6 +11,7 @@ type Snapshot struct {
 	Absent     map[int]Absence        // by vmid: guests that the agent looked for and did not find
 	ReadErrors map[int]string         // by vmid: why the newest read of a guest failed; the reading in Guests is older
 	Files      map[FilePlace]Files    // where Images have to be; nil if there are none
+	Objects    map[guest.Kind]Objects // of the kinds that manifests or records name
 }
 
 // Absence states what is known about a guest that the inventory does not list. A guest that is missing in a list may exist: it is

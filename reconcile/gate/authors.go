@@ -34,7 +34,7 @@ func (s Scope) Authors(step plan.Step) map[string]bool {
 		return s.weakeners(step.Weakens)
 	}
 	names, label := make(authors), labelOf(step.Guest)
-	if step.Op == cluster.OpDestroy {
+	if step.Op == cluster.OpDestroy || step.Op == cluster.OpObjectRemove {
 		names.add(s, label, FieldVMID) // a manifest that still has the label has another vmid
 	}
 	if step.Op == cluster.OpCreate {

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -89,8 +90,8 @@ type Policy struct {
 // Policies are the policies of guests. The key contains only the vmid, which a new name does not change, or only the label if a guest has no vmid yet.
 type Policies map[guest.Ref]Policy
 
-// NewPolicies returns the policies of guests. They are made once per revision, since parsing a window looks up its time zone.
-func NewPolicies(guests []guest.Desired) Policies {
+// NewPolicies returns the policies of guests and of objects that are no guests. They are made once per revision, since parsing a window looks up its time zone.
+func NewPolicies(guests []guest.Desired, objects ...kind.Desired) Policies {
 	policies := make(Policies, len(guests))
 	for _, d := range guests {
 		p := Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
@@ -98,6 +99,11 @@ func NewPolicies(guests []guest.Desired) Policies {
 			p.Window, _ = guest.ParseWindow(d.Lifecycle.Window) // a manifest with an invalid window is rejected before
 		}
 		policies[policyKey(d.Ref)] = p
+	}
+	for _, d := range objects {
+		if d.Observe {
+			policies[d.Ref()] = Policy{Observe: true}
+		}
 	}
 	return policies
 }
@@ -156,7 +162,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return g.judgePermission(step, policy)
 	}
 	permitted := g.judgePermission(step, policy) // first, so that a person sees the digest of a step that would have to wait afterwards
-	if permitted.Held || !step.NeedsDependencies() && !step.TakesDown() {
+	if permitted.Held || !step.NeedsDependencies() && !step.TakesDown() && !step.NeedsObject() {
 		return permitted
 	}
 	if v := g.judgeOrder(step); v.Held {
@@ -184,6 +190,8 @@ func (g Gate) judgePermission(step plan.Step, policy Policy) Verdict {
 	switch {
 	case step.Op == cluster.OpDestroy:
 		return g.judgeDestroy(step)
+	case step.Op.IsObject():
+		return g.judgeObject(step)
 	case step.Op == cluster.OpReboot:
 		return g.judgeReboot(step, policy)
 	case step.Recreates:
@@ -256,6 +264,25 @@ func (g Gate) judgeReboot(step plan.Step, policy Policy) Verdict {
 	return g.judgeApproval(step, "it restarts the guest")
 }
 
+// judgeObject holds the removal of an object that is no guest, as that of a guest, and a change with a doubt.
+func (g Gate) judgeObject(step plan.Step) Verdict {
+	if step.Op == cluster.OpObjectRemove {
+		permission := guard.DestroyObject(step.Object.Destroy, g.Minimum)
+		switch {
+		case permission == guest.Deny:
+			return held(HoldDenied, "one of its accepted manifests contained lifecycle.destroy: deny", "restore the manifest, or remove the object in Proxmox")
+		case g.NamedGuests == 0:
+			return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
+		case permission == guest.Approve && step.Doubt == "":
+			return g.judgeApproval(step, "it removes the object")
+		}
+	}
+	if step.Doubt != "" {
+		return g.judgeApproval(step, step.Doubt)
+	}
+	return Verdict{}
+}
+
 func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	permission := guard.Destroy(g.Remembered[step.Guest.VMID], g.Minimum)
 	switch {
@@ -312,6 +339,9 @@ func (g Gate) judgeDigest(reason HoldReason, step plan.Step, digest, why string)
 
 // identity returns the identity that the digest of a step contains: that of the owned guest, or of the guest that is gone and created again.
 func (g Gate) identity(step plan.Step) string {
+	if step.Object != nil {
+		return step.Object.Identity
+	}
 	if owned := g.Owned[step.Guest.VMID]; owned.Identity != "" || !step.Recreates {
 		return owned.Identity
 	}
@@ -334,7 +364,7 @@ func (g Gate) Next(p plan.Guest) (plan.Step, Verdict, bool) {
 		if !verdict.Held {
 			return step, verdict, true
 		}
-		if step.Op == cluster.OpCreate || step.TakesOwnership {
+		if step.Op == cluster.OpCreate || step.Op == cluster.OpObjectAdd || step.TakesOwnership {
 			break
 		}
 	}

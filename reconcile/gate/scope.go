@@ -31,6 +31,7 @@ type Scope struct {
 	Assigned   map[journal.Label]int
 	Attached   map[int]journal.Attached
 	Inventory  cluster.Inventory
+	Objects    map[journal.ObjectID]journal.OwnedObject
 }
 
 // violation is something that a step touches and that a signer may not touch.
@@ -42,8 +43,11 @@ type violation struct {
 }
 
 func (v violation) verdict() Verdict {
-	return held(HoldScope, fmt.Sprintf("signer %s wrote %s in commit %.7s and may not touch %s", v.by.Signer, v.field, v.by.Commit, v.touches),
-		fmt.Sprintf("let a signer without guests write %s, or add %s to the entry %s of trust.signers on the agent's host and restart the agent", v.field, v.remedy, v.by.Signer))
+	hint := fmt.Sprintf("let a signer without guests write %s", v.field)
+	if v.remedy != "" {
+		hint += fmt.Sprintf(", or add %s to the entry %s of trust.signers on the agent's host and restart the agent", v.remedy, v.by.Signer)
+	}
+	return held(HoldScope, fmt.Sprintf("signer %s wrote %s in commit %.7s and may not touch %s", v.by.Signer, v.field, v.by.Commit, v.touches), hint)
 }
 
 func labelOf(ref guest.Ref) journal.Label {
@@ -151,6 +155,9 @@ func (s Scope) step(step plan.Step) *violation {
 	if len(s.Introduced) == 0 || s.Limits == nil || step.Op == cluster.OpDownload {
 		return nil // the label of an Image is compared when its revision is accepted, and a download touches nothing that exists
 	}
+	if step.Op.IsObject() {
+		return s.objectViolation(step)
+	}
 	_, isOwned := s.Owned[step.Guest.VMID]
 	free := step.Op == cluster.OpCreate && !isOwned // the source creates the guest: the plan creates none under a vmid that is taken
 	if v := s.guestViolation(step.Guest); v != nil && !free {
@@ -175,6 +182,31 @@ func (s Scope) step(step plan.Step) *violation {
 		}
 	}
 	return nil
+}
+
+// objectViolation checks the adoption of an object that is no guest. Its label was compared when the revision was accepted; but any label may name the id of
+// an object that exists, so only a signer without guests may adopt one.
+func (s Scope) objectViolation(step plan.Step) *violation {
+	owned, isOwned := s.Objects[journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}]
+	adopts := step.TakesOwnership && step.Op != cluster.OpObjectAdd
+	for _, a := range s.limited(step.Guest, FieldAdopt) {
+		switch before := refOf(owned).Label(); {
+		case adopts:
+			return &violation{a.by, FieldAdopt, fmt.Sprintf("%s %s, which the source did not create", step.Guest.Kind, step.Object.ID), ""}
+		case isOwned && before != step.Guest.Label() && !slices.ContainsFunc(a.limits, func(l Limit) bool { return l.names(before) }):
+			return &violation{a.by, "spec.id", before, ""}
+		}
+	}
+	return nil
+}
+
+// Object reports whether the manifest with a label may have an object that is recorded under another one.
+func (s Scope) Object(owned journal.OwnedObject, now guest.Ref) bool {
+	return s.objectViolation(plan.Step{Guest: now, Op: cluster.OpObjectSet, Object: &plan.ObjectStep{ID: owned.ID}}) == nil
+}
+
+func refOf(owned journal.OwnedObject) guest.Ref {
+	return guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name}
 }
 
 // adoptionViolation checks a guest that exists and that the source did not create. Neither an assigned vmid nor a record of ownership proves anything

@@ -194,6 +194,12 @@ func Destroy(g journal.Guarded, m Minimum) guest.Permission {
 	return stronger(permission, m.Destroy)
 }
 
+// DestroyObject returns whether an owned object that is no guest may be removed when no manifest describes it. Recorded is the strongest permission of its
+// manifests, "" if none was stated.
+func DestroyObject(recorded guest.Permission, m Minimum) guest.Permission {
+	return stronger(cmp.Or(recorded, guest.Approve), m.Destroy)
+}
+
 // IsProtectionLifted reports whether approvals put protection: off into force, and the flag was not written since.
 func IsProtectionLifted(g journal.Guarded) bool {
 	return g.Rules.ProtectionLifted && g.Rules.Protection == string(guest.ProtectionOff)

@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
@@ -33,6 +34,7 @@ type loweredTree struct {
 	cluster manifest.Cluster
 	guests  map[string]guest.Desired // by label, without their positions in files: moving a line is not a change
 	images  map[string]image.Desired // by name, in the same way
+	objects map[string]kind.Desired  // by label, in the same way
 }
 
 // authored is what one commit changed. After commits whose manifests do not parse, the next commit's changes are by the signers of all of them.
@@ -116,11 +118,14 @@ func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gits
 }
 
 func lowered(set manifest.Set) *loweredTree {
-	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images))}
+	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images)), objects: make(map[string]kind.Desired, len(set.Objects))}
 	l.cluster.Origin = guest.Origin{}
 	for _, d := range set.Images {
 		d.Origin = guest.Origin{}
 		l.images[d.Name] = d
+	}
+	for _, d := range set.Objects {
+		l.objects[d.Label()] = d.WithoutPositions()
 	}
 	guests, err := set.Lower(nil)
 	if err != nil {
@@ -153,6 +158,7 @@ func compare(before, after *loweredTree, commits []verify.SignedCommit) authored
 		}
 	}
 	c.compareImages(before.images, after.images)
+	c.compareObjects(before.objects, after.objects)
 	for label, d := range before.guests {
 		if _, still := after.guests[label]; !still {
 			c.removed = append(c.removed, journal.Label{Kind: string(d.Kind), Name: d.Name})
@@ -175,6 +181,20 @@ func (c *authored) compareImages(before, after map[string]image.Desired) {
 	}
 }
 
+// compareObjects notes the objects of package kinds that differ, each as a whole.
+func (c *authored) compareObjects(before, after map[string]kind.Desired) {
+	for label, d := range after {
+		if old, existed := before[label]; !existed || !reflect.DeepEqual(old, d) {
+			c.fields[journal.Label{Kind: string(d.Kind), Name: d.Name}] = []string{journal.AllFields}
+		}
+	}
+	for label, d := range before {
+		if _, still := after[label]; !still {
+			c.removed = append(c.removed, journal.Label{Kind: string(d.Kind), Name: d.Name})
+		}
+	}
+}
+
 // changedOfCluster returns which fields of the Cluster manifest differ.
 func changedOfCluster(a, b manifest.Cluster) []string {
 	switch {
@@ -188,7 +208,7 @@ func changedOfCluster(a, b manifest.Cluster) []string {
 	return []string{gate.FieldGuards}
 }
 
-// outside returns the labels of the changed guests and Images, and of a changed Cluster, that a signer may not change, sorted.
+// outside returns the labels of the changed guests and other objects, and of a changed Cluster, that a signer may not change, sorted.
 func (c authored) outside(commit verify.SignedCommit) []string {
 	var changed []string
 	for label := range c.fields {

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/ownership"
 	"gitops-agent/verify"
 )
 
@@ -26,6 +27,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	guards := newGuards(accepted, state, scope, guard.Accept)
 	bodies = append(bodies, guards...)
 	bodies = append(bodies, in.revertedApprovals(accepted, state, guards, orders)...)
+	bodies = append(bodies, ownership.TightenObjects(accepted.set.Objects, state)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)

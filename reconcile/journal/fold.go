@@ -16,6 +16,7 @@ type fold struct {
 	evidence    *entry[Evidence] // about the accepted revision
 	open        map[string]*openStep
 	downloaded  *index[FileOn, Downloaded]
+	objects     *index[ObjectID, OwnedObject]
 	assigned    *index[Label, int]
 	owned       *index[int, Owned]
 	guarded     *index[int, Guarded]
@@ -51,6 +52,7 @@ func newFold() *fold {
 	return &fold{
 		open:        map[string]*openStep{},
 		downloaded:  newIndex[FileOn, Downloaded](),
+		objects:     newIndex[ObjectID, OwnedObject](),
 		assigned:    newIndex[Label, int](),
 		owned:       newIndex[int, Owned](),
 		guarded:     newIndex[int, Guarded](),
@@ -200,6 +202,7 @@ func (f *fold) needed() map[uint64]bool {
 		seqs[w.seq] = true
 	}
 	f.downloaded.addSeqs(seqs)
+	f.objects.addSeqs(seqs)
 	f.assigned.addSeqs(seqs)
 	f.owned.addSeqs(seqs)
 	f.guarded.addSeqs(seqs)
@@ -222,6 +225,7 @@ func (f *fold) state() State {
 	s := State{
 		Seq:                 f.seq,
 		Downloaded:          f.downloaded.snapshot(),
+		Objects:             f.objects.snapshot(),
 		Assigned:            f.assigned.snapshot(),
 		Owned:               f.owned.snapshot(),
 		Guarded:             f.guarded.snapshot(),

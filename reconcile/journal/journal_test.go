@@ -65,6 +65,8 @@ func oneOfEach() []Body {
 			{Signer: "ana", Entry: "e1", Commit: "c0", Fields: []string{AllFields}},
 		}},
 		Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:import/debian-13-4a6b0d1c2e3f.qcow2", Size: 1 << 30, Task: "UPID:pve1:d"},
+		OwnedObject{Kind: "Pool", ID: "prod/web", Name: "web", Identity: "5e", Marker: "gitops-0011aabb", Origin: Created, Claiming: true, Destroy: "deny"},
+		DisownedObject{Kind: "Pool", ID: "old", Reason: "removed"},
 	}
 }
 

@@ -63,6 +63,20 @@ var kinds = []*kind{
 		fold:     func(f *fold, r Record, b Downloaded) { f.downloaded.set(FileOn{b.Node, b.Volume}, r, b) },
 		kept:     "until the next `downloaded` of the volume on the node",
 	}.kind(),
+	row[OwnedObject]{
+		name: "owned-object", version: 9,
+		complete: func(b OwnedObject) bool {
+			return b.Kind != "" && b.ID != "" && b.Name != "" && b.Identity != "" && b.Marker != "" && b.Origin.valid()
+		},
+		fold: func(f *fold, r Record, b OwnedObject) { f.objects.set(b.Object(), r, b) },
+		kept: "until the object's next `owned-object` or `disowned-object`",
+	}.kind(),
+	row[DisownedObject]{
+		name: "disowned-object", version: 9,
+		complete: func(b DisownedObject) bool { return b.Kind != "" && b.ID != "" },
+		fold:     func(f *fold, _ Record, b DisownedObject) { f.objects.remove(ObjectID{b.Kind, b.ID}) },
+		kept:     "no longer",
+	}.kind(),
 	row[Assigned]{
 		name: "assigned", version: 1,
 		complete: func(b Assigned) bool { return b.Kind != "" && b.Name != "" && b.VMID >= 0 },
@@ -257,7 +271,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended, downloaded,
-// assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced,
+// owned-object, disowned-object, assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced,
 // rollout, staged or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 

@@ -59,6 +59,15 @@ type Begun struct {
 // Key returns the object that the step is about.
 func (b Begun) Key() object.Key { return object.KeyOf(b.VMID, b.Kind+"/"+b.Name) }
 
+// DetailObject is the key of Begun.Detail with the id of an object that is no guest.
+const DetailObject = "object"
+
+// Object returns the object that is no guest, and that the step is about.
+func (b Begun) Object() (id ObjectID, isObject bool) {
+	object, isObject := b.Detail[DetailObject]
+	return ObjectID{b.Kind, object}, isObject
+}
+
 // Downloaded records that a node downloaded the file of an Image in a task of the agent. It replaces the earlier record about the file on the node.
 type Downloaded struct {
 	Name   string `json:"name"` // of the Image
@@ -66,6 +75,29 @@ type Downloaded struct {
 	Volume string `json:"volume"`         // "local:import/debian-13-4a6b0d1c2e3f.qcow2"
 	Size   int64  `json:"size"`           // in bytes, as the node lists it
 	Task   string `json:"task,omitempty"` // its UPID, if it is known
+}
+
+// OwnedObject records that the agent owns an object that is no guest, and the proof: the object's comment ends in the marker, which derives from the
+// identity. It replaces the earlier record about the object.
+type OwnedObject struct {
+	Kind     string `json:"kind"`
+	ID       string `json:"id"`   // in Proxmox
+	Name     string `json:"name"` // in its last manifest
+	Identity string `json:"identity"`
+	Marker   string `json:"marker"`
+	Origin   Origin `json:"origin"`
+	Claiming bool   `json:"claiming,omitempty"` // true until a call has written the marker
+	Destroy  string `json:"destroy,omitempty"`  // the strongest lifecycle.destroy that it had
+}
+
+// Object returns what identifies the object in Proxmox.
+func (o OwnedObject) Object() ObjectID { return ObjectID{o.Kind, o.ID} }
+
+// DisownedObject records that the agent no longer owns an object that is no guest.
+type DisownedObject struct {
+	Kind   string `json:"kind"`
+	ID     string `json:"id"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Dispatched records that Proxmox accepted a call of a step. A step with several calls has one record for each.
@@ -321,6 +353,8 @@ func (Dispatched) isBody()         {}
 func (Waited) isBody()             {}
 func (Ended) isBody()              {}
 func (Assigned) isBody()           {}
+func (OwnedObject) isBody()        {}
+func (DisownedObject) isBody()     {}
 func (Owned) isBody()              {}
 func (Disowned) isBody()           {}
 func (Guarded) isBody()            {}

@@ -13,6 +13,7 @@ type State struct {
 	Evidence            *Evidence                  // about the accepted revision; nil if its signature contains what the log knows
 	Open                []OpenStep                 // begun and not ended, in the order in which they began
 	Downloaded          map[FileOn]Downloaded      // files that nodes downloaded for the agent
+	Objects             map[ObjectID]OwnedObject   // that the agent owns, apart from guests
 	Assigned            map[Label]int              // vmid by label
 	Owned               map[int]Owned              // by vmid
 	Guarded             map[int]Guarded            // by vmid; lasts until the guest is disowned
@@ -34,6 +35,9 @@ type State struct {
 
 // Label is the kind and the name of a guest in its manifest.
 type Label struct{ Kind, Name string }
+
+// ObjectID is the kind of an object that is no guest, and its id in Proxmox.
+type ObjectID struct{ Kind, ID string }
 
 // FileOn is a file on a node, by the id of its volume.
 type FileOn struct{ Node, Volume string }

@@ -56,7 +56,7 @@ func TestWaitsAddUp(t *testing.T) {
 							return
 						}
 						w := New(Options{Cluster: nil, Journal: j})
-						reader := &fixture.FakeReader{Answers: fixture.Answers{Taken: map[int]bool{201: true}, RunState: guest.StatusRunning}}
+						reader := &fixture.FakeReader{Answers: fixture.Answers{Taken: map[int]bool{201: true}, RunState: guest.StatusRunning, ObjectsByID: map[string]cluster.Object{"": {}}}}
 						for range life / tick {
 							open := j.State().Open[0]
 							_, err := settle(t.Context(), reader, open, fixture.Owned201(), w.doubtAbout(open))

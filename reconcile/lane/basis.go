@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
@@ -24,6 +25,7 @@ type Basis struct {
 	Epoch         epoch.Number    // the epoch in which steps of this basis may begin
 	Guests        []guest.Desired // with the guards in effect
 	Images        []image.Desired
+	Objects       []kind.Desired
 	Policies      gate.Policies   // of Guests
 	Guards        manifest.Guards // of the Cluster, in effect
 	Minimum       guard.Minimum
@@ -46,6 +48,7 @@ func (b *Basis) Desired(state journal.State) plan.Desired {
 	now := time.Now()
 	return plan.Desired{
 		Images:  plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Allowed: b.AllowedServer},
+		Objects: plan.Objects{Wanted: b.Objects, Owned: state.Objects},
 		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
 		Attached: state.Attached, Orders: order.OpenOrders(state, now.Add(-gate.OrderLifetime)), Weakenings: b.Weakenings, VMIDs: b.VMIDs, NoRevision: b.Revision == "",
 	}
@@ -54,7 +57,7 @@ func (b *Basis) Desired(state journal.State) plan.Desired {
 // desiredFor returns the desired state of one guest.
 func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
 	want := b.Desired(state)
-	want.Weakenings, want.Images = nil, plan.Images{}
+	want.Weakenings, want.Images, want.Objects = nil, plan.Images{}, plan.Objects{}
 	all := want.Guests
 	want.Guests, want.Others, want.ClusterContext = nil, all, &plan.ClusterContext{Guests: b.Seen}
 	if i := slices.IndexFunc(all, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {
@@ -102,7 +105,7 @@ func (b *Basis) finishForbiddenBy(op cluster.Op, vmid int, now time.Time) string
 
 // Scope returns what the signers may touch.
 func (b *Basis) Scope(state journal.State) gate.Scope {
-	return gate.Scope{Cluster: b.Cluster, Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory}
+	return gate.Scope{Cluster: b.Cluster, Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory, Objects: state.Objects}
 }
 
 // Gate returns the gate of this basis at a moment.

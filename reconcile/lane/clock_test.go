@@ -76,7 +76,7 @@ func TestOnlyRefusedCallsAreRepeated(t *testing.T) {
 			if here {
 				w.noteBegin("s")
 			}
-			want := !here && (op == cluster.OpCreate || op == cluster.OpStart || op == cluster.OpConfig || op == cluster.OpResize || op == cluster.OpMove || op == cluster.OpDownload)
+			want := !here && (op == cluster.OpCreate || op == cluster.OpStart || op == cluster.OpConfig || op == cluster.OpResize || op == cluster.OpMove || op == cluster.OpDownload || op == cluster.OpObjectAdd)
 			if got := w.doubtAbout(openStep(op, 0, 1, "")).repeats; got != want {
 				t.Errorf("%s, begun by this process %t: got repeated %t, want %t", op, here, got, want)
 			}

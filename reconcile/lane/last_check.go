@@ -31,11 +31,14 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 		return err
 	}
 	recent := writer.Recent
-	if call.Op == cluster.OpCreate || isRisky(step, call) {
+	if call.Op == cluster.OpCreate || call.Op == cluster.OpObjectAdd || isRisky(step, call) {
 		recent = 0
 	}
 	if err := w.confirmWriter(ctx, recent); err != nil {
 		return err
+	}
+	if step.Object != nil {
+		return w.lastCheckObject(ctx, basis, step, call)
 	}
 	if !isRisky(step, call) && isRefusedByDigest(call) {
 		if len(step.Touches) > 0 && w.superseded(basis) {

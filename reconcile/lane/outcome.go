@@ -25,6 +25,9 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 	if last.Op == cluster.OpDownload {
 		b.TaskID, b.Detail[detailVolume] = last.Params[cluster.ParamFile], step.Changes[0].Value
 	}
+	if step.Object != nil {
+		noteObject(b, step)
+	}
 	if last.Op != step.Op {
 		b.Detail[detailLast] = string(last.Op)
 	}
@@ -61,6 +64,7 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 	if c.file != nil {
 		records = append(records, *c.file)
 	}
+	records = append(records, closingObject(begun, c, state)...)
 	if c.repeated {
 		records = append(records, journal.Repeated{VMID: begun.VMID})
 	}

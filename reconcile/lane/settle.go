@@ -151,6 +151,9 @@ func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep
 	if op == cluster.OpDownload {
 		return fileResult(ctx, reader, open)
 	}
+	if op.IsObject() {
+		return objectResult(ctx, reader, open)
+	}
 	exists, err := reader.Exists(ctx, open.VMID)
 	if err != nil {
 		return "", fmt.Errorf("ask for vmid %d of step %s: %w", open.VMID, open.Step, err)

@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
@@ -31,6 +32,7 @@ type Result struct {
 	Key      object.Key
 	Seen     guest.Observed                      // the last reading, if the guest was read
 	Files    map[cluster.FilePlace]cluster.Files // of an Image: the last readings
+	Objects  map[guest.Kind]cluster.Objects      // of an object of package kinds: the last reading of its kind
 	Absence  cluster.Absence                     // "" if the guest was read
 	Steps    int                                 // steps that were executed
 	Orders   int                                 // of these, steps of orders
@@ -81,8 +83,12 @@ func (w *Worker) Work(ctx context.Context, key object.Key, uses []queue.Resource
 
 // advance executes the object's next released step. It returns whether another step may follow.
 func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
-	if t.Key.VMID == 0 {
+	switch {
+	case t.Key.VMID != 0:
+	case t.Key.Kind() == string(image.Kind):
 		return w.advanceImage(ctx, t)
+	default:
+		return w.advanceObject(ctx, t)
 	}
 	basis := w.basis()
 	state := w.journal.State()

@@ -33,7 +33,7 @@ func TestParseAccepted(t *testing.T) {
 		"value_and_vmid":   {cluster + "}" + guest + "a}\nspec: {vmid: 1" + source + ", timezone: Etc/UTC}" + good, nil, true},
 		"name":             {cluster + "}" + guest + "A_}\nspec: {vmid: 201" + source + "}" + good, nil, true},
 		"class":            {cluster + "}" + guest + "a}\nspec: {class: [x], vmid: 201" + source + "}" + good, nil, true},
-		"unknown_kind":     {cluster + "}" + good + "\n---\n" + head + "kind: Pool\nmetadata: {name: a}\n", nil, true},
+		"unknown_kind":     {cluster + "}" + good + "\n---\n" + head + "kind: Network\nmetadata: {name: a}\n", nil, true},
 		"cluster":          {cluster + ", guards: {approvals: 99}}" + good, nil, true},
 		"no_cluster":       {strings.TrimPrefix(good, "\n---\n"), nil, true},
 		"cluster_and_more": {cluster + ", guards: {approvals: 99}}" + guest + "a}\nspec: {vmid: 201" + source + ", timezone: Etc/UTC}", nil, true},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -20,7 +21,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(text)
-	for _, kind := range []string{"Cluster", "GuestClass", "VirtualMachine", "Container", "GuestSet", "Image"} {
+	for _, kind := range append([]string{"Cluster", "GuestClass", "VirtualMachine", "Container", "GuestSet", "Image"}, objectKinds()...) {
 		begin, end := "<!-- fields of "+kind+" -->\n", "<!-- end -->\n"
 		before, rest, found := strings.Cut(got, begin)
 		_, after, closed := strings.Cut(rest, end)
@@ -30,6 +31,15 @@ func TestReference(t *testing.T) {
 		got = before + begin + fieldTable(kind) + end + after
 	}
 	golden(t, reference, []byte(got))
+}
+
+// objectKinds returns the names of the kinds of package kinds.
+func objectKinds() []string {
+	var names []string
+	for _, k := range kinds.All() {
+		names = append(names, string(k.Name))
+	}
+	return names
 }
 
 func fieldTable(kind string) string {

@@ -22,7 +22,7 @@ type metadata struct {
 func (d *document) fields() []field {
 	return []field{
 		{"apiVersion", "", apiVersion + ".", text(&d.apiVersion, anyText)},
-		{"kind", "", strings.Join(kinds, ", ") + ".", text(&d.kind, anyText)},
+		{"kind", "", strings.Join(kindNames, ", ") + ".", text(&d.kind, anyText)},
 		{"metadata", "", "Name and labels.", group(&d.meta)},
 		{"spec", "", "What is wanted.", subtree(&d.spec, "")},
 	}

@@ -32,9 +32,9 @@ func newDocument(n *tree.Node, r *report) *document {
 	case version != apiVersion:
 		return problem("apiVersion", doc.apiVersion.at, "got "+tree.Quote(version)+", want "+apiVersion, didYouMean(closest(version, []string{apiVersion})))
 	case kind == "":
-		return problem("kind", n.At, "got none, want one of "+strings.Join(kinds, ", "), "")
-	case !slices.Contains(kinds, kind):
-		return problem("kind", doc.kind.at, "got "+tree.Quote(kind)+", want one of "+strings.Join(kinds, ", "), didYouMean(cmp.Or(synonym(kind, kinds), closest(kind, kinds))))
+		return problem("kind", n.At, "got none, want one of "+strings.Join(kindNames, ", "), "")
+	case !slices.Contains(kindNames, kind):
+		return problem("kind", doc.kind.at, "got "+tree.Quote(kind)+", want one of "+strings.Join(kindNames, ", "), didYouMean(cmp.Or(synonym(kind, kindNames), closest(kind, kindNames))))
 	case doc.meta.name.value == "" && unreadable:
 		return nil
 	case doc.meta.name.value == "":

@@ -22,6 +22,6 @@ const (
 	kindSet     = "GuestSet"
 )
 
-var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container), kindSet, string(image.Kind)}
+var kindNames = append([]string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container), kindSet, string(image.Kind)}, objectKinds()...)
 
 const maxDelay = 24 * time.Hour

@@ -3,6 +3,7 @@ package manifest
 import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kinds"
 )
 
 // inheritedName is the field for what guests of a kind inherit, in a class, in a set and in the defaults.
@@ -22,6 +23,9 @@ func objectOf(kind string) object {
 	case string(guest.VirtualMachine), string(guest.Container):
 		return newSpec(guest.Kind(kind))
 	default:
+		if k, known := kinds.Of(guest.Kind(kind)); known {
+			return newObjectSpec(k)
+		}
 		return nil
 	}
 }

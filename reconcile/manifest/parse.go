@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -30,6 +31,7 @@ func (p *parser) parse(files []File) {
 	}
 	slices.SortFunc(p.set.Images, func(a, b image.Desired) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
+	p.checkObjects()
 	p.checkVMIDs()
 	p.checkDependencies()
 	p.checkOrder()
@@ -65,8 +67,12 @@ func (p *parser) read(files []File) {
 				p.image(doc)
 			case kindSet:
 				p.guestSet(doc)
-			default:
+			case string(guest.VirtualMachine), string(guest.Container):
 				p.guests = append(p.guests, doc)
+			default:
+				if k, known := kinds.Of(guest.Kind(doc.kind.value)); known {
+					p.object(doc, k)
+				}
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kinds"
 )
 
 // Schema returns the JSON Schema (2020-12) of every kind, as indented JSON that ends in a newline. It is generated from the tables that decode
@@ -25,7 +26,10 @@ func Schema() ([]byte, error) {
 			string(image.Kind):           objectSchema(&imageSpec{}),
 		},
 	}
-	for _, name := range kinds {
+	for _, k := range kinds.All() {
+		root.Defs[string(k.Name)] = objectSchema(newObjectSpec(k))
+	}
+	for _, name := range kindNames {
 		kind.Enum = append(kind.Enum, new(name))
 		root.AllOf = append(root.AllOf, documentSchema(name))
 	}

@@ -5,14 +5,16 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// Set is what a source wants: one cluster with its guests, sorted by label, and their images. The zero Set wants nothing; only Parse makes a Set.
+// Set is what a source wants: one cluster with its guests, sorted by label, their images, and other objects. The zero Set wants nothing; only Parse makes a Set.
 type Set struct {
 	Cluster  Cluster
 	Guests   []Guest
 	Images   []image.Desired // sorted by name
+	Objects  []kind.Desired  // of the kinds of package kinds, sorted by label
 	Warnings []Problem       // allowed but possibly unintended, sorted by position: unused classes, shared MAC addresses and disk units
 	Secrets  []Problem       // encrypted passwords that no agent can read, each of which blocks its guest; WithEncrypted finds them
 }

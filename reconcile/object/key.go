@@ -4,6 +4,7 @@ package object
 import (
 	"cmp"
 	"strconv"
+	"strings"
 )
 
 // Key identifies an object among all objects of a cluster. A guest that has a vmid is identified by it, because a new name does not make another guest;
@@ -23,6 +24,12 @@ func KeyOf(vmid int, label string) Key {
 
 // Guest returns the key of the guest with a vmid.
 func Guest(vmid int) Key { return Key{VMID: vmid} }
+
+// Kind returns the kind in the label, "" for an object with a vmid.
+func (k Key) Kind() string {
+	kind, _, _ := strings.Cut(k.Label, "/")
+	return kind
+}
 
 // Compare orders keys by vmid, then by label. Objects without a vmid come first.
 func (k Key) Compare(other Key) int {

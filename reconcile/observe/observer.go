@@ -27,6 +27,7 @@ type Observer struct {
 	due       map[int]bool   // guests to read at the next tick, before the sweep
 	chosen    time.Time      // when the sweep chose guests last
 	files     map[cluster.FilePlace]cluster.Files
+	objects   map[guest.Kind]cluster.Objects
 	haTrouble string       // why the resources of the HA manager could not be read
 	resources haResources  // the newest answer of the HA manager; nil without one
 	underHA   map[int]bool // guests whose manifests configure HA
@@ -63,7 +64,7 @@ func (o *Observer) UseVMList(path string, check time.Duration) {
 // Snapshot returns the newest readings. The caller must not change them, and must not use them after the next call of a method that reads or
 // learns.
 func (o *Observer) Snapshot() cluster.Snapshot {
-	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble, Files: o.files}
+	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble, Files: o.files, Objects: o.objects}
 }
 
 // Sighting is a lane's last reading of its guest.

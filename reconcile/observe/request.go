@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 )
 
 // Request is what one round of readings has to find out.
@@ -13,6 +14,8 @@ type Request struct {
 	UnderHA []int                         // those of them whose manifests configure HA
 
 	Files func(cluster.Inventory) []cluster.FilePlace // chooses from the list the places whose files matter; nil for none
+
+	Objects map[guest.Kind][]string // the kinds whose objects matter, with their ids; a kind that is missing costs no call
 
 	Snapshots map[int]bool // the guests whose snapshots an order needs
 
@@ -39,6 +42,8 @@ const (
 	PartHA     Part = "ha"     // the resources of the HA manager
 	PartReady  Part = "ready"  // whether the cluster may be written to
 	PartFiles  Part = "files"  // the files of Images
+
+	PartObjects Part = "objects" // the objects of package kinds
 )
 
 // Pending is a call, or the calls to one node, without a reply.
@@ -59,5 +64,6 @@ type arrival struct {
 	inventory cluster.Inventory
 	resources haResources
 	files     map[cluster.FilePlace]cluster.Files
+	objects   map[guest.Kind]cluster.Objects
 	reading   Reading
 }

@@ -81,6 +81,9 @@ func (o *Observer) Take(ctx context.Context) Progress {
 		case PartFiles:
 			delete(o.pending, PartFiles)
 			o.LearnFiles(a.files)
+		case PartObjects:
+			delete(o.pending, PartObjects)
+			o.LearnObjects(a.objects)
 		case PartGuests:
 			delete(o.flying, a.reading.VMID)
 			if errors.Is(a.reading.Err, ErrMoved) && a.round == o.current {
@@ -136,6 +139,7 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 		})
 	}
 	o.launchFiles(ctx, r, a.inventory)
+	o.launchObjects(ctx, r)
 	if _, pending := o.pending[PartReady]; (r.request.Ready || len(a.inventory.Offline) > 0) && !pending {
 		o.call(r, PartReady, func() arrival { return arrival{err: o.reader.Ready(ctx)} })
 	}
@@ -150,6 +154,14 @@ func (o *Observer) launchFiles(ctx context.Context, r *round, inventory cluster.
 	due := o.duePlaces(places, time.Now())
 	if _, pending := o.pending[PartFiles]; len(due) > 0 && !pending {
 		o.call(r, PartFiles, func() arrival { return arrival{files: ReadFiles(ctx, o.reader, due)} })
+	}
+}
+
+// launchObjects starts the reading of the kinds that are due, unless the reading before has not ended.
+func (o *Observer) launchObjects(ctx context.Context, r *round) {
+	due := o.dueObjects(r.request.Objects, time.Now())
+	if _, pending := o.pending[PartObjects]; len(due) > 0 && !pending {
+		o.call(r, PartObjects, func() arrival { return arrival{objects: ReadObjects(ctx, o.reader, due)} })
 	}
 }
 
@@ -208,7 +220,7 @@ func (o *Observer) notFlying(vmids []int) []int {
 // Pending returns the calls that began before a time and have no reply yet. Calls to a guest count for the guest's node.
 func (o *Observer) Pending(before time.Time) []Pending {
 	var list []Pending
-	for _, part := range []Part{PartList, PartHA, PartFiles, PartReady} {
+	for _, part := range []Part{PartList, PartHA, PartFiles, PartObjects, PartReady} {
 		if began, pending := o.pending[part]; pending && began.Before(before) {
 			list = append(list, Pending{Part: part, Calls: 1, Since: began})
 		}

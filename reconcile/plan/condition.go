@@ -43,6 +43,7 @@ const (
 	ReasonFlapping       ConditionReason = "flapping"        // Blocked: repairs of the guest are undone again and again, so the agent repairs it less often
 	ReasonHidden         ConditionReason = "hidden"          // Blocked: a guest that the token may not see has the vmid
 	ReasonImpossible     ConditionReason = "impossible"      // Blocked: a field cannot be changed on an existing guest
+	ReasonInUse          ConditionReason = "in-use"          // Blocked: Proxmox does not remove an object while something is in it, or uses it
 	ReasonInvalid        ConditionReason = "invalid"         // Blocked: this release refuses the manifest, which an older one accepted
 	ReasonLocked         ConditionReason = "locked"          // Blocked: a task or a backup holds the guest
 	ReasonMayExist       ConditionReason = "may-exist"       // Blocked: the manifest names no vmid, and the guest may exist already
@@ -81,7 +82,7 @@ const (
 func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
-		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInvalid, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
+		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInUse, ReasonInvalid, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,

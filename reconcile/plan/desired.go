@@ -16,6 +16,7 @@ type Desired struct {
 	Guests     []guest.Desired
 	Others     []guest.Desired // guests that manifests name and that are not planned; guests of Guests may be among them
 	Images     Images
+	Objects    Objects
 	Owned      map[int]journal.Owned         // by vmid
 	Remembered map[int]journal.Guarded       // guards in force, by vmid
 	Attached   map[int]journal.Attached      // volumes that the slots of guests held last, by vmid

@@ -86,6 +86,7 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 		}
 		p.lacks(node, why)
 	}
+	p.Present = len(p.Lacking) == 0
 	if denied && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Blocked, Reason: ReasonServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),

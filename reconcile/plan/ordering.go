@@ -11,6 +11,8 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
 )
 
 // Ordering decides which steps wait for other guests: creates, starts and disruptive steps for their dependencies, creates and starts also for lower
@@ -22,6 +24,7 @@ type Ordering struct {
 	missing  map[string]string   // by label, why the guest cannot be depended on: it does not exist, or does not run
 	left     map[string]string   // by label, why the guest has not converged, apart from that
 	notReady map[string]string   // by label, why the guest is not ready, although it has converged
+	objects  map[string]string   // by label: the object that a guest or an object needs and that does not exist yet, with what that means
 	images   map[string]string   // by label of a guest that is to be created: why the Image that it is created from is not there
 	held     map[string]bool     // by label: no step that is left may run now
 	lowest   int                 // the lowest wave with a guest that is about to be created or started
@@ -36,6 +39,7 @@ type OrderingOptions struct {
 	NoNode   func(step Step) bool // reports whether a step waits for a node that is not available; nil for none
 	NotReady map[string]string    // by label, why a guest with health checks is not ready
 
+	Objects    []kind.Desired          // that manifests describe
 	Remembered map[int]journal.Guarded // guards in force by vmid, with the dependencies of removed guests
 	Kept       func(step Step) bool    // reports whether a manifest keeps the agent from a step; nil keeps it from none
 }
@@ -51,7 +55,7 @@ type Wait struct {
 func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Ordering {
 	o := Ordering{
 		depends: make(map[string][]string), missing: make(map[string]string), left: make(map[string]string), notReady: make(map[string]string),
-		held: make(map[string]bool), images: make(map[string]string),
+		held: make(map[string]bool), images: make(map[string]string), objects: make(map[string]string),
 	}
 	idle, neededBy, unchanged := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, d := range guests {
@@ -67,6 +71,7 @@ func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Orderi
 		}
 	}
 	o.noteImages(plan, guests, idle, opts)
+	o.noteObjects(plan, guests, idle, opts)
 	for _, p := range plan.Guests {
 		if !p.Managed {
 			continue
@@ -119,6 +124,42 @@ func (o Ordering) noteImages(plan Plan, guests []guest.Desired, idle map[string]
 		comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
 		if opts.Stuck[p.Ref.Label()] || !slices.ContainsFunc(p.Steps, comes) {
 			idle[d.Label()] = true
+		}
+	}
+}
+
+// noteObjects notes which guests and objects wait for an object that a manifest describes and that does not exist. A guest is idle if the object will not be
+// there soon.
+func (o Ordering) noteObjects(plan Plan, guests []guest.Desired, idle map[string]bool, opts OrderingOptions) {
+	missing := make(map[kind.Need]Guest)
+	for _, d := range opts.Objects {
+		i := slices.IndexFunc(plan.Guests, func(p Guest) bool { return p.Ref == d.Ref() })
+		if i >= 0 && !plan.Guests[i].Present {
+			missing[kind.Need{Kind: d.Kind, ID: d.ID}] = plan.Guests[i]
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	wait := func(label string, need kind.Need) {
+		p, waits := missing[need]
+		if !waits {
+			return
+		}
+		o.objects[label] = p.Ref.Label() + ", which does not exist yet"
+		comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
+		if opts.Stuck[p.Ref.Label()] || !slices.ContainsFunc(p.Steps, comes) {
+			idle[label] = true
+		}
+	}
+	for i := range guests {
+		for _, need := range kinds.NeedsOf(&guests[i]) {
+			wait(guests[i].Label(), need)
+		}
+	}
+	for _, d := range opts.Objects {
+		for _, need := range d.Needs {
+			wait(d.Label(), need)
 		}
 	}
 }
@@ -217,6 +258,12 @@ func (o Ordering) Waits(step Step) Wait {
 	}
 	if why := o.images[step.Guest.Label()]; why != "" && step.Op == cluster.OpCreate {
 		return Wait{Message: "it is created from " + why}
+	}
+	if why := o.objects[step.Guest.Label()]; why != "" && (step.Op == cluster.OpCreate || step.Op == cluster.OpObjectAdd || step.NeedsObject()) {
+		return Wait{Message: "it needs " + why}
+	}
+	if step.NeedsObject() && !step.NeedsDependencies() {
+		return Wait{}
 	}
 	for _, label := range o.depends[step.Guest.Label()] {
 		why := cmp.Or(o.missing[label], o.left[label])

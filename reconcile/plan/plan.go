@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -25,6 +26,8 @@ type Guest struct {
 	Steps      []Step            // in order; the later steps are planned again after the earlier ones ran
 	Conditions []Condition       // why a difference has no step
 	Orders     []Step            // one-shot operations of signed orders, the oldest first; they come before Steps, and the guest is in sync without them
+	Present    bool              // of an object that is no guest: it exists
+	ReadAt     time.Time         // of an object of package kinds: when it was read
 	Lacking    map[string]string // of an Image: why nothing can be created from it, by node; by "" if all nodes share its storage
 	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 }

@@ -41,6 +41,8 @@ type Step struct {
 	Order   *order.Open // the signed order that asks for the step; nil for a step of a plan
 	Refused string      // of an order: why the guest does not allow it now, which ends the order; such a step has no calls
 
+	Object *ObjectStep // of an object of package kinds
+
 	GoneVMID int              // of a step that creates a gone guest again: the vmid of the journal's record, if it is not the guest's
 	Weakens  *guard.Weakening // of the operation OpWeaken: what an approval puts into force; such a step has no calls
 }
@@ -63,6 +65,7 @@ func (s Step) Digest(clusterName, identity string) string {
 		Delete  []string          `json:"delete,omitempty"`
 
 		Firewall cluster.FirewallCall `json:"firewall,omitzero"`
+		Part     string               `json:"part,omitempty"`
 	}
 	subject := struct {
 		Cluster  string     `json:"cluster"`
@@ -77,8 +80,12 @@ func (s Step) Digest(clusterName, identity string) string {
 		Order    string     `json:"order,omitempty"`
 		Snapshot string     `json:"snapshot,omitempty"`
 		Restores []string   `json:"restores,omitempty"`
+		Object   string     `json:"object,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, nil}
+	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, "", nil}
+	if s.Object != nil {
+		subject.Object = s.Object.ID
+	}
 	if s.Order != nil {
 		subject.Order = s.Order.Key // an approval releases this order and no later one
 	}
@@ -88,7 +95,7 @@ func (s Step) Digest(clusterName, identity string) string {
 		}
 		removed := slices.Clone(c.Delete)
 		slices.Sort(removed)
-		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, c.Secrets, removed, c.Firewall})
+		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, c.Secrets, removed, c.Firewall, c.Part})
 	}
 	// Marshalling strings, numbers and sorted maps cannot fail.
 	text, _ := json.Marshal(subject)
@@ -105,6 +112,9 @@ func (s Step) Starts() bool {
 	state := s.Calls[0].Params["state"]
 	return state == "started" || state == "" && s.Op == cluster.OpHAAdd
 }
+
+// NeedsObject reports whether the step waits only for the object that its call names: the guest joins a pool that has a manifest.
+func (s Step) NeedsObject() bool { return s.Op == cluster.OpPool || s.Op == cluster.OpObjectSet }
 
 // NeedsDependencies reports whether the step waits until the guests on which its guest depends have converged and are ready: it creates, starts or
 // interrupts the guest, and neither stops nor destroys it.
@@ -141,7 +151,9 @@ func (s Step) Holds() []object.Key {
 func (s Step) Uses() []queue.Resource {
 	var uses []queue.Resource
 	for _, c := range s.Calls {
-		uses = append(uses, queue.Resource{Node: c.Node})
+		if c.Node != "" { // any node carries out a call about an object of the cluster
+			uses = append(uses, queue.Resource{Node: c.Node})
+		}
 	}
 	for _, storage := range s.CopyTargets {
 		uses = append(uses, queue.Resource{Storage: storage})

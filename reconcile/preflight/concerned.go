@@ -6,6 +6,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -36,6 +37,13 @@ func Concerned(guests []guest.Desired, p plan.Plan, inventory cluster.Inventory)
 func ConcernedImages(images []image.Desired, p plan.Plan) []image.Desired {
 	return slices.DeleteFunc(slices.Clone(images), func(d image.Desired) bool {
 		return !slices.ContainsFunc(p.Guests, func(g plan.Guest) bool { return g.Ref == d.Ref() && len(g.Changes) > 0 })
+	})
+}
+
+// ConcernedObjects returns the objects of package kinds that differ from their manifests.
+func ConcernedObjects(objects []kind.Desired, p plan.Plan) []kind.Desired {
+	return slices.DeleteFunc(slices.Clone(objects), func(d kind.Desired) bool {
+		return !slices.ContainsFunc(p.Guests, func(g plan.Guest) bool { return g.Ref == d.Ref() && !g.Empty() })
 	})
 }
 

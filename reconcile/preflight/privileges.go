@@ -6,6 +6,8 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -19,9 +21,9 @@ type MissingPrivilege struct {
 	For       []Cause
 }
 
-// MissingPrivileges returns the privileges that guests, Images and the agent itself need and the token does not have, sorted by path and privilege. For keys
+// MissingPrivileges returns the privileges that guests, Images, other objects and the agent itself need and the token does not have, sorted by path and privilege. For keys
 // that no token may write the privilege is guest.RootPAM.
-func MissingPrivileges(guests []guest.Desired, images []image.Desired, granted Granted) []MissingPrivilege {
+func MissingPrivileges(guests []guest.Desired, images []image.Desired, objects []kind.Desired, granted Granted) []MissingPrivilege {
 	found := make(map[[2]string]*MissingPrivilege)
 	note := func(n guest.Need, ref guest.Ref) {
 		if isMet(n, granted) {
@@ -47,6 +49,13 @@ func MissingPrivileges(guests []guest.Desired, images []image.Desired, granted G
 	for _, d := range images {
 		for _, n := range image.Privileges(d) {
 			note(n, d.Ref())
+		}
+	}
+	for _, d := range objects {
+		if k, known := kinds.Of(d.Kind); known {
+			for _, n := range k.Privileges(d) {
+				note(n, d.Ref())
+			}
 		}
 	}
 	missing := make([]MissingPrivilege, 0, len(found))

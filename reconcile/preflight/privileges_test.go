@@ -106,7 +106,7 @@ func TestMissingPrivileges(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := MissingPrivileges([]guest.Desired{test.want}, nil, test.granted)
+			got := MissingPrivileges([]guest.Desired{test.want}, nil, nil, test.granted)
 			if diff := cmp.Diff(test.missing, got); diff != "" {
 				t.Errorf("MissingPrivileges (-want +got):\n%s", diff)
 			}
@@ -125,12 +125,12 @@ func TestMissingPrivilegesOfImages(t *testing.T) {
 		{Path: "/nodes/pve2", Privilege: "Sys.AccessNetwork", Entry: "/nodes/pve2", For: cause},
 		{Path: "/storage/local", Privilege: "Datastore.AllocateTemplate", Entry: "/storage/local", For: cause},
 	}
-	if diff := cmp.Diff(want, MissingPrivileges(nil, []image.Desired{debian}, granted)); diff != "" {
+	if diff := cmp.Diff(want, MissingPrivileges(nil, []image.Desired{debian}, nil, granted)); diff != "" {
 		t.Errorf("MissingPrivileges (-want +got):\n%s", diff)
 	}
 	shared := debian
 	shared.Nodes = nil
-	if got := MissingPrivileges(nil, []image.Desired{shared}, granted); len(got) != 2 || got[0].Path != "/nodes" {
+	if got := MissingPrivileges(nil, []image.Desired{shared}, nil, granted); len(got) != 2 || got[0].Path != "/nodes" {
 		t.Errorf("got %v for a shared storage, want the privilege on all nodes", got)
 	}
 }
@@ -152,12 +152,12 @@ func TestGrantsAddMissingPrivilegesAndKeepOthers(t *testing.T) {
 	}
 	for name, granted := range tests {
 		t.Run(name, func(t *testing.T) {
-			missing := MissingPrivileges(guests, images, granted)
+			missing := MissingPrivileges(guests, images, nil, granted)
 			if len(missing) == 0 {
 				t.Fatal("got no missing, want some to grant")
 			}
 			after := applied(granted, Grants(missing, granted))
-			if left := MissingPrivileges(guests, images, after); len(left) != 0 {
+			if left := MissingPrivileges(guests, images, nil, after); len(left) != 0 {
 				t.Errorf("got %v, want nothing lacking any more", left)
 			}
 			for _, object := range []string{"/", "/vms", "/vms/100", "/vms/210", "/storage/local", "/sdn/zones/localnetwork/vmbr0/20", "/pool/lab"} {

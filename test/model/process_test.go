@@ -215,6 +215,11 @@ func (p *process) FirewallEnabled(ctx context.Context) (bool, error) {
 	return p.reader.FirewallEnabled(ctx)
 }
 
+// Objects lists none, as the world.
+func (p *process) Objects(ctx context.Context, kind guest.Kind, ids []string) (map[string]cluster.Object, error) {
+	return p.reader.Objects(ctx, kind, ids)
+}
+
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.
 func (p *process) noteCache(what string) {
 	p.cacheMu.Lock()

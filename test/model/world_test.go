@@ -224,6 +224,11 @@ func (r reader) Firewall(context.Context, cluster.Row, bool) (guest.FirewallSeen
 
 func (r reader) FirewallEnabled(context.Context) (bool, error) { return true, nil }
 
+// Objects lists none: no manifest of the model describes an object that is no guest.
+func (r reader) Objects(context.Context, guest.Kind, []string) (map[string]cluster.Object, error) {
+	return map[string]cluster.Object{}, nil
+}
+
 func (r reader) Observe(_ context.Context, row cluster.Row) (guest.Observed, error) {
 	g, exists := r.guests[row.VMID]
 	if !exists {

@@ -116,6 +116,8 @@ func (s *selection) ownSubject(body journal.Body) subject {
 		return about
 	case journal.Downloaded:
 		return subject{label: "Image/" + b.Name}
+	case journal.OwnedObject:
+		return subject{label: b.Kind + "/" + b.Name}
 	case journal.Assigned:
 		return subject{vmid: b.VMID, label: b.Kind + "/" + b.Name}
 	case journal.Owned:

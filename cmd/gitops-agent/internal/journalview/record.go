@@ -46,6 +46,10 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%d%s", b.VMID, term.Prefixed(": ", b.Reason))
 	case journal.Downloaded:
 		return fmt.Sprintf("Image/%s: %s on %s, %d bytes", b.Name, b.Volume, b.Node, b.Size)
+	case journal.OwnedObject:
+		return fmt.Sprintf("%s/%s, id %s, %s, marker %s", b.Kind, b.Name, b.ID, b.Origin, b.Marker)
+	case journal.DisownedObject:
+		return fmt.Sprintf("%s with the id %s%s", b.Kind, b.ID, term.Prefixed(": ", b.Reason))
 	case journal.Waited:
 		return fmt.Sprintf("%s open for at least %s", b.Step, time.Duration(b.Seconds)*time.Second)
 	case journal.Guarded:

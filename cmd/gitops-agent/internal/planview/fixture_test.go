@@ -48,7 +48,7 @@ func fixtureDocument() Document {
 func fixture() []plannedGuest {
 	return []plannedGuest{
 		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
-		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
+		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), pool(), orphanedPool(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
 
@@ -334,6 +334,25 @@ func imageFile() plannedGuest {
 		Ref: ref(image.Kind, "debian-13", 0), Managed: true, Origin: at("images.yaml", 1, 1), Changes: []guest.Change{file},
 		Steps: []plan.Step{step(cluster.OpDownload, guest.Live, "it is not on pve1", file)},
 	}}
+}
+
+func pool() plannedGuest {
+	comment := guest.Change{Key: "comment", From: "web gitops-0011aabb", To: "web servers gitops-0011aabb", Class: guest.Live, Write: guest.WriteSet, Origin: at("pools.yaml", 5, 12)}
+	added := guest.Change{Key: "comment", To: "database servers gitops-4455eeff", Class: guest.Live, Write: guest.WriteSet, Origin: at("pools.yaml", 11, 12)}
+	return plannedGuest{plan: plan.Guest{
+		Ref: ref("Pool", "web", 0), Managed: true, Origin: at("pools.yaml", 1, 1), Changes: []guest.Change{comment, added},
+		Steps: []plan.Step{step(cluster.OpObjectSet, guest.Live, "it differs from its manifest", comment), step(cluster.OpObjectAdd, guest.Live, "it does not exist", added)},
+	}}
+}
+
+func orphanedPool() plannedGuest {
+	return plannedGuest{
+		plan: plan.Guest{
+			Ref: ref("Pool", "old", 0), Conditions: []plan.Condition{{Type: plan.Orphaned, Reason: plan.ReasonRemoved, Message: "no manifest describes the pool old any more"}},
+			Steps: []plan.Step{step(cluster.OpObjectRemove, guest.Destructive, "removed from the repository")},
+		},
+		verdicts: []gate.Verdict{approval("it removes the object: 0 of 1 approvals", firstDigest)},
+	}
 }
 
 func converted() plannedGuest {

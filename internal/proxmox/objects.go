@@ -1,0 +1,56 @@
+package proxmox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kinds"
+)
+
+// Objects reads the objects of a kind, as the kind says.
+func (r *Reader) Objects(ctx context.Context, name guest.Kind, ids []string) (map[string]cluster.Object, error) {
+	k, known := kinds.Of(name)
+	if !known {
+		return nil, fmt.Errorf("read objects of the kind %s: there is no such kind", name)
+	}
+	objects, err := k.Read(ctx, func(ctx context.Context, route, path string) (json.RawMessage, error) {
+		return get[json.RawMessage](ctx, r, &exchange{route: route, path: path})
+	}, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", k.Plural, err)
+	}
+	byID := make(map[string]cluster.Object, len(objects))
+	for _, o := range objects {
+		byID[o.ID] = o
+	}
+	return byID, nil
+}
+
+// encodeObject returns the exchange of a call about an object that is no guest, as its kind says. Any node can carry out the call.
+func encodeObject(call cluster.Call) (*exchange, map[string]string, error) {
+	k, known := kinds.Of(call.Kind)
+	if !known {
+		return nil, nil, fmt.Errorf("there is no kind %s", call.Kind)
+	}
+	request, err := k.Encode(call)
+	if err != nil {
+		return nil, nil, err
+	}
+	if request.Method == "" {
+		return nil, nil, fmt.Errorf("operation %q of %s has no call", string(call.Op), call.Kind)
+	}
+	if err := checkParams(request.Params); err != nil {
+		return nil, nil, err
+	}
+	x := &exchange{}
+	if request.Method == http.MethodDelete { // Proxmox rejects a body
+		x.to(request.Method, request.Route, request.Path+query(request.Params))
+		return x, nil, nil
+	}
+	x.to(request.Method, request.Route, request.Path)
+	return x, request.Params, nil
+}

@@ -1,0 +1,100 @@
+package kind
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Desired is an object as its manifest wants it.
+type Desired struct {
+	Kind    guest.Kind
+	Name    string // in the manifest
+	ID      string // in Proxmox
+	Origin  guest.Origin
+	Keys    []Intent // sorted by key, the comment without the marker among them
+	Destroy guest.Permission
+	Adopt   bool // take ownership of an object that exists
+	Observe bool
+	Needs   []Need       // objects without which Proxmox refuses this one
+	Guests  []GuestLabel // that keys name by their labels; Kind.Resolve puts them into Keys
+}
+
+// Intent is what is wanted of one native key.
+type Intent struct {
+	Key    string
+	Text   string // "" removes the key
+	Origin guest.Origin
+}
+
+// Need is an object of another kind, by its id.
+type Need struct {
+	Kind guest.Kind
+	ID   string
+}
+
+// GuestLabel is a guest that a manifest names.
+type GuestLabel struct {
+	Label  string // "VirtualMachine/web-1"
+	Key    string // the native key that names the guest
+	Origin guest.Origin
+}
+
+// Ref returns the label of the object. It has no vmid.
+func (d Desired) Ref() guest.Ref { return guest.Ref{Kind: d.Kind, Name: d.Name} }
+
+// Label returns "Pool/web".
+func (d Desired) Label() string { return d.Ref().Label() }
+
+// Text returns what is wanted of a key, and whether it is managed.
+func (d Desired) Text(key string) (string, bool) {
+	for _, in := range d.Keys {
+		if in.Key == key {
+			return in.Text, true
+		}
+	}
+	return "", false
+}
+
+// Put sets what is wanted of a key. It keeps the keys sorted, and does not change the slice of the receiver's copies.
+func (d *Desired) Put(in Intent) {
+	keys := slices.DeleteFunc(slices.Clone(d.Keys), func(old Intent) bool { return old.Key == in.Key })
+	keys = append(keys, in)
+	slices.SortFunc(keys, func(a, b Intent) int { return cmp.Compare(a.Key, b.Key) })
+	d.Keys = keys
+}
+
+// WithoutPositions returns the object without its positions in files: moving a line is not a change.
+func (d Desired) WithoutPositions() Desired {
+	d.Origin = guest.Origin{}
+	d.Keys = slices.Clone(d.Keys)
+	for i := range d.Keys {
+		d.Keys[i].Origin = guest.Origin{}
+	}
+	d.Guests = slices.Clone(d.Guests)
+	for i := range d.Guests {
+		d.Guests[i].Origin = guest.Origin{}
+	}
+	return d
+}
+
+// Complete gives an object the keys of the fields of its manifest: the keys of its fields, and what the kind adds to them.
+func (k *Kind) Complete(d *Desired, spec Spec) []Problem {
+	for _, f := range k.Fields {
+		v, set := spec[f.Name]
+		if !set || f.Key == "" {
+			continue
+		}
+		text := v.Text
+		if _, isList := f.Form.(List); isList {
+			text = strings.Join(v.Texts(), cmp.Or(f.Joiner, ","))
+		}
+		d.Put(Intent{f.Key, text, v.Origin})
+	}
+	if k.Lower == nil {
+		return nil
+	}
+	return k.Lower(spec, d)
+}

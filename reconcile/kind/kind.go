@@ -1,0 +1,95 @@
+package kind
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// Kind describes one kind. The functions are pure, except for Read. Those without which a kind is useful may be nil.
+type Kind struct {
+	Name   guest.Kind // in manifests and labels: "Pool"
+	Noun   string     // for people: "pool"
+	Plural string     // for people: "pools"
+	Fields []Field    // of the spec, beside those that every kind has
+	ID     IDRule
+	Note   CommentRule
+
+	// Lower completes what the fields say: keys that no field alone determines, and what the object needs. It returns the problems between fields.
+	Lower func(spec Spec, d *Desired) []Problem
+	// Reserved returns why no manifest may describe the object with an id, "" if one may.
+	Reserved func(id string) string
+	// Resolve puts the guests that the manifest names into the keys of the object. It is required if Lower names guests.
+	Resolve func(d Desired, guests map[string]guest.Ref) Desired
+
+	// Read reads the objects of the kind, and those of ids also if a list leaves them out.
+	Read func(ctx context.Context, get Get, ids []string) ([]cluster.Object, error)
+	// Encode returns the request of a call with one of the operations on objects.
+	Encode func(call cluster.Call) (Request, error)
+	// Calls splits a change into the calls that make it, in order. Without it, one call sets and deletes all keys.
+	Calls func(change Change) []cluster.Call
+	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
+	KeptBy func(id string, got cluster.Snapshot) string
+	// Weakens returns how a change of an owned object makes something less safe that guests rely on, "" if it does not: the change then needs an approval.
+	// After is nil if the object is removed.
+	Weakens func(before cluster.Object, after map[string]string, around Around) string
+
+	// Privileges returns what the token needs to read and to write the object.
+	Privileges func(d Desired) []guest.Need
+	// Raise returns the fields of the manifest that describes a live object, apart from id and comment, and the keys that no field describes. Without it,
+	// every field with a key is the text of the key.
+	Raise func(o cluster.Object) (fields []Raised, left []string)
+}
+
+// IDRule says which ids Proxmox accepts for objects of the kind.
+type IDRule struct {
+	Want     string // "the name of a pool"
+	Pattern  string // of the whole id
+	Examples []string
+	Max      int // bytes
+}
+
+// CommentRule says what the comment of an object may contain, and which key it is.
+type CommentRule struct {
+	Key   string
+	Max   int  // bytes with the marker; 0 is 255
+	ASCII bool // other characters do not come back as they were sent
+}
+
+// Around is what an object is judged with.
+type Around struct {
+	Guests []guest.Desired // that manifests name, with their vmids
+	Got    cluster.Snapshot
+}
+
+// Change is what a step does to an object.
+type Change struct {
+	Op     cluster.Op
+	ID     string
+	Got    cluster.Object    // as it was read; the zero value of an object that is to be made
+	Set    map[string]string // keys with their new texts
+	Delete []string          // keys to remove, sorted
+}
+
+// Single returns the one call that makes a change.
+func (c Change) Single(kind guest.Kind) cluster.Call {
+	return cluster.Call{Op: c.Op, Kind: kind, Object: c.ID, Params: c.Set, Delete: c.Delete, Digest: c.Got.Digest}
+}
+
+// Get reads one path of the API, and returns the content of data. Route is the path with its variables named, as metrics have it.
+type Get func(ctx context.Context, route, path string) (json.RawMessage, error)
+
+// methods are the methods of the requests about a whole object.
+var methods = map[cluster.Op]string{cluster.OpObjectAdd: http.MethodPost, cluster.OpObjectSet: http.MethodPut, cluster.OpObjectRemove: http.MethodDelete}
+
+// Method returns the method of the request about a whole object.
+func Method(op cluster.Op) string { return methods[op] }
+
+// Request is one request that changes something. Params are its parameters, in the body or, for DELETE, in the query.
+type Request struct {
+	Method, Route, Path string
+	Params              map[string]string
+}

@@ -1,0 +1,132 @@
+// Package pool describes the kind Pool: a named set of guests and storages, on which permissions are given. Which guests are in a pool is a matter of the guests.
+package pool
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/writer"
+)
+
+// Name is the kind in manifests and labels.
+const Name guest.Kind = "Pool"
+
+// route is the path of every call. A nested pool has a slash in its id, with which Proxmox accepts no path of its own.
+const route = "/pools"
+
+// Kind returns the kind.
+func Kind() *kind.Kind {
+	return &kind.Kind{
+		Name: Name, Noun: "pool", Plural: "pools",
+		ID: kind.IDRule{
+			Want: "the id of a pool, with the ids of the pools around it", Examples: []string{"web", "prod/web"}, Max: 255,
+			Pattern: `[A-Za-z][A-Za-z0-9._-]*(/[A-Za-z][A-Za-z0-9._-]*){0,2}`,
+		},
+		Note:     kind.CommentRule{Key: "comment", Max: 1024},
+		Lower:    needParent,
+		Reserved: reserved,
+		Read:     read,
+		Encode:   encode,
+		KeptBy:   keptBy,
+		Privileges: func(d kind.Desired) []guest.Need {
+			path := "/pool/" + d.ID
+			return []guest.Need{
+				{Path: path, Privilege: "Pool.Allocate", Key: "id", Origin: d.Origin},
+				{Path: path, Privilege: "Pool.Audit", Key: "id", Origin: d.Origin},
+			}
+		},
+	}
+}
+
+// reserved protects the pool whose comment contains the floor and the mark of the writer.
+func reserved(id string) string {
+	if id == writer.Pool || strings.HasPrefix(id, writer.Pool+"/") {
+		return "the agent keeps its own records in the comment of this pool"
+	}
+	return ""
+}
+
+// needParent lets a nested pool wait for the pool around it.
+func needParent(_ kind.Spec, d *kind.Desired) []kind.Problem {
+	if i := strings.LastIndexByte(d.ID, '/'); i >= 0 {
+		d.Needs = append(d.Needs, kind.Need{Kind: Name, ID: d.ID[:i]})
+	}
+	return nil
+}
+
+// read lists the pools. Proxmox lists only those on which the token has Pool.Audit, and answers about one pool without this privilege.
+//
+// Source: PVE API, GET /pools, with and without poolid.
+func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, error) {
+	data, err := get(ctx, route, route)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kind.Rows(data)
+	if err != nil {
+		return nil, err
+	}
+	var pools []cluster.Object
+	listed := make(map[string]bool, len(rows))
+	for _, row := range rows {
+		pools = append(pools, observed(row))
+		listed[row.Text("poolid")] = true
+	}
+	for _, id := range ids {
+		if listed[id] {
+			continue
+		}
+		data, err := get(ctx, route, route+"?poolid="+url.QueryEscape(id))
+		if strings.HasSuffix(kind.TextOf(err), "pool '"+id+"' does not exist") {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows, err := kind.Rows(data)
+		if err != nil || len(rows) != 1 || rows[0].Text("poolid") != id {
+			return nil, fmt.Errorf("read pool %s: the reply is not about this pool alone", id)
+		}
+		pools = append(pools, observed(rows[0]))
+	}
+	return pools, nil
+}
+
+func observed(row kind.Row) cluster.Object {
+	o := cluster.Object{ID: row.Text("poolid"), Keys: map[string]string{}}
+	if comment := row.Text("comment"); comment != "" {
+		o.Keys["comment"] = comment
+	}
+	return o
+}
+
+// encode returns the request of a call. A pool has no key but its comment, which is removed by an empty one.
+//
+// Source: PVE API, POST, PUT and DELETE /pools.
+func encode(call cluster.Call) (kind.Request, error) {
+	r := kind.Request{Method: kind.Method(call.Op), Route: route, Path: route, Params: map[string]string{"poolid": call.Object}}
+	if comment, set := call.Params["comment"]; set || len(call.Delete) > 0 {
+		r.Params["comment"] = comment
+	}
+	return r, nil
+}
+
+// keptBy returns what is in a pool. Proxmox refuses to remove a pool with guests, storages or pools in it; it does not list storages with the pools.
+func keptBy(id string, got cluster.Snapshot) string {
+	for other := range got.Objects[Name].ByID {
+		if strings.HasPrefix(other, id+"/") {
+			return "it contains the pool " + other
+		}
+	}
+	for _, row := range got.Inventory.Rows {
+		if row.Pool == id {
+			return fmt.Sprintf("it contains guest %d", row.VMID)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,34 @@
+// Package kinds is the table of the kinds of objects that are no guests and follow package kind. To add a kind, add its package and a row here.
+package kinds
+
+import (
+	"slices"
+	"sync"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kind/pool"
+)
+
+// table is made once: its rows have patterns and functions, and no state.
+var table = sync.OnceValue(func() []*kind.Kind { return []*kind.Kind{pool.Kind()} })
+
+// All returns every kind, in the order in which their objects need each other.
+func All() []*kind.Kind { return table() }
+
+// Of returns a kind by its name.
+func Of(name guest.Kind) (*kind.Kind, bool) {
+	i := slices.IndexFunc(table(), func(k *kind.Kind) bool { return k.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return table()[i], true
+}
+
+// NeedsOf returns the objects without which Proxmox does not create a guest as its manifest wants it.
+func NeedsOf(d *guest.Desired) []kind.Need {
+	if d.Pool == "" {
+		return nil
+	}
+	return []kind.Need{{Kind: pool.Name, ID: d.Pool}}
+}

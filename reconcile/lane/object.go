@@ -1,0 +1,188 @@
+package lane
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/writer"
+)
+
+// plannedObject returns the plan of the objects of a label, from a reading of their kind.
+func (b *Basis) plannedObject(objects plan.Objects, read map[guest.Kind]cluster.Objects) (plan.Guest, bool) {
+	want := plan.Desired{Cluster: b.Cluster, Revision: b.Revision, Others: b.Guests, Objects: objects, NoRevision: b.Revision == ""}
+	planned := plan.New(want, cluster.Snapshot{Inventory: b.Inventory, Guests: b.Seen, Objects: read})
+	if len(planned.Guests) != 1 {
+		return plan.Guest{}, false
+	}
+	return planned.Guests[0], true
+}
+
+// advanceObject executes the next released step of an object that is no guest. It returns whether another step may follow.
+func (w *Worker) advanceObject(ctx context.Context, t *turn) (again bool, err error) {
+	basis, state := w.basis(), w.journal.State()
+	all := plan.Objects{Wanted: basis.Objects, Owned: state.Objects}
+	objects := all.For(t.Key.Label)
+	if len(objects.Wanted)+len(objects.Owned) == 0 || isOpenElsewhere(state, t, objects) {
+		return false, nil
+	}
+	t.Objects = observe.ReadObjects(ctx, w.cluster, kindOnly(all.Reads(), guest.Kind(t.Key.Kind())))
+	planned, ok := basis.plannedObject(objects, t.Objects)
+	if !ok {
+		return false, nil
+	}
+	step, verdict, ok := basis.Gate(state, time.Now()).Next(planned)
+	if !ok {
+		return false, nil
+	}
+	if step.TakesOwnership {
+		return true, w.takeObject(ctx, basis, step, objects)
+	}
+	if t.Steps > 0 && sameObjectStep(t.last, step) {
+		return false, fmt.Errorf("%s of %s: Proxmox accepted it, and nothing changed", step.Op, step.Guest)
+	}
+	t.Step = step
+	calls, err := w.vault.Fill(step.Calls, nil, "")
+	if err != nil {
+		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
+	}
+	warnings, err := w.run(ctx, basis, step, verdict, calls, guest.Observed{})
+	t.Warnings = append(t.Warnings, warnings...)
+	if err != nil {
+		return false, err
+	}
+	t.Steps++
+	t.last = step
+	return true, nil
+}
+
+// kindOnly returns the entry of one kind.
+func kindOnly(reads map[guest.Kind][]string, name guest.Kind) map[guest.Kind][]string {
+	maps.DeleteFunc(reads, func(other guest.Kind, _ []string) bool { return other != name })
+	return reads
+}
+
+// isOpenElsewhere reports whether a step of one of the objects is open under another label, as after a manifest got another name. That lane settles it first.
+func isOpenElsewhere(state journal.State, t *turn, objects plan.Objects) bool {
+	return slices.ContainsFunc(state.Open, func(open journal.OpenStep) bool {
+		id, isObject := open.Object()
+		if open.Key() == t.Key || !isObject {
+			return false
+		}
+		_, owned := objects.Owned[id]
+		return owned || slices.ContainsFunc(objects.Wanted, func(d kind.Desired) bool { return string(d.Kind) == id.Kind && d.ID == id.ID })
+	})
+}
+
+// sameObjectStep reports whether two steps make the same calls.
+func sameObjectStep(a, b plan.Step) bool { return a.Op == b.Op && a.Digest("", "") == b.Digest("", "") }
+
+// takeObject journals the ownership of an object before the first call is made for it.
+func (w *Worker) takeObject(ctx context.Context, basis *Basis, step plan.Step, objects plan.Objects) error {
+	origin := journal.Adopted
+	if step.Op == cluster.OpObjectAdd {
+		origin = journal.Created
+	}
+	record := ownership.NewObjectRecord(basis.Cluster, journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}, step.Guest.Name, origin)
+	record.Destroy = string(objects.Wanted[0].Destroy)
+	return w.appendIfCurrent(ctx, basis, record)
+}
+
+// detailEffect is the key of journal.Begun.Detail with what a step on an object that is no guest does: the keys that it sets, with their texts, as JSON; "" for a
+// key that it removes.
+const detailEffect = "effect"
+
+// noteObject adds to an intent what settling needs: which object it is, and how it looks when the calls had their effect.
+func noteObject(b journal.Begun, step plan.Step) {
+	b.Detail[journal.DetailObject] = step.Object.ID
+	effect := make(map[string]string, len(step.Changes))
+	for _, c := range step.Changes {
+		effect[c.Key] = c.Value
+	}
+	text, _ := json.Marshal(effect) // marshalling texts cannot fail
+	b.Detail[detailEffect] = string(text)
+}
+
+// closingObject returns the records about the ownership of an object that follow from the end of a step.
+func closingObject(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
+	id, isObject := begun.Object()
+	if !isObject || c.result != journal.Done {
+		return nil
+	}
+	if cluster.Op(begun.Op) == cluster.OpObjectRemove {
+		return []journal.Body{journal.DisownedObject{Kind: id.Kind, ID: id.ID, Reason: "removed"}}
+	}
+	owned, isOwned := state.Objects[id]
+	if !isOwned || !owned.Claiming && owned.Name == begun.Name {
+		return nil
+	}
+	owned.Claiming, owned.Name = false, begun.Name // the call wrote the marker
+	return []journal.Body{owned}
+}
+
+// objectResult derives the outcome of a call without a reply from the object: it exists with the texts that the step set, or does not exist any more.
+func objectResult(ctx context.Context, reader cluster.Reader, open journal.OpenStep) (journal.Result, error) {
+	id := open.Detail[journal.DetailObject]
+	objects, err := reader.Objects(ctx, guest.Kind(open.Kind), []string{id})
+	if err != nil {
+		return "", fmt.Errorf("read %s %s of step %s: %w", open.Kind, id, open.Step, err)
+	}
+	live, exists := objects[id]
+	if cluster.Op(open.Op) == cluster.OpObjectRemove {
+		return resultOf(!exists), nil
+	}
+	var effect map[string]string
+	if err := json.Unmarshal([]byte(open.Detail[detailEffect]), &effect); err != nil || len(effect) == 0 {
+		return journal.Unknown, nil //nolint:nilerr // the next plan shows it
+	}
+	for key, text := range effect {
+		if live.Keys[key] != text {
+			return "", nil
+		}
+	}
+	return resultOf(exists), nil
+}
+
+// errObjectChanged refuses a call to an object that is not as it was when the step was planned.
+var errObjectChanged = fmt.Errorf("%w: the object is not as it was when the step was planned", cluster.ErrConflict)
+
+// lastCheckObject reads an object again immediately before a call. Most objects have no digest with which Proxmox would refuse a call that was planned from an
+// older reading. After the first call of a step, only the owner is compared: the step itself has changed the object.
+func (w *Worker) lastCheckObject(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
+	objects, err := w.cluster.Objects(ctx, step.Guest.Kind, []string{step.Object.ID})
+	if err != nil {
+		return fmt.Errorf("read %s again before the call: %w", step.Guest, err)
+	}
+	live, exists := objects[step.Object.ID]
+	switch seen := step.Object.Seen; {
+	case w.superseded(basis):
+		return epoch.ErrSuperseded
+	case exists && !reflect.DeepEqual(call, step.Calls[0]):
+		if !w.ownsObject(step, live) {
+			return errObjectChanged
+		}
+	case exists != (seen != nil) || exists && (!maps.Equal(live.Keys, seen.Keys) || live.Digest != seen.Digest):
+		return errObjectChanged
+	}
+	return w.confirmWriter(ctx, writer.Recent) // reads the mark again only if the reading above was slow
+}
+
+// ownsObject reports whether a live object has the marker of the record, or the record says that no call has written the marker yet.
+func (w *Worker) ownsObject(step plan.Step, live cluster.Object) bool {
+	owned, isOwned := w.journal.State().Objects[journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}]
+	k, known := kinds.Of(step.Guest.Kind)
+	return isOwned && known && (owned.Claiming || plan.IsOwnedObject(k, owned, live))
+}

@@ -1,0 +1,82 @@
+package reconcile
+
+import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/plan"
+)
+
+// objects returns the objects of package kinds that the revision in force describes.
+func (e *Engine) objects() []kind.Desired {
+	if !e.force.Accepted.Valid() {
+		return nil
+	}
+	return e.force.Accepted.Set().Objects
+}
+
+// objectReads returns the kinds that have to be read, with the ids that matter. Without a manifest or a record of a kind it costs no call.
+func (e *Engine) objectReads() map[guest.Kind][]string {
+	return plan.Objects{Wanted: e.objects(), Owned: e.opts.Journal.State().Objects}.Reads()
+}
+
+// hasVMID reports whether an object is a guest, which has a vmid or will get one.
+func hasVMID(ref guest.Ref) bool {
+	return ref.Kind == guest.VirtualMachine || ref.Kind == guest.Container
+}
+
+// objectChanges keeps the records of objects that are no guests: under the name of a manifest that was renamed, and no longer if no manifest describes an object
+// that is gone, or that lost its marker and may be another one.
+func (e *Engine) objectChanges(state journal.State) []journal.Body {
+	if len(state.Objects) == 0 {
+		return nil
+	}
+	named := make(map[journal.ObjectID]kind.Desired)
+	for _, d := range e.objects() {
+		named[journal.ObjectID{Kind: string(d.Kind), ID: d.ID}] = d
+	}
+	var records []journal.Body
+	snapshot, scope := e.observer.Snapshot(), e.basis.Load().Scope(state)
+	for id, owned := range state.Objects {
+		key := object.KeyOf(0, owned.Kind+"/"+owned.Name)
+		d, isNamed := named[id]
+		list := snapshot.Objects[guest.Kind(id.Kind)]
+		live, exists := list.ByID[id.ID]
+		k, known := kinds.Of(guest.Kind(id.Kind))
+		switch {
+		case e.queue.Busy(key) || e.lanes.holds(key) || isObjectOpen(state, id): // in this order: a lane posts its result before it ends
+		case isNamed && d.Name != owned.Name && scope.Object(owned, d.Ref()):
+			owned.Name = d.Name
+			records = append(records, owned)
+		case isNamed || !known || !e.force.Accepted.Valid() || !list.Knows(id.ID):
+		case !exists:
+			records = append(records, journal.DisownedObject{Kind: id.Kind, ID: id.ID, Reason: "gone"})
+		case !plan.IsOwnedObject(k, owned, live):
+			records = append(records, journal.DisownedObject{Kind: id.Kind, ID: id.ID, Reason: "its comment lost the marker"})
+		}
+	}
+	return records
+}
+
+// isObjectOpen reports whether a step of an object is open in the journal.
+func isObjectOpen(state journal.State, id journal.ObjectID) bool {
+	for _, open := range state.Open {
+		if object, isObject := open.Object(); isObject && object == id {
+			return true
+		}
+	}
+	return false
+}
+
+// noun names what an object is, for people.
+func noun(ref guest.Ref) string {
+	if k, known := kinds.Of(ref.Kind); known {
+		return k.Noun
+	}
+	if hasVMID(ref) {
+		return "guest"
+	}
+	return "object"
+}

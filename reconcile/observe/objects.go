@@ -1,0 +1,66 @@
+package observe
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// ReadObjects reads the objects of some kinds, all kinds at the same time. Reads has the ids that matter, by kind. A kind that could not be read has the error.
+func ReadObjects(ctx context.Context, reader cluster.ObjectReader, reads map[guest.Kind][]string) map[guest.Kind]cluster.Objects {
+	found := make(map[guest.Kind]cluster.Objects, len(reads))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for kind, ids := range reads {
+		wg.Go(func() {
+			began := time.Now()
+			objects := cluster.Objects{Asked: ids, ReadAt: began}
+			byID, err := reader.Objects(ctx, kind, ids)
+			if objects.ByID = byID; err != nil {
+				objects = cluster.Objects{Err: err.Error()}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			found[kind] = objects
+		})
+	}
+	wg.Wait()
+	return found
+}
+
+// dueObjects returns the kinds that a round has to read: those that were not read within resync, those whose last reading failed, and those with a new id.
+func (o *Observer) dueObjects(reads map[guest.Kind][]string, now time.Time) map[guest.Kind][]string {
+	maps.DeleteFunc(o.objects, func(kind guest.Kind, _ cluster.Objects) bool { return reads[kind] == nil })
+	due := make(map[guest.Kind][]string)
+	for kind, ids := range reads {
+		last := o.objects[kind]
+		isNew := func(id string) bool { return !slices.Contains(last.Asked, id) }
+		if last.Err != "" || now.Sub(last.ReadAt) >= o.resync || slices.ContainsFunc(ids, isNew) {
+			due[kind] = ids
+		}
+	}
+	return due
+}
+
+// LearnObjects takes the readings of a round or of a lane that are newer than the observer's own. A failed reading keeps the objects of the one before, with the
+// error. Of a lane's reading the ids are those of one object; an id that it lists is known either way, since a kind is always read as a whole.
+func (o *Observer) LearnObjects(read map[guest.Kind]cluster.Objects) {
+	if o.objects == nil && len(read) > 0 {
+		o.objects = make(map[guest.Kind]cluster.Objects, len(read))
+	}
+	for kind, objects := range read {
+		before := o.objects[kind]
+		switch {
+		case objects.Err != "":
+			before.Err = objects.Err
+			o.objects[kind] = before
+		case !objects.ReadAt.Before(before.ReadAt):
+			o.objects[kind] = objects
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package ownership
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
+)
+
+// NewObjectRecord returns an ownership record of an object that is no guest, with a fresh random identity and the marker that derives from it.
+func NewObjectRecord(cluster string, id journal.ObjectID, name string, origin journal.Origin) journal.OwnedObject {
+	var identity [16]byte
+	_, _ = rand.Read(identity[:]) // crypto/rand documents that Read never fails
+	text := hex.EncodeToString(identity[:])
+	return journal.OwnedObject{
+		Kind: id.Kind, ID: id.ID, Name: name, Identity: text, Marker: ObjectMarker(cluster, id, text), Origin: origin, Claiming: true,
+	}
+}
+
+// ObjectMarker returns the marker of an owned object, which has the form of a guest's. It depends on the object, so that a copied comment proves nothing.
+func ObjectMarker(cluster string, id journal.ObjectID, identity string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", cluster, id.Kind, id.ID, identity))
+	return "gitops-" + hex.EncodeToString(sum[:4])
+}
+
+// permissions are the permissions to destroy, the weakest first.
+var permissions = []guest.Permission{guest.Allow, guest.Approve, guest.Deny}
+
+// TightenObjects returns the records of owned objects whose manifest states a stronger lifecycle.destroy than any before. A weaker one never takes effect on an
+// object that exists: whoever removes the manifest later could otherwise first remove what protects the object.
+func TightenObjects(wanted []kind.Desired, state journal.State) []journal.Body {
+	var records []journal.Body
+	for _, d := range wanted {
+		owned, isOwned := state.Objects[journal.ObjectID{Kind: string(d.Kind), ID: d.ID}]
+		if isOwned && slices.Index(permissions, d.Destroy) > slices.Index(permissions, guest.Permission(cmp.Or(owned.Destroy, string(guest.Approve)))) {
+			owned.Destroy = string(d.Destroy)
+			records = append(records, owned)
+		}
+	}
+	return records
+}

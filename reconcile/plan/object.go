@@ -1,0 +1,340 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
+)
+
+// Objects are the objects of the kinds of package kinds.
+type Objects struct {
+	Wanted []kind.Desired
+	Owned  map[journal.ObjectID]journal.OwnedObject // by the agent
+}
+
+// ObjectStep is what a step on an object that is no guest is about.
+type ObjectStep struct {
+	ID       string
+	Identity string           // of its ownership record; "" before there is one
+	Seen     *cluster.Object  // as the step was planned from it; nil if it did not exist
+	Destroy  guest.Permission // of a removal: the permission of the last manifest
+}
+
+// Reads returns the kinds whose objects have to be read, with the ids of those that matter. A kind that no manifest and no record names is not read.
+func (o Objects) Reads() map[guest.Kind][]string {
+	reads := make(map[guest.Kind][]string)
+	for _, d := range o.Wanted {
+		reads[d.Kind] = append(reads[d.Kind], d.ID)
+	}
+	for id := range o.Owned {
+		reads[guest.Kind(id.Kind)] = append(reads[guest.Kind(id.Kind)], id.ID)
+	}
+	for name, ids := range reads {
+		slices.Sort(ids)
+		reads[name] = slices.Compact(ids)
+	}
+	return reads
+}
+
+// For returns the objects of one label: the one that a manifest describes, and the owned ones that had the label and that no manifest describes.
+func (o Objects) For(label string) Objects {
+	one := Objects{Owned: make(map[journal.ObjectID]journal.OwnedObject)}
+	wanted := o.wantedIDs()
+	for _, d := range o.Wanted {
+		if id := objectID(d); d.Label() == label {
+			one.Wanted = append(one.Wanted, d)
+			if owned, isOwned := o.Owned[id]; isOwned {
+				one.Owned[id] = owned
+			}
+		}
+	}
+	for id, owned := range o.Owned {
+		if !wanted[id] && refOf(owned).Label() == label {
+			one.Owned[id] = owned
+		}
+	}
+	return one
+}
+
+// wantedIDs returns what manifests describe.
+func (o Objects) wantedIDs() map[journal.ObjectID]bool {
+	ids := make(map[journal.ObjectID]bool, len(o.Wanted))
+	for _, d := range o.Wanted {
+		ids[objectID(d)] = true
+	}
+	return ids
+}
+
+func objectID(d kind.Desired) journal.ObjectID {
+	return journal.ObjectID{Kind: string(d.Kind), ID: d.ID}
+}
+
+func refOf(owned journal.OwnedObject) guest.Ref {
+	return guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name}
+}
+
+// planObjects plans the objects of manifests, and the removal of owned objects that no manifest describes. An object whose manifest got another id is
+// planned with the object that the manifest described before.
+func planObjects(want Desired, got cluster.Snapshot) []Guest {
+	var planned []Guest
+	for _, d := range want.Objects.Wanted {
+		planned = append(planned, planObject(want, d, got))
+	}
+	wanted := want.Objects.wantedIDs()
+	orphans := slices.SortedFunc(maps.Values(want.Objects.Owned), func(a, b journal.OwnedObject) int { return compareObjects(a.Object(), b.Object()) })
+	for _, owned := range orphans {
+		if wanted[owned.Object()] {
+			continue
+		}
+		removal := planObjectRemoval(want, owned, got)
+		if i := slices.IndexFunc(planned, func(p Guest) bool { return p.Ref == removal.Ref }); i >= 0 {
+			planned[i].Steps = append(planned[i].Steps, removal.Steps...)
+			planned[i].Conditions = append(planned[i].Conditions, removal.Conditions...)
+			continue
+		}
+		planned = append(planned, removal)
+	}
+	return planned
+}
+
+func compareObjects(a, b journal.ObjectID) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+}
+
+// readObject returns an object of a reading and whether it exists, or the condition if that is not known.
+func readObject(name guest.Kind, id string, got cluster.Snapshot) (live cluster.Object, exists bool, doubt *Condition) {
+	unknown := func(message string) *Condition {
+		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: message}
+	}
+	list := got.Objects[name]
+	live, exists = list.ByID[id]
+	switch {
+	case list.Err != "":
+		return live, exists, unknown(fmt.Sprintf("the objects of the kind %s could not be read: %s", name, list.Err))
+	case !list.Knows(id):
+		return live, exists, unknown(fmt.Sprintf("%s was not read yet", id))
+	}
+	return live, exists, nil
+}
+
+// objectPlan is the state of planning one object of a manifest.
+type objectPlan struct {
+	*Guest
+	kind    *kind.Kind
+	want    Desired
+	desired kind.Desired
+	got     cluster.Snapshot
+	live    cluster.Object
+	exists  bool
+	owned   journal.OwnedObject
+}
+
+// planObject plans an object of a manifest.
+func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
+	p := Guest{Ref: d.Ref(), Origin: d.Origin, Managed: true}
+	k, known := kinds.Of(d.Kind)
+	if !known {
+		return p
+	}
+	o := objectPlan{Guest: &p, kind: k, want: want, got: got}
+	var doubt *Condition
+	if o.live, o.exists, doubt = readObject(d.Kind, d.ID, got); doubt != nil {
+		p.Conditions = append(p.Conditions, *doubt)
+		return p
+	}
+	p.Present, p.ReadAt = o.exists, got.Objects[d.Kind].ReadAt
+	var missing string
+	if o.desired, missing = resolveGuests(k, d, want); missing != "" {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: Blocked, Reason: ReasonNoVMID, Message: missing + " has no vmid yet", Hint: "it gets one when the agent creates it; or give its manifest a vmid",
+		})
+		return p
+	}
+	var isOwned bool
+	o.owned, isOwned = want.Objects.Owned[objectID(d)]
+	_, marker := kind.SplitComment(o.live.Keys[k.Note.Key])
+	claims := o.owned.Claiming && o.owned.Origin == journal.Adopted && marker == ""
+	switch {
+	case !o.exists:
+		o.add(isOwned)
+	case isOwned && (marker == o.owned.Marker || claims):
+		o.set(false)
+	case marker != "":
+		p.Conditions = append(p.Conditions, Condition{
+			Type: IdentityConflict, Reason: ReasonForeignMarker, Message: fmt.Sprintf("the %s %s has the marker %s of another owner", k.Noun, d.ID, marker),
+			Hint: "if no agent manages it any more, remove this word from its comment and set adopt: ifUnmanaged",
+		})
+	case d.Adopt:
+		o.owned = journal.OwnedObject{}
+		o.set(true)
+	default:
+		p.Conditions = append(p.Conditions, o.notManaged(isOwned))
+	}
+	return p
+}
+
+// notManaged returns the condition of an object that exists and that the agent does not own.
+func (o objectPlan) notManaged(isOwned bool) Condition {
+	c := Condition{
+		Type: IdentityConflict, Reason: ReasonNotManaged, Message: fmt.Sprintf("the %s %s exists, and the manifest does not ask to adopt it", o.kind.Noun, o.desired.ID),
+		Hint: "to take it over, set adopt: ifUnmanaged",
+	}
+	if isOwned {
+		c.Message = fmt.Sprintf("the comment of the %s %s lacks the marker %s, so it may be another one", o.kind.Noun, o.desired.ID, o.owned.Marker)
+		c.Hint = "to take it over again, put the marker back at the end of its comment, or set adopt: ifUnmanaged"
+	}
+	return c
+}
+
+// resolveGuests puts the vmids of the guests that a manifest names into its keys. It returns the label of a guest that has none yet.
+func resolveGuests(k *kind.Kind, d kind.Desired, want Desired) (resolved kind.Desired, missing string) {
+	if len(d.Guests) == 0 {
+		return d, ""
+	}
+	guests := make(map[string]guest.Ref, len(want.Guests)+len(want.Others))
+	for _, list := range [][]guest.Desired{want.Others, want.Guests} {
+		for i := range list {
+			guests[list[i].Label()] = list[i].Ref
+		}
+	}
+	for _, g := range d.Guests {
+		if guests[g.Label].VMID == 0 {
+			return d, g.Label
+		}
+	}
+	return k.Resolve(d, guests), ""
+}
+
+// add plans an object that does not exist.
+func (o objectPlan) add(isOwned bool) {
+	set := make(map[string]string)
+	for _, in := range o.desired.Keys {
+		if in.Text == "" {
+			continue
+		}
+		set[in.Key] = in.Text
+		if in.Key != o.kind.Note.Key {
+			o.change(in.Key, "", in.Text, in.Origin)
+		}
+	}
+	comment, _ := o.desired.Text(o.kind.Note.Key)
+	set[o.kind.Note.Key] = kind.WithMarker(comment, o.owned.Marker)
+	o.change(o.kind.Note.Key, "", set[o.kind.Note.Key], o.desired.Origin)
+	o.step(kind.Change{Op: cluster.OpObjectAdd, ID: o.desired.ID, Set: set}, "it does not exist", !isOwned)
+}
+
+// set plans an object that exists. Adopts takes ownership of it first.
+func (o objectPlan) set(adopts bool) {
+	c := kind.Change{Op: cluster.OpObjectSet, ID: o.desired.ID, Got: o.live, Set: make(map[string]string)}
+	comment, _ := kind.SplitComment(o.live.Keys[o.kind.Note.Key])
+	origin := o.desired.Origin
+	for _, in := range o.desired.Keys {
+		switch {
+		case in.Key == o.kind.Note.Key:
+			comment, origin = in.Text, in.Origin
+		case in.Text == o.live.Keys[in.Key]:
+		case in.Text == "":
+			c.Delete = append(c.Delete, in.Key)
+			o.change(in.Key, o.live.Keys[in.Key], "", in.Origin)
+		default:
+			c.Set[in.Key] = in.Text
+			o.change(in.Key, o.live.Keys[in.Key], in.Text, in.Origin)
+		}
+	}
+	if strings.ContainsAny(comment, "\r\n") {
+		o.Conditions = append(o.Conditions, Condition{
+			Type: Blocked, Reason: ReasonImpossible, Message: "its comment has several lines, and the agent writes one line only", Hint: "set spec.comment, which replaces it",
+		})
+		return
+	}
+	if text := kind.WithMarker(comment, o.owned.Marker); text != o.live.Keys[o.kind.Note.Key] {
+		c.Set[o.kind.Note.Key] = text
+		o.change(o.kind.Note.Key, o.live.Keys[o.kind.Note.Key], text, origin)
+	}
+	switch {
+	case adopts:
+		o.step(c, "adopt: ifUnmanaged", true)
+	case len(c.Set)+len(c.Delete) > 0:
+		o.step(c, "it differs from its manifest", false)
+	}
+}
+
+// change notes a difference.
+func (o objectPlan) change(key, from, to string, origin guest.Origin) {
+	write := guest.WriteSet
+	if to == "" {
+		write = guest.WriteDelete
+	}
+	o.Changes = append(o.Changes, guest.Change{Key: key, From: from, To: to, Class: guest.Live, Write: write, Value: to, Origin: origin})
+}
+
+// step adds the step that makes a change.
+func (o objectPlan) step(c kind.Change, reason string, takes bool) {
+	slices.Sort(c.Delete)
+	s := Step{
+		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes,
+		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity},
+	}
+	if o.exists {
+		s.Object.Seen = &o.live
+	}
+	o.Steps = append(o.Steps, s)
+}
+
+func objectCalls(k *kind.Kind, c kind.Change) []cluster.Call {
+	if k.Calls == nil {
+		return []cluster.Call{c.Single(k.Name)}
+	}
+	return k.Calls(c)
+}
+
+// planObjectRemoval plans an owned object that no manifest describes any more. It needs record and marker; without the marker the engine gives up the
+// record, and the object stays.
+func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snapshot) Guest {
+	p := Guest{Ref: refOf(owned)}
+	k, known := kinds.Of(p.Ref.Kind)
+	live, exists, doubt := readObject(p.Ref.Kind, owned.ID, got)
+	switch {
+	case want.NoRevision:
+		p.Conditions = append(p.Conditions, Condition{
+			Type: NotObserved, Reason: ReasonNoRevision, Message: "no revision is in force, so the wanted state of this object is unknown",
+		})
+		return p
+	case !known:
+		p.Conditions = append(p.Conditions, Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "this release does not know its kind"})
+		return p
+	case doubt != nil:
+		p.Conditions = append(p.Conditions, *doubt)
+		return p
+	case !exists || !IsOwnedObject(k, owned, live):
+		return p
+	}
+	p.Present, p.ReadAt = true, got.Objects[p.Ref.Kind].ReadAt
+	p.Conditions = append(p.Conditions, Condition{Type: Orphaned, Reason: ReasonRemoved, Message: fmt.Sprintf("no manifest describes the %s %s any more", k.Noun, owned.ID)})
+	if k.KeptBy != nil {
+		if why := k.KeptBy(owned.ID, got); why != "" {
+			p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: ReasonInUse, Message: fmt.Sprintf("the %s %s is not removed: %s", k.Noun, owned.ID, why)})
+			return p
+		}
+	}
+	c := kind.Change{Op: cluster.OpObjectRemove, ID: owned.ID, Got: live}
+	p.Steps = append(p.Steps, Step{
+		Guest: p.Ref, Op: c.Op, Class: guest.Destructive, Calls: objectCalls(k, c), Reason: "removed from the repository",
+		Object: &ObjectStep{ID: owned.ID, Identity: owned.Identity, Seen: &live, Destroy: guest.Permission(owned.Destroy)},
+	})
+	return p
+}
+
+// IsOwnedObject reports whether a live object has the marker of its record.
+func IsOwnedObject(k *kind.Kind, owned journal.OwnedObject, live cluster.Object) bool {
+	_, marker := kind.SplitComment(live.Keys[k.Note.Key])
+	return marker != "" && marker == owned.Marker
+}
