@@ -33,11 +33,14 @@ func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 			return cluster.Inventory{}, err
 		}
 	}
-	return cluster.Inventory{Rows: rows, Offline: nodes.offline, Maintenance: nodes.maintenance, ReadAt: readAt, Version: version}, nil
+	return cluster.Inventory{Rows: rows, Offline: nodes.offline, Maintenance: nodes.maintenance, Capacity: nodes.capacity, ReadAt: readAt, Version: version}, nil
 }
 
-// unavailableNodes are names of nodes.
-type unavailableNodes struct{ offline, maintenance []string }
+// nodeList is what the list shows of nodes and their storages: names of those that are not available, and the capacity of all.
+type nodeList struct {
+	offline, maintenance []string
+	capacity             cluster.Capacity
+}
 
 // firstWithNodeStates is the first release whose list of resources shows the HA manager's states of nodes. It takes them from the manager's own file.
 //
@@ -47,7 +50,7 @@ var firstWithNodeStates = guest.Version{Major: 8, Minor: 3}
 // addMaintenance adds the nodes that are in maintenance according to the HA manager's own file.
 //
 // Source: PVE API, GET /cluster/ha/status/manager_status.
-func (r *Reader) addMaintenance(ctx context.Context, nodes *unavailableNodes) error {
+func (r *Reader) addMaintenance(ctx context.Context, nodes *nodeList) error {
 	status, err := get[struct {
 		Manager struct {
 			Nodes map[string]string `json:"node_status"`
@@ -74,11 +77,11 @@ const (
 	nodeMaintenance
 )
 
-// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}, and returns the guests and the nodes that are
-// not available. It skips other rows. A guest that cannot be read is an error: the list would otherwise look like a list with fewer guests.
+// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}, and returns the guests, and what it shows of the nodes
+// and their storages. It skips other rows. A guest that cannot be read is an error: the list would otherwise look like a list with fewer guests.
 //
 // It reads the bytes once, because the list is read in every tick. The texts share the memory of the reply.
-func decodeResources(body string) (rows []cluster.Row, nodes unavailableNodes, err error) {
+func decodeResources(body string) (rows []cluster.Row, nodes nodeList, err error) {
 	c := &cursor{text: body}
 	sawData := false
 	err = c.object(func(field string) error {
@@ -88,14 +91,8 @@ func decodeResources(body string) (rows []cluster.Row, nodes unavailableNodes, e
 		}
 		sawData = true
 		return c.array(func() error {
-			row, state, err := decodeResource(c)
-			switch state {
-			case nodeOffline:
-				nodes.offline = append(nodes.offline, row.Node)
-			case nodeMaintenance:
-				nodes.maintenance = append(nodes.maintenance, row.Node)
-			case nodeAvailable:
-			}
+			row, other, err := decodeResource(c)
+			nodes.add(row, other)
 			if err != nil || row.Kind == "" {
 				return err
 			}
@@ -108,20 +105,52 @@ func decodeResources(body string) (rows []cluster.Row, nodes unavailableNodes, e
 	}
 	switch {
 	case err != nil:
-		return nil, unavailableNodes{}, err
+		return nil, nodeList{}, err
 	case !sawData:
-		return nil, unavailableNodes{}, errNoData
+		return nil, nodeList{}, errNoData
 	}
-	slices.Sort(nodes.offline)
-	slices.Sort(nodes.maintenance)
+	nodes.sort()
 	return rows, nodes, nil
 }
 
-// decodeResource reads one resource. The row has no kind if the resource is not a guest; a field that cannot be read is then no error. State is that
-// of a node; other resources are available.
-func decodeResource(c *cursor) (row cluster.Row, state nodeState, err error) {
+// otherResource is what a resource has that is not a guest.
+type otherResource struct {
+	kind, status, storage string
+	mem, disk             int64 // bytes in use
+	shared                bool
+}
+
+// add notes a node or a storage.
+func (n *nodeList) add(row cluster.Row, other otherResource) {
+	switch other.kind {
+	case "node":
+		switch nodeStateOf(row, other) {
+		case nodeOffline:
+			n.offline = append(n.offline, row.Node)
+		case nodeMaintenance:
+			n.maintenance = append(n.maintenance, row.Node)
+		case nodeAvailable:
+		}
+		n.capacity.Nodes = append(n.capacity.Nodes, cluster.NodeCapacity{Node: row.Node, MaxMem: row.MaxMem, Mem: other.mem, CPUs: row.MaxCPU})
+	case "storage":
+		n.capacity.Storages = append(n.capacity.Storages, cluster.StorageCapacity{
+			Node: row.Node, Storage: other.storage, Size: row.MaxDisk, Used: other.disk, Shared: other.shared, Available: other.status == "available",
+		})
+	}
+}
+
+func (n *nodeList) sort() {
+	slices.Sort(n.offline)
+	slices.Sort(n.maintenance)
+	slices.SortFunc(n.capacity.Nodes, func(a, b cluster.NodeCapacity) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(n.capacity.Storages, func(a, b cluster.StorageCapacity) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Storage, b.Storage))
+	})
+}
+
+// decodeResource reads one resource. The row has no kind if the resource is not a guest; a field that cannot be read is then no error.
+func decodeResource(c *cursor) (row cluster.Row, other otherResource, err error) {
 	row.Status = guest.StatusUnknown
-	var resource, status string
 	var bad error
 	err = c.object(func(field string) error {
 		text, null, err := c.value()
@@ -130,7 +159,7 @@ func decodeResource(c *cursor) (row cluster.Row, state nodeState, err error) {
 		}
 		switch field {
 		case "type":
-			resource, row.Kind = text, kindOf(text)
+			other.kind, row.Kind = text, kindOf(text)
 		case "vmid":
 			row.VMID, err = scalar(text).whole()
 		case "node":
@@ -138,7 +167,7 @@ func decodeResource(c *cursor) (row cluster.Row, state nodeState, err error) {
 		case "name":
 			row.Name = text
 		case "status":
-			status, row.Status = text, statusOf(text, "")
+			other.status, row.Status = text, statusOf(text, "")
 		case "template":
 			row.Template = scalar(text).flag()
 		case "lock":
@@ -155,6 +184,14 @@ func decodeResource(c *cursor) (row cluster.Row, state nodeState, err error) {
 			row.MaxDisk, err = scalar(text).size()
 		case "maxcpu":
 			row.MaxCPU, err = scalar(text).float()
+		case "storage":
+			other.storage = text
+		case "shared":
+			other.shared = scalar(text).flag()
+		case "mem":
+			other.mem, _ = scalar(text).size()
+		case "disk":
+			other.disk, _ = scalar(text).size()
 		}
 		bad = cmp.Or(bad, err)
 		return nil
@@ -162,14 +199,19 @@ func decodeResource(c *cursor) (row cluster.Row, state nodeState, err error) {
 	if err == nil && row.Kind != "" {
 		err = bad
 	}
+	return row, other, err
+}
+
+// nodeStateOf returns the state of a node.
+func nodeStateOf(row cluster.Row, node otherResource) nodeState {
 	switch {
-	case resource != "node":
-	case status == "offline":
-		state = nodeOffline
+	case node.status == "offline":
+		return nodeOffline
 	case row.HAState == "maintenance":
-		state = nodeMaintenance
+		return nodeMaintenance
+	default:
+		return nodeAvailable
 	}
-	return row, state, err
 }
 
 // kindOf returns the kind of guest for a resource type of Proxmox, "" if the type is not a guest.

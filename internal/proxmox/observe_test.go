@@ -126,7 +126,8 @@ func TestInventory(t *testing.T) {
 				 "pool":"web","hastate":"started","maxmem":4294967296,"maxcpu":4,"maxdisk":34359738368,"cpu":0.01,"netin":12345678901234},
 				{"type":"qemu","vmid":101,"id":"qemu/101","node":"pve1","status":"unknown"},
 				{"type":"storage","id":"storage/pve1/local","node":"pve1","status":"available","maxdisk":"unknown"},
-				{"status":"offline","node":"pve3","type":"node"},{"status":"online","node":"pve1","type":"node","hastate":"online"},
+				{"type":"storage","id":"storage/pve1/ceph","storage":"ceph","node":"pve1","status":"available","maxdisk":"270582939648","disk":32861634560,"shared":1,"content":"images"},
+				{"status":"offline","node":"pve3","type":"node"},{"status":"online","node":"pve1","type":"node","hastate":"online","maxmem":67364143104,"mem":1145536512,"maxcpu":16,"cpu":0.04},
 				{"status":"online","node":"pve4","type":"node","hastate":"maintenance"},{"status":"unknown","node":"pve2","type":"node"}]`),
 		"GET /version": ok(`{"version":"8.4.1","release":"8.4"}`),
 	}))
@@ -150,6 +151,16 @@ func TestInventory(t *testing.T) {
 	}
 	if want := []string{"pve4"}; !slices.Equal(got.Maintenance, want) {
 		t.Errorf("got nodes %v in maintenance, want %v", got.Maintenance, want)
+	}
+	capacity := cluster.Capacity{
+		Nodes: []cluster.NodeCapacity{{Node: "pve1", MaxMem: 67364143104, Mem: 1145536512, CPUs: 16}, {Node: "pve2"}, {Node: "pve3"}, {Node: "pve4"}},
+		Storages: []cluster.StorageCapacity{
+			{Node: "pve1", Available: true},
+			{Node: "pve1", Storage: "ceph", Size: 270582939648, Used: 32861634560, Shared: true, Available: true},
+		},
+	}
+	if diff := cmp.Diff(capacity, got.Capacity); diff != "" {
+		t.Errorf("capacity (-want +got)\n%s", diff)
 	}
 	if got.ReadAt.IsZero() {
 		t.Error("got no ReadAt, want the time")

@@ -13,6 +13,7 @@ type Inventory struct {
 	Rows        []Row    // sorted by vmid
 	Offline     []string // nodes that are not part of the cluster now, sorted; they may be most of its nodes, so the cluster may have no quorum
 	Maintenance []string // nodes in maintenance mode of the HA manager, sorted
+	Capacity    Capacity // of all nodes
 	ReadAt      time.Time
 	Version     guest.Version // of the cluster; zero if unknown
 }

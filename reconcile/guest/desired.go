@@ -10,13 +10,14 @@ type Desired struct {
 	Node      string   // to create the guest on; "" leaves the choice to the source, which must imply a node
 	Nodes     []string // where the guest may be, including Node; compared only if Migrate allows a move
 	Migrate   Migration
-	Template  bool      // the guest is a template; false is unmanaged
-	HA        *HAWanted // entry with the HA manager; nil is unmanaged
-	Secrets   []Secret  // sorted by key
-	Refresh   bool      // regenerate the cloud-init drive when cloud-init keys of a running guest change
-	Source    Source    // how to create the guest; never compared with a live guest
-	Intents   []Intent  // sorted by key, one per key
-	Pool      string    // "" is unmanaged
+	Placement *Placement // how the agent chooses Node if the guest does not exist; nil if the manifest names a node, or the source implies one
+	Template  bool       // the guest is a template; false is unmanaged
+	HA        *HAWanted  // entry with the HA manager; nil is unmanaged
+	Secrets   []Secret   // sorted by key
+	Refresh   bool       // regenerate the cloud-init drive when cloud-init keys of a running guest change
+	Source    Source     // how to create the guest; never compared with a live guest
+	Intents   []Intent   // sorted by key, one per key
+	Pool      string     // "" is unmanaged
 	State     RunState
 	Adopt     bool // take over a guest that has no marker
 	Observe   bool // mode: observe: plan and report, write nothing

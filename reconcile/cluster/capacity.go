@@ -1,0 +1,23 @@
+package cluster
+
+// Capacity is what the nodes have and use, from the list of resources. Like the rest of the list it lags, so it never shows that something fits for
+// sure: Proxmox refuses what does not fit.
+type Capacity struct {
+	Nodes    []NodeCapacity    // sorted by name
+	Storages []StorageCapacity // sorted by node and storage; those that the token may see
+}
+
+// NodeCapacity is the capacity of a node. MaxMem is 0 if the node is offline, or if the token may not see it.
+type NodeCapacity struct {
+	Node        string
+	MaxMem, Mem int64   // bytes: of the node, in use
+	CPUs        float64 // logical processors
+}
+
+// StorageCapacity is the capacity of a storage on a node. A shared storage is listed for each node.
+type StorageCapacity struct {
+	Node, Storage string
+	Size, Used    int64 // bytes
+	Shared        bool
+	Available     bool // the node can use it now
+}

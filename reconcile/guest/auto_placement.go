@@ -1,0 +1,18 @@
+package guest
+
+// Placement says how the agent chooses the node of a new guest. It has no effect on a guest that exists. Manifests have no field for it yet.
+type Placement struct {
+	Prefer       Preference
+	AntiAffinity []string // names of labels: the guest avoids nodes with guests that have the same value
+	Nodes        []string // that may be chosen; empty is every node
+}
+
+// Preference is what the chosen node has least of.
+type Preference string
+
+// The preferences.
+const (
+	LeastMemory Preference = "least-memory"
+	LeastCPU    Preference = "least-cpu"
+	Spread      Preference = "spread" // guests
+)
