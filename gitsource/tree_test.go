@@ -2,6 +2,7 @@ package gitsource
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -44,6 +45,20 @@ func TestParseTreeRefuses(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// TestParseTreeIsBounded: a tree with more entries than the agent reads ends before it takes memory, and is not called malformed.
+func TestParseTreeIsBounded(t *testing.T) {
+	var raw []byte
+	for n := range maxEntries + 1 {
+		raw = appendEntry(raw, entry{modeFile, fmt.Sprintf("%06d", n), someID})
+	}
+	if entries, err := parseTree(raw); !errors.Is(err, ErrTooLarge) || entries != nil {
+		t.Errorf("got %d entries and %v, want ErrTooLarge", len(entries), err)
+	}
+	if entries, err := parseTree(raw[:len(raw)*maxEntries/(maxEntries+1)]); err != nil || len(entries) != maxEntries {
+		t.Errorf("got %d entries and %v, want %d", len(entries), err, maxEntries)
 	}
 }
 
