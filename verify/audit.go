@@ -37,15 +37,20 @@ type Verdict struct {
 	ProvenTime      time.Time
 	Log             string // address of the transparency log
 	LogIndex        int64
-	Certificate     string // SHA-256 of the certificate's DER in hex
-	Workflow        string // the workflow that signed, with its ref; empty for a person
-	Repository, Ref string // the repository and the ref that the workflow ran for
-	Trigger         string // the event that started the workflow, such as push
-	Extensions      Extensions
+	Certificate     string      // SHA-256 of the certificate's DER in hex
+	Extensions      *Extensions // of the certificate of a workflow; nil for a person
 
 	Signer string // name in the policy; empty if no signer matches
 	Roles  []Role // roles of Signer
 	Target string // values of the trailers Gitops-Target; empty if they do not have the right form
+}
+
+// Run returns what the certificate says of the run of a workflow that signed, and the zero value for a person.
+func (v *Verdict) Run() Extensions {
+	if v.Extensions == nil {
+		return Extensions{}
+	}
+	return *v.Extensions
 }
 
 // Audit verifies one commit alone: its signature, its signer, the deny list, and whether the signer may make the change
@@ -148,8 +153,9 @@ func (v *Verdict) noteProof(proven proof) {
 	c := proven.certificate
 	v.Subject, v.Issuer, v.ProvenTime = c.SubjectAlternativeName, c.Issuer, proven.provenTime
 	v.Log, v.LogIndex, v.Certificate = proven.log, proven.logIndex, hex.EncodeToString(proven.fingerprint[:])
-	v.Extensions = extensionsOf(c.Extensions)
-	v.Workflow, v.Repository, v.Ref, v.Trigger = c.BuildSignerURI, c.SourceRepositoryURI, c.SourceRepositoryRef, c.BuildTrigger
+	if e := extensionsOf(c.Extensions); e != (Extensions{}) {
+		v.Extensions = &e
+	}
 }
 
 // auditObject proves o and copies the proof into v, even if no signer matches.

@@ -18,10 +18,10 @@ func TestAudit(t *testing.T) {
 	if !v.Accepted || v.Err != nil || v.Signer != "merge" || v.Subject != workflow.Subject || v.Target != "lab/main" {
 		t.Errorf("got %+v, want it accepted with signer and target", v)
 	}
-	if got := v.Extensions; got.SourceRepositoryIdentifier != workflow.Extensions.SourceRepositoryIdentifier || got.BuildConfigURI != workflow.Extensions.BuildConfigURI || got.RunnerEnvironment == "" {
+	if got := v.Run(); got.SourceRepositoryIdentifier != workflow.Extensions.SourceRepositoryIdentifier || got.BuildConfigURI != workflow.Extensions.BuildConfigURI || got.RunnerEnvironment == "" {
 		t.Errorf("got extensions %+v, want those of the certificate", got)
 	}
-	if v.Workflow != workflow.Extensions.BuildSignerURI || v.Ref != "refs/heads/main" || !v.ProvenTime.Equal(l.now) || v.Log == "" {
+	if v.Run().BuildSignerURI != workflow.Extensions.BuildSignerURI || v.Run().SourceRepositoryRef != "refs/heads/main" || !v.ProvenTime.Equal(l.now) || v.Log == "" {
 		t.Errorf("got %+v, want workflow, ref, log and proven time", v)
 	}
 }

@@ -104,6 +104,9 @@ type verifyOptions struct {
 // almost all time is spent on signatures.
 const auditGarbage = 50
 
+// auditMemory is from which size on the program collects garbage more often, in bytes. The verdicts of the longest range need about 180 MiB.
+const auditMemory = 208 << 20
+
 func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (err error) {
 	if err := opts.check(); err != nil {
 		return err
@@ -113,6 +116,9 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(auditGarbage)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(auditMemory)
 	}
 	opts.audit.Progress, opts.audit.Paths, opts.audit.Explain = term.NewProgress(notes), opts.output == outputSARIF, opts.explain
 	opts.audit.Warn = func(text string) { _, _ = fmt.Fprintf(notes, "gitops-agent: warning: %s\n", term.Printable(text)) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unique"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
@@ -290,6 +291,9 @@ func (a auditor) each(ctx context.Context, ids []gitsource.ID, use func(i int, v
 
 func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) verdict {
 	v := verdict{kind: kindCommit, Verdict: a.judge.Audit(ctx, a.repo, id)}
+	for _, text := range []*string{&v.Subject, &v.Issuer, &v.Log, &v.Target, &v.ClaimedSubject, &v.ClaimedIssuer} {
+		*text = unique.Make(*text).Value() // most commits of a long range have the same
+	}
 	if !v.Accepted && v.Reason != "" {
 		l, err := a.repo.Links(ctx, id)
 		v.first = len(l.Parents) == 0

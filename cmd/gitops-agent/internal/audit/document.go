@@ -119,11 +119,12 @@ func newDocument(revision string, verdicts []verdict) Document {
 }
 
 func newVerdictView(v verdict) verdictView {
+	run := v.Run()
 	view := verdictView{
 		Kind: v.kind, Name: v.Name, Title: v.Title, ID: string(v.Object), Verdict: v.word(), Accepted: v.Accepted, Reason: v.Reason, Hint: v.Hint, Rules: ruleViews(v),
 		MergedBy: string(v.mergedBy), Signer: v.Signer, Subject: v.Subject, Issuer: v.Issuer, ProvenTime: v.ProvenTime,
 		ClaimedSubject: v.ClaimedSubject, ClaimedIssuer: v.ClaimedIssuer,
-		Workflow: v.Workflow, Repository: v.Repository, Ref: v.Ref, Trigger: v.Trigger, Log: v.Log, LogIndex: v.LogIndex,
+		Workflow: run.BuildSignerURI, Repository: run.SourceRepositoryURI, Ref: run.SourceRepositoryRef, Trigger: run.BuildTrigger, Log: v.Log, LogIndex: v.LogIndex,
 		Certificate: v.Certificate, Payload: v.Payload, Target: v.Target,
 		Attestations: v.attested,
 	}

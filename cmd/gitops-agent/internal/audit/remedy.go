@@ -113,9 +113,9 @@ func signerFor(v verdict) []string {
 		"# in the agent's config, if this identity may sign:", "trust:", "  signers:",
 		fmt.Sprintf("    - {name: PERSON, issuer: %q, subject: %q, may: [change]}", v.Issuer, v.Subject),
 	}
-	if v.Repository != "" { // a workflow: without extensions, every run with this subject would match
+	if run := v.Run(); run.SourceRepositoryURI != "" { // a workflow: without extensions, every run with this subject would match
 		lines[len(lines)-1] = fmt.Sprintf("    - {name: WORKFLOW, issuer: %q, subject: %q, may: [change],", v.Issuer, v.Subject)
-		lines = append(lines, fmt.Sprintf("       extensions: {source_repository_uri: %q, source_repository_ref: %q, build_signer_uri: %q}}", v.Repository, v.Ref, v.Workflow))
+		lines = append(lines, fmt.Sprintf("       extensions: {source_repository_uri: %q, source_repository_ref: %q, build_signer_uri: %q}}", run.SourceRepositoryURI, run.SourceRepositoryRef, run.BuildSignerURI))
 	}
 	return lines
 }

@@ -35,7 +35,7 @@ func TestRemedies(t *testing.T) {
 		"first_of_two":       {[]verdict{first, by("alice"), by("bob")}, []string{"  anchor:"}, "Gitops-Seal"},
 		"too_old":            {[]verdict{unsigned(notBelowHead)}, []string{"  anchor:"}, "git config"},
 		"person":             {[]verdict{stranger(verify.Verdict{})}, []string{"    - {name: PERSON"}, "extensions"},
-		"workflow":           {[]verdict{stranger(verify.Verdict{Repository: "https://forge.test/r", Ref: "refs/heads/main"})}, []string{"    - {name: WORKFLOW", "       extensions: {source_repository_uri"}, "PERSON"},
+		"workflow":           {[]verdict{stranger(verify.Verdict{Extensions: &verify.Extensions{SourceRepositoryURI: "https://forge.test/r", SourceRepositoryRef: "refs/heads/main"}})}, []string{"    - {name: WORKFLOW", "       extensions: {source_repository_uri"}, "PERSON"},
 		"only_claims_differ": {[]verdict{stranger(verify.Verdict{Err: &verify.ClaimError{Signer: "merge"}})}, nil, "name:"},
 	} {
 		lines := remedies{test.verdicts}.commands(0)

@@ -142,7 +142,7 @@ func newSARIFResult(v verdict, rule int) sarifResult {
 		RuleID: string(v.Reason), RuleIndex: rule, Level: sarifError, Message: sarifMessage{fmt.Sprintf("%s. Remedy: %s", v.Err, v.Hint)},
 		Locations:           []sarifLocation{{LogicalLocations: []sarifLogicalLocation{{string(v.Object), v.kind}}}},
 		PartialFingerprints: map[string]string{"gitObject/v1": string(v.Object)},
-		Properties:          sarifProperties{Subject: v.Subject, Issuer: v.Issuer, Workflow: v.Workflow},
+		Properties:          sarifProperties{Subject: v.Subject, Issuer: v.Issuer, Workflow: v.Run().BuildSignerURI},
 	}
 	if !v.ProvenTime.IsZero() {
 		result.Properties.ProvenTime = moment(v.ProvenTime)

@@ -21,7 +21,7 @@ func writeVerdicts(out io.Writer, d Document, l Listing) {
 		writeSigners(out, d.Signers, p)
 		return
 	}
-	workflows := slices.ContainsFunc(d.all, func(v verdict) bool { return v.Workflow != "" })
+	workflows := slices.ContainsFunc(d.all, func(v verdict) bool { return v.Run().BuildSignerURI != "" })
 	t, rows := term.Table{}, 0
 	t.AddText(columns(workflows, "VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW", "SUBJECT")...)
 	for _, v := range l.selected(d) {

@@ -122,7 +122,7 @@ func (s *setup) deriveSigner(ctx context.Context) error {
 		return err
 	}
 	signer := agent.SignerConfig{
-		Name: nameOf(verdict.Subject), Issuer: verdict.Issuer, Subject: verdict.Subject, Extensions: agent.ExtensionsConfig(verdict.Extensions),
+		Name: nameOf(verdict.Subject), Issuer: verdict.Issuer, Subject: verdict.Subject, Extensions: agent.ExtensionsConfig(verdict.Run()),
 	}
 	if err := checkIdentity(signer); err != nil {
 		return err
