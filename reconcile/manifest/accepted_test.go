@@ -11,6 +11,7 @@ func TestParseAccepted(t *testing.T) {
 		head    = "apiVersion: proxmox.gitops/v1alpha1\n"
 		cluster = head + "kind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 200, to: 299}"
 		guest   = "\n---\n" + head + "kind: Container\nmetadata: {name: "
+		set     = "\n---\n" + head + "kind: GuestSet\nmetadata: {name: s}\nspec: {"
 		source  = ", node: pve1, source: {template: {volume: \"local:vztmpl/a.tar.zst\"}}, rootfs: {storage: local, size: 4Gi}"
 		good    = guest + "b}\nspec: {vmid: 202" + source + "}"
 	)
@@ -37,7 +38,25 @@ func TestParseAccepted(t *testing.T) {
 		"cluster":          {cluster + ", guards: {approvals: 99}}" + good, nil, true},
 		"no_cluster":       {strings.TrimPrefix(good, "\n---\n"), nil, true},
 		"cluster_and_more": {cluster + ", guards: {approvals: 99}}" + guest + "a}\nspec: {vmid: 201" + source + ", timezone: Etc/UTC}", nil, true},
-		"not_yaml":         {cluster + "}" + good + "\n---\n{", nil, true},
+		"shared_by_a_range": {
+			cluster + "}" + set + "range: {from: 1, to: 2}, each: {name: \"s-${n}\", vmid: \"${n+210}\"}, container: {timezone: Etc/UTC" + source + "}}" + good,
+			map[string]string{"Container/s-1": "timezone", "Container/s-2": "timezone"},
+			false,
+		},
+		"shared_by_rows": {
+			cluster + "}" + set + "members: [{name: s-1, vmid: 211}, {name: s-2, vmid: 212, timezone: UTC}], container: {timezone: Etc/UTC" + source + "}}" + good,
+			map[string]string{"Container/s-1": "timezone"},
+			false,
+		},
+		"row": {
+			cluster + "}" + set + "members: [{name: s-1, vmid: 211, new: 1}, {name: s-2, vmid: 212}], container: {" + strings.TrimPrefix(source, ", ") + "}}" + good,
+			map[string]string{"Container/s-1": "new"},
+			false,
+		},
+		"name_of_a_row":  {cluster + "}" + set + "members: [{name: 5, vmid: 211}], container: {" + strings.TrimPrefix(source, ", ") + "}}" + good, nil, true},
+		"each":           {cluster + "}" + set + "range: {from: 1, to: 2}, each: {name: s}, container: {" + strings.TrimPrefix(source, ", ") + "}}" + good, nil, true},
+		"field_of_a_set": {cluster + "}" + set + "new: 1, members: [{name: s-1, vmid: 211}], container: {" + strings.TrimPrefix(source, ", ") + "}}" + good, nil, true},
+		"not_yaml":       {cluster + "}" + good + "\n---\n{", nil, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -56,14 +75,19 @@ func TestParseAccepted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			found := 0
 			for _, d := range guests {
 				field := ""
 				if d.Invalid != nil {
 					field = d.Invalid.Field
+					found++
 				}
 				if field != test.invalid[d.Label()] || d.Name == "" || d.VMID == 0 {
 					t.Errorf("got %s with vmid %d, invalid because of %q, want %q", d.Label(), d.VMID, field, test.invalid[d.Label()])
 				}
+			}
+			if found != len(test.invalid) {
+				t.Errorf("got %d invalid guests, want %d: a guest that is not there would be destroyed", found, len(test.invalid))
 			}
 		})
 	}

@@ -79,10 +79,11 @@ func (p *parser) guestSet(doc *document) {
 	if doc.spec != nil {
 		decodeObject(d, doc.spec, &s)
 	}
-	checkInherited(d, &s.defaults, "set it in the row of each member", "vmid", "name", "hostname")
 	if p.report.count > before && (s.kind() == "" || !s.members.set) {
 		return // what is missing may be what was not understood
 	}
+	// A mistake in what members share is one of each member. The members stay: without them, ParseAccepted would take their guests for removed ones.
+	checkInherited(d, &s.defaults, "set it in the row of each member", "vmid", "name", "hostname")
 	s.checkUnnumbered(d)
 	rows, ok := s.rows(d, doc)
 	if !ok || !p.membersFit(d, &s, len(rows)) {

@@ -46,8 +46,10 @@ func (m *member) fields() []field { return m.rows }
 // document returns the document of one member of a set, or nil if its row does not name it. Shared is what the members share.
 func (m *member) document(d decoder, set *document, shared, row *tree.Node) *document {
 	m.name, m.inProxmox, m.labels, m.addresses = opt[string]{}, opt[string]{}, nil, opt[[]memberAddress]{}
-	if name := row.Get("name"); name != nil && name.Kind == tree.Scalar && dnsName.ok(name.Text) {
-		d.label, d.path = guest.Ref{Kind: m.kind, Name: name.Text}.Label(), ""
+	if n := row.Get("name"); n != nil {
+		if name, wrong := dnsName.parse(n); wrong == nil {
+			d.label, d.path = guest.Ref{Kind: m.kind, Name: name}.Label(), ""
+		}
 	}
 	d.root, d.base = m, d.path
 	before := d.report.count
