@@ -65,6 +65,9 @@ var (
 	endpointFaults = describe("proxmox_endpoint_faults_total", "Requests that an endpoint did not reply to correctly, by fault.", "endpoint", "fault")
 	endpointExtra  = describe("proxmox_endpoint_extra_reads_total", "Reads that were also sent to an endpoint, beyond the first request of the read, by reason.", "endpoint", "reason")
 
+	rolloutStates = describe("rollouts", "Rollouts by state.", "state")
+	rolloutOldest = describe("rollouts_oldest_timestamp_seconds", "Since when the rollout is in the state that has been in it for the longest time, 0 if there is none.", "state")
+
 	queueDepth     = describe("queue_depth", "Guests whose work is running or queued.")
 	inflight       = describe("inflight_steps", "Steps that have begun and have not ended.")
 	journalState   = describe("journal_state", "1 for the reason why the journal takes records or takes none.", "reason")
@@ -81,6 +84,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
 		restartOldest, heldOldest, suspendOldest, clusterInfo, cycleEnd, pauseStart,
 		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, sourceWaiting, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
+		rolloutStates, rolloutOldest,
 	} {
 		ch <- d
 	}
@@ -103,6 +107,7 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	sendFleet(send, r)
 	sendAges(send, r)
+	sendRollouts(send, r)
 	sendSource(send, r)
 	sendEndpoints(ch, r)
 	for _, outage := range cluster.Outages() {
@@ -160,6 +165,18 @@ func driftStart(g report.Guest) float64 {
 		return 0
 	}
 	return timestamp(g.DriftSince)
+}
+
+func sendRollouts(send sender, r *report.Report) {
+	count, oldest := map[journal.RolloutState]int{}, map[journal.RolloutState]float64{}
+	for _, one := range r.Rollouts {
+		count[one.State]++
+		oldest[one.State] = older(oldest[one.State], one.Since)
+	}
+	for _, s := range journal.RolloutStates() {
+		send(rolloutStates, float64(count[s]), string(s))
+		send(rolloutOldest, oldest[s], string(s))
+	}
 }
 
 func sendFleet(send sender, r *report.Report) {

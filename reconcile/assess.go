@@ -63,6 +63,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	}
 	a.judgeOrders(t, p, judge, now, present)
 	a.judgeGuards(t, p, judge, now, present)
+	a.judgeRollout(t, p, judge, now, present)
 	a.judgeSuspension(judge.Policies.Of(p.Ref).Suspend, now)
 	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
 	if len(copies) > 0 {
@@ -185,7 +186,7 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 		return plan.WaitsFor
 	case gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown:
 		return plan.Blocked
-	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldNodeMaintenance, gate.HoldNodeOffline, gate.HoldObserve, gate.HoldOwnGuest, gate.HoldRecreateDenied, gate.HoldScope, gate.HoldTaskHangs, gate.HoldWindow,
+	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldNodeMaintenance, gate.HoldNodeOffline, gate.HoldObserve, gate.HoldOwnGuest, gate.HoldRecreateDenied, gate.HoldRollout, gate.HoldScope, gate.HoldTaskHangs, gate.HoldWindow,
 		gate.HoldWritesStopped:
 	}
 	return plan.Held

@@ -15,6 +15,7 @@ import (
 // setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
 func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 	e.resolveGuards(time.Now())
+	e.withholdChanged()
 	observed := e.observer.Snapshot()
 	b := &lane.Basis{
 		Cluster: e.opts.Scope.Cluster, Inventory: observed.Inventory, Seen: maps.Clone(observed.Guests), Waits: waits, Hanging: e.worker.HangingTasks,
@@ -26,6 +27,7 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 		b.Revision, b.Guests, b.Policies = accepted.Revision().String(), e.guests, e.policies
 		b.Guards, b.Minimum, b.Weakenings = e.guards.now.Guards, e.opts.Minimum, e.guards.now.Weakenings
 		b.VMIDs = accepted.Set().Cluster.VMIDs
+		b.Withheld, b.Former = e.rollouts.withheld, e.rollouts.former
 	}
 	b.NoWrites, b.Why = e.writeStop()
 	if (b.NoWrites == gate.WritesAllowed) != (e.basis.Load().NoWrites == gate.WritesAllowed) {

@@ -32,8 +32,8 @@ func (e *Engine) noteConvergence(assessed []*track, state journal.State, now tim
 
 // inSync reports whether nothing is in flight and every guest matches the revision in force, also if there is a newer one.
 func (e *Engine) inSync(assessed []*track, state journal.State) bool {
-	if !e.force.Accepted.Valid() || len(state.Open) > 0 || e.queue.Depth() > 0 {
-		return false
+	if !e.force.Accepted.Valid() || len(state.Open) > 0 || e.queue.Depth() > 0 || len(e.rollouts.withheld) > 0 {
+		return false // guests that a rollout holds do not have the revision in force
 	}
 	for _, t := range assessed {
 		if t.now.sync != report.Synced {

@@ -30,7 +30,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	e.recoverOwnership(ctx)
 	e.beginRetry(began)
 	started := time.Now()
-	planned := e.plan()
+	planned := e.advanceRollouts(ctx, e.plan())
 	made := report.PlanOutcome{Revision: e.basis.Load().Revision, Duration: time.Since(started), Steps: countSteps(planned)}
 	e.opts.Hooks.plan(made)
 	e.notePlan(planned, made)

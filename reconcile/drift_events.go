@@ -11,7 +11,7 @@ import (
 
 // noteDrift compares the guest's sync state with its state in the cycle before, and reports drift that appeared or was repaired.
 func (e *Engine) noteDrift(t *track, p plan.Guest, sync report.Sync, now time.Time) {
-	revision := e.basis.Load().Revision
+	revision := e.rollouts.revisionOf(p.Ref.VMID, e.basis.Load().Revision)
 	switch {
 	case sync == report.SyncUnknown:
 		return

@@ -95,6 +95,7 @@ type Engine struct {
 	epoch       epoch.Number    // the newest epoch that the engine has seen; lanes work in it
 	guests      []guest.Desired // of the revision in force, with the assigned vmids and the guards in effect
 	guards      guards
+	rollouts    rollouts
 	followed    followed
 	policies    gate.Policies // of guests
 	source      report.Source

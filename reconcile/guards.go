@@ -14,12 +14,15 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/rollout"
 )
 
 // guards are the guards in effect, and what they were derived from.
 type guards struct {
 	now     guard.Resolved
 	wanted  []guest.Desired // as the manifests want them
+	staged  map[int]journal.Staged
+	former  map[int]guest.Desired // to which guests are held that a rollout has not released
 	guarded map[int]journal.Guarded
 	owned   map[int]journal.Owned
 	cluster journal.ClusterGuarded
@@ -42,17 +45,19 @@ func (e *Engine) resolveGuards(now time.Time) {
 	}
 	g := &e.guards
 	ended := !g.now.Ends.IsZero() && !now.Before(g.now.Ends)
-	if !ended && g.cluster == cluster && sameSlice(g.wanted, wanted) && g.wanted != nil && sameMap(g.guarded, state.Guarded) && sameMap(g.owned, state.Owned) {
+	if !ended && g.cluster == cluster && sameSlice(g.wanted, wanted) && g.wanted != nil && sameMap(g.guarded, state.Guarded) && sameMap(g.owned, state.Owned) &&
+		sameMap(g.staged, state.Staged) && sameMap(g.former, e.force.Released) {
 		return
 	}
 	g.now = guard.Resolve(e.guardInput(state, now))
 	g.wanted, g.guarded, g.owned, g.cluster = wanted, state.Guarded, state.Owned, cluster
-	if !sameSlice(e.guests, g.now.Guests) {
-		changed := e.observer.DueChanged(e.guests, g.now.Guests)
+	g.staged, g.former = state.Staged, e.force.Released
+	if guests := rollout.Held(g.now.Guests, e.force.Released, state.Staged); !sameSlice(e.guests, guests) {
+		changed := e.observer.DueChanged(e.guests, guests)
 		if len(e.guests) > 0 { // at the start of the agent nothing has changed
 			e.calmChanged(changed)
 		}
-		e.guests, e.policies = g.now.Guests, gate.NewPolicies(g.now.Guests, e.objects()...)
+		e.guests, e.policies = guests, gate.NewPolicies(guests, e.objects()...)
 	}
 }
 

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,16 +17,13 @@ import (
 func (e *Engine) checkHealth(ctx context.Context, planned plan.Plan) map[string]string {
 	e.checked = checkedGuests(e.guests)
 	needed, now := e.neededGuests(planned), time.Now()
-	var targets []health.Target
-	if len(needed) > 0 {
-		for _, p := range planned.Guests {
-			if d := needed[p.Ref.Label()]; d != nil && p.Managed && !e.queue.Busy(keyOf(p.Ref)) && (len(p.Steps) == 0 || d.Observe || d.Suspend.Active(now)) {
-				row := cluster.Row{Kind: d.Kind, VMID: p.Ref.VMID, Node: p.Node}
-				targets = append(targets, health.Target{Label: d.Label(), Row: row, Check: d.Health})
-			}
-		}
+	targets, asked := e.rolloutTargets()
+	if len(asked) > 0 {
+		maps.Copy(asked, needed)
+	} else {
+		asked = needed
 	}
-	e.health.Want(ctx, targets)
+	e.health.Want(ctx, append(targets, e.targetsOf(planned, asked, now)...))
 	notReady := make(map[string]string, len(needed))
 	for label := range needed {
 		if why := e.health.Result(label).NotReady(now); why != "" {
@@ -33,6 +31,22 @@ func (e *Engine) checkHealth(ctx context.Context, planned plan.Plan) map[string]
 		}
 	}
 	return notReady
+}
+
+// targetsOf returns the checks of guests that the agent is not about to change.
+func (e *Engine) targetsOf(planned plan.Plan, asked map[string]*guest.Desired, now time.Time) []health.Target {
+	if len(asked) == 0 {
+		return nil
+	}
+	var targets []health.Target
+	for _, p := range planned.Guests {
+		_, waits := e.rollouts.withheld[p.Ref.VMID]
+		if d := asked[p.Ref.Label()]; d != nil && p.Managed && !e.queue.Busy(keyOf(p.Ref)) && (len(p.Steps) == 0 || d.Observe || d.Suspend.Active(now) || waits) {
+			row := cluster.Row{Kind: d.Kind, VMID: p.Ref.VMID, Node: p.Node}
+			targets = append(targets, health.Target{Label: d.Label(), Row: row, Check: d.Health})
+		}
+	}
+	return targets
 }
 
 // checkedGuests returns the guests whose manifests have checks, by label; nil if there are none.

@@ -32,6 +32,7 @@ func (e *Engine) noteHolds(t *track, p plan.Guest) {
 	for _, h := range now {
 		switch {
 		case h.Op == plan.OpWeaken: // noteWeakenings logs it, once for all guests that the line concerns
+		case h.Op == plan.OpRollout: // noteRollouts logs it, once for each batch
 		case h.Reason == gate.HoldWritesStopped:
 			logged = append(logged, slices.DeleteFunc(slices.Clone(t.logged), func(k report.HeldStep) bool { return k.Op != h.Op })...)
 		default:

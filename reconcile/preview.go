@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/rollout"
 )
 
 // Preview is a plan that is not executed, with the observations that it was made from and the gate that would judge it.
@@ -77,6 +78,7 @@ func NewPreview(
 		Limits: policy.Limits, Separate: policy.SeparateApprover, Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
 		OwnGuests: map[int]bool{policy.OwnVMID: policy.OwnVMID != 0},
 	}
+	b.Withheld = withheldInPreview(guests, state)
 	planned := plan.New(b.Desired(state), seen)
 	now := time.Now()
 	judge := b.Gate(state, now)
@@ -85,4 +87,30 @@ func NewPreview(
 		Objects: set.Objects, Remembered: state.Guarded, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
 	}).Waits
 	return Preview{Plan: planned, Guests: guests, Images: set.Images, Objects: set.Objects, Observed: seen, Gate: b.Gate(state, now)}, nil
+}
+
+// withheldInPreview returns the guests that a rollout of the journal has not released. A preview plans them for the manifests, so everything that would
+// interrupt them is held.
+func withheldInPreview(guests []guest.Desired, state journal.State) map[int]gate.Withheld {
+	var withheld map[int]gate.Withheld
+	settings := make(map[string]guest.Rollout)
+	for i := range guests {
+		if r := guests[i].Rollout; r.Name != "" {
+			if known, isKnown := settings[r.Name]; isKnown {
+				r = r.Stricter(known)
+			}
+			settings[r.Name] = r
+		}
+	}
+	for vmid, s := range state.Staged {
+		if !s.Withheld() {
+			continue
+		}
+		if withheld == nil {
+			withheld = make(map[int]gate.Withheld)
+		}
+		r := state.Rollouts[s.Rollout]
+		withheld[vmid] = gate.Withheld{Live: settings[s.Rollout].Live, Hold: gate.NewWithheld(rollout.WaitText(s, r, ""), rollout.Hint(r, settings[s.Rollout].Approval))}
+	}
+	return withheld
 }

@@ -50,6 +50,7 @@ func (e *Engine) publish(planned plan.Plan) {
 	}
 	r.Retried = e.retries.done
 	r.Orders = e.orderReports(state)
+	r.Rollouts = e.rolloutReports(state)
 	r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
 	e.shown.Store(&shown{guests: e.guests, seen: basis.Seen})
 	e.report.Store(&r)

@@ -36,6 +36,7 @@ func (e *Engine) recoverOwnership(ctx context.Context) {
 	for _, g := range claims {
 		records = append(records, journal.Event{Name: "recovered", VMID: g.VMID, Revision: e.basis.Load().Revision, Message: g.Marker + " " + by})
 	}
+	records = append(records, e.lostRollouts(claims, state)...)
 	if err := e.opts.Journal.Append(ctx, records...); err != nil {
 		e.log.WarnContext(ctx, "guests not claimed", "error", err)
 		return

@@ -44,6 +44,7 @@ func NewEngine(opts Options) *Engine {
 	e.epoch, e.stopped, e.outage, e.fault = e.epochs.Now(), gate.StopNoRevision, cluster.OutageUnread, journal.FaultNone
 	if opts.Journal != nil {
 		e.orders = loggedOrders(opts.Journal.State().Orders, time.Now())
+		e.rollouts.logged = opts.Journal.State().Rollouts
 	}
 	e.claimTimer = time.NewTimer(time.Hour)
 	e.claimTimer.Stop()

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/rollout"
 
 	"github.com/spf13/cobra"
 )
@@ -39,7 +40,8 @@ Operations and their keys; docs/orders.md describes them:
 		Example: `  gitops-agent order reboot VirtualMachine/db-1 -m 'db-1 hangs after the migration'
   gitops-agent order shutdown VirtualMachine/web-1 timeout=2m for=8h
   gitops-agent order snapshot VirtualMachine/db-1 name=before-upgrade
-  gitops-agent order start Container/dns-1 --target home/main -o json`,
+  gitops-agent order start Container/dns-1 --target home/main -o json
+  gitops-agent order promote Rollout/web revision=3f2a1c9e0d4b5a6c7d8e9f0a1b2c3d4e5f6a7b8c`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.config, opts.words = p.config, args
@@ -62,6 +64,9 @@ func operationsHelp() string {
 	for _, name := range order.Operations() {
 		lines = append(lines, fmt.Sprintf("  %-16s %s", name, strings.Join(order.Keys(cluster.Op(name), guest.VirtualMachine), ", ")))
 		lines[len(lines)-1] = strings.TrimRight(lines[len(lines)-1], " ")
+	}
+	for _, name := range rollout.Operations() {
+		lines = append(lines, fmt.Sprintf("  %-16s revision; of Rollout/NAME", name))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -87,18 +92,21 @@ type orderDocument struct {
 }
 
 func runOrder(ctx context.Context, out, notes io.Writer, opts orderOptions) error {
+	if opts.target != "" && (term.Printable(opts.target) != opts.target || !strings.Contains(opts.target, "/")) {
+		return term.UsageErrorf("--target %q: want CLUSTER/BRANCH", opts.target)
+	}
+	if rollout.IsOrder(strings.Join(opts.words, " ")) {
+		return runRolloutOrder(out, notes, opts)
+	}
 	r, err := order.Parse(strings.Join(opts.words, " "))
 	if err != nil {
 		return term.UsageErrorf("%v", err)
-	}
-	if opts.target != "" && (term.Printable(opts.target) != opts.target || !strings.Contains(opts.target, "/")) {
-		return term.UsageErrorf("--target %q: want CLUSTER/BRANCH", opts.target)
 	}
 	document := orderDocument{SchemaVersion: term.SchemaVersion, Order: r.String(), Target: opts.target, NeedsApproval: r.Class() == guest.Destructive}
 	config, err := agent.ReadConfig(opts.config)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !opts.required && opts.target == "":
-		return term.WithHint(errors.New("no config on this host, and an order names the agent that shall execute it"), "add --target CLUSTER/BRANCH")
+		return errNoTarget()
 	case errors.Is(err, fs.ErrNotExist) && !opts.required:
 		_, _ = fmt.Fprintln(notes, "gitops-agent: note: no config on this host, so the order is not compared with the accepted revision")
 	case err != nil:
@@ -118,6 +126,10 @@ func runOrder(ctx context.Context, out, notes io.Writer, opts orderOptions) erro
 	}
 	_, err = fmt.Fprintln(out, document.Command)
 	return err
+}
+
+func errNoTarget() error {
+	return term.WithHint(errors.New("no config on this host, and an order names the agent that shall execute it"), "add --target CLUSTER/BRANCH")
 }
 
 // check returns an error if the agent of this host would refuse the order when it accepts its commit.

@@ -19,16 +19,16 @@ func newStatusCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [KIND/NAME | VMID]",
 		Short: "Show the report of the running agent or one guest, or wait until the cluster is converged",
-		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one was refused, and every guest. With --wait it polls
-until the cluster is converged.
+		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one was refused, and every guest. With --wait converged
+it polls until the cluster is converged, with --wait rollout until every rollout is done, or one failed, was aborted or is held.
 
 With a guest it shows what the page of the guest shows: its states, what it waits for and the command that releases it, each difference with its
 manifest line, its configuration, and what was done to it by which commit.
 
 The flags that select, sort and group guests have the names and values of the parameters of the status page. A guest is shown if it matches all of
 them; --sync and --health take several values, separated by commas.`,
-			ending{term.ExitDone, "the report was printed; with --wait: converged"},
-			ending{term.ExitError, "the agent does not answer, or it refused the revision of --revision"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
+			ending{term.ExitDone, "the report was printed; with --wait: converged, or all rollouts done"},
+			ending{term.ExitError, "the agent does not answer, it refused the revision of --revision, or a rollout goes on only with a person"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
 		Example: `  gitops-agent status
   gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 10m
   gitops-agent status --problems --sort drift
@@ -53,8 +53,8 @@ them; --sync and --health take several values, separated by commas.`,
 		},
 	}
 	targetFlags(cmd, &opts.agent)
-	cmd.Flags().Var(choice{&opts.wait, []string{waitConverged}}, "wait", "wait for this state")
-	completeWords(cmd, "wait", []string{waitConverged})
+	cmd.Flags().Var(choice{&opts.wait, []string{waitConverged, waitRollout}}, "wait", "wait for this state")
+	completeWords(cmd, "wait", []string{waitConverged, waitRollout})
 	cmd.Flags().StringVar(&opts.revision, "revision", "", "with --wait: the `commit` that must be in force, seven digits or more")
 	cmd.Flags().DurationVar(&opts.timeout, "timeout", 5*time.Minute, "with --wait: the longest time to wait")
 	addSelectionFlags(cmd)
@@ -62,8 +62,11 @@ them; --sync and --health take several values, separated by commas.`,
 	return cmd
 }
 
-// waitConverged is the word of --wait.
-const waitConverged = "converged"
+// The words of --wait.
+const (
+	waitConverged = "converged"
+	waitRollout   = "rollout"
+)
 
 type statusOptions struct {
 	config    string
@@ -100,7 +103,7 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 	if opts.wait == "" {
 		document, body, err = client.Read(ctx)
 	} else {
-		document, body, err = client.AwaitConverged(ctx, statusview.Wait{Revision: opts.revision, Timeout: opts.timeout, Progress: term.NewProgress(notes)})
+		document, body, err = client.Await(ctx, statusview.Wait{Rollout: opts.wait == waitRollout, Revision: opts.revision, Timeout: opts.timeout, Progress: term.NewProgress(notes)})
 	}
 	if body == nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
+	"gitops-agent/reconcile/rollout"
 
 	"github.com/spf13/cobra"
 )
@@ -23,7 +24,10 @@ const completionTimeout = 3 * time.Second
 func orderWords(ctx context.Context, configPath string, args []string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const words = cobra.ShellCompDirectiveNoFileComp
 	if len(args) == 0 {
-		return order.Operations(), words
+		return append(order.Operations(), rollout.Operations()...), words
+	}
+	if slices.Contains(rollout.Operations(), args[0]) {
+		return rolloutWords(configPath, args), words
 	}
 	op := cluster.Op(args[0])
 	if len(args) == 1 {

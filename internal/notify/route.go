@@ -40,6 +40,7 @@ func DefaultEvents() []event.Name {
 	return []event.Name{
 		event.RevisionAccepted, event.RevisionRefused, event.RevisionWaiting, event.RevisionUnverified, event.RevisionConverged,
 		event.StepHeld, event.GuardHeld, event.OrderExecuted, event.OrderRefused, event.OrderExpired, event.OrderUnknown, event.OrderFailed,
+		event.RolloutFailed, event.RolloutHeld, event.RolloutEnded,
 		event.GuestDrifted, event.GuestRepaired, event.GuestFailed, event.GuestDestroyed, event.GuestHidden, event.TaskHangs,
 		event.ClusterLost, event.SourceLost, event.StateLost, event.StateRestored, event.JournalFailed, event.ClockDiffers, event.RootExpired,
 		event.WritesStopped, event.WritesAllowed, event.AgentPaused, event.AgentResumed, event.AgentSuperseded, event.ConfigRefused,

@@ -113,6 +113,14 @@ func sentence(e Event) string {
 		return fmt.Sprintf("The order %q of %s failed, and is not executed again: %s.", a["order"], a["signer"], a["why"])
 	case event.OrderUnknown:
 		return fmt.Sprintf("The order %q of %s may have been executed, and is not executed again.", a["order"], a["signer"])
+	case event.RolloutAdvanced:
+		return fmt.Sprintf("Rollout %s: batch %s of %s is %s.", a["rollout"], a["batch"], a["batches"], a["state"])
+	case event.RolloutFailed:
+		return fmt.Sprintf("Batch %s of %s of the rollout %s failed, and the guests of later batches stay as they are: %s.", a["batch"], a["batches"], a["rollout"], a["why"])
+	case event.RolloutHeld:
+		return fmt.Sprintf("The rollout %s is held: %s.", a["rollout"], a["why"])
+	case event.RolloutEnded:
+		return fmt.Sprintf("The rollout %s is %s.", a["rollout"], a["state"])
 	case event.ConfigRefused:
 		return withError("The new config was refused, and the previous one stays in force", a)
 	case event.PlanMade, event.StepSettled,

@@ -66,6 +66,14 @@ const (
 	RootRenewed   Name = "root.renewed"
 )
 
+// Events of rollouts.
+const (
+	RolloutAdvanced Name = "rollout.advanced" // a batch begins, or is ready
+	RolloutFailed   Name = "rollout.failed"   // a batch is not ready in time
+	RolloutHeld     Name = "rollout.held"     // the local state was lost
+	RolloutEnded    Name = "rollout.ended"    // done or aborted
+)
+
 // Events of guards.
 const (
 	GuardHeld      Name = "guard.held"      // a manifest weakens it, and approvals are missing
@@ -98,6 +106,7 @@ func Names() []Name {
 		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered, GuestRetried,
 		GuestHidden, GuestVisible, TaskHangs, TaskEnded, ClusterLost, ClusterReady, SourceLost, SourceAnswers, StateLost, StateRestored,
 		JournalFailed, ClockDiffers, ClockAgrees, RootExpired, RootRenewed,
+		RolloutAdvanced, RolloutFailed, RolloutHeld, RolloutEnded,
 		GuardHeld, GuardWithdrawn, GuardWeakened,
 		WritesStopped, WritesAllowed, AgentPaused, AgentResumed, AgentClaimed, AgentSuperseded,
 		ConfigReloaded, ConfigRefused,

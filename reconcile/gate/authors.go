@@ -15,7 +15,7 @@ type authors map[string]bool
 
 // add adds who introduced fields of a label. A field whose signer is not recorded has no author.
 func (a authors) add(s Scope, label journal.Label, fields ...string) {
-	record := s.Introduced[label]
+	record := s.introduced(label)
 	for _, field := range fields {
 		for _, by := range introducers(record, field) {
 			a[by.Signer] = true

@@ -40,6 +40,8 @@ const (
 	HoldVolumeInUse        HoldReason = "volume-in-use"        // another guest uses a volume on which the step would act; the last check found it
 	HoldVolumeUsersUnknown HoldReason = "volume-users-unknown" // the last check could not read every guest that may use a volume of the step
 
+	HoldRollout HoldReason = "rollout" // the change reaches other guests first
+
 	HoldGuard HoldReason = "guard" // the manifest weakens a guard; the approvals that the guards in force require release it
 )
 
@@ -52,7 +54,7 @@ func (r HoldReason) IsKept() bool { return r == HoldDenied || r == HoldObserve |
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldNodeMaintenance, HoldNodeOffline, HoldNotReady, HoldObserve, HoldOwnGuest, HoldRecreateDenied, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldNodeMaintenance, HoldNodeOffline, HoldNotReady, HoldObserve, HoldOwnGuest, HoldRecreateDenied, HoldRollout, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
 		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
@@ -76,6 +78,7 @@ type Gate struct {
 	OwnGuests            map[int]bool              // vmids of the guests in which the agent may run itself
 	NoWrites             string                    // why the agent may not write now; "" if it may
 	HangingTasks         map[string]int            // number of tasks by node that still run after their time; nil if there are none
+	Withheld             map[int]Withheld          // guests that a rollout has not released, by vmid
 	Waits                func(plan.Step) plan.Wait // returns what the step waits for; no step waits if nil
 }
 
@@ -144,7 +147,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	case policy.Suspend.Active(g.Now):
 		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")
 	}
-	for _, judge := range []func(plan.Step) Verdict{g.Scope.Judge, g.judgeOwnGuest, g.judgeNode} {
+	for _, judge := range []func(plan.Step) Verdict{g.judgeRollout, g.Scope.Judge, g.judgeOwnGuest, g.judgeNode} {
 		if v := judge(step); v.Held {
 			return v
 		}

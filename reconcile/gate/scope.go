@@ -27,6 +27,7 @@ type Scope struct {
 	Cluster    string
 	Limits     Limits
 	Introduced map[journal.Label]journal.Introduced
+	Former     map[journal.Label][]journal.Introduction // of guests that are planned for an earlier revision than the one in force
 	Owned      map[int]journal.Owned
 	Assigned   map[journal.Label]int
 	Attached   map[int]journal.Attached
@@ -61,6 +62,14 @@ type author struct {
 	limits []Limit // each of them is enough
 }
 
+// introduced returns who introduced the fields of the revision that a guest is planned for.
+func (s Scope) introduced(label journal.Label) journal.Introduced {
+	if by, isFormer := s.Former[label]; isFormer {
+		return journal.Introduced{Kind: label.Kind, Name: label.Name, By: by}
+	}
+	return s.Introduced[label]
+}
+
 // introducers returns who introduced fields of a label: the introductions that list a field, or else those of all fields.
 func introducers(record journal.Introduced, field string) []journal.Introduction {
 	var explicit, rest []journal.Introduction
@@ -85,7 +94,7 @@ func (s Scope) limited(ref guest.Ref, field string) []author {
 		return nil
 	}
 	var list []author
-	for _, by := range introducers(s.Introduced[labelOf(ref)], field) {
+	for _, by := range introducers(s.introduced(labelOf(ref)), field) {
 		if !by.Limited {
 			continue
 		}
@@ -122,7 +131,7 @@ func (s Scope) guestViolation(ref guest.Ref) *violation {
 
 // chosenBy returns the signers with a limit who wrote the vmid of a guest; none if the agent assigned it.
 func (s Scope) chosenBy(ref guest.Ref) []author {
-	if len(s.Introduced) == 0 || s.Assigned[labelOf(ref)] == ref.VMID || ref.VMID == 0 {
+	if len(s.Introduced)+len(s.Former) == 0 || s.Assigned[labelOf(ref)] == ref.VMID || ref.VMID == 0 {
 		return nil
 	}
 	return s.limited(ref, FieldVMID)
@@ -152,7 +161,7 @@ func (s Scope) Judge(step plan.Step) Verdict {
 
 // step returns what a step touches and its signers may not touch, or nil.
 func (s Scope) step(step plan.Step) *violation {
-	if len(s.Introduced) == 0 || s.Limits == nil || step.Op == cluster.OpDownload {
+	if len(s.Introduced)+len(s.Former) == 0 || s.Limits == nil || step.Op == cluster.OpDownload {
 		return nil // the label of an Image is compared when its revision is accepted, and a download touches nothing that exists
 	}
 	if step.Op.IsObject() {

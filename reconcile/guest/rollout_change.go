@@ -17,7 +17,7 @@ func MayInterrupt(from, to Desired, live bool) bool {
 		switch {
 		case outside && (interrupts || live):
 			return true
-		case outside || field == "spec" || strings.HasPrefix(field, "spec."):
+		case outside || field == "spec" || strings.HasPrefix(field, "spec.") || strings.HasPrefix(field, "metadata."):
 		case live || keyMayInterrupt(to.Kind, field):
 			return true
 		}

@@ -107,6 +107,7 @@ func TestMayInterrupt(t *testing.T) {
 		"stopped":        {with(func(d *Desired) { d.State = Stopped }), true, true},
 		"power_is_left":  {with(func(d *Desired) { d.State = Ignored }), false, false},
 		"dependency":     {with(func(d *Desired) { d.DependsOn = []string{"VirtualMachine/db-1"} }), false, false},
+		"labels":         {with(func(d *Desired) { d.Labels = map[string]string{"tier": "web"} }), false, false},
 		"observe":        {with(func(d *Desired) { d.Observe = true }), false, false},
 		"ignored_no_mor": {with(func(d *Desired) { d.Ignore = []string{"memory"} }), true, true},
 		"rollout":        {with(func(d *Desired) { d.Rollout.Name = "web" }), false, false},

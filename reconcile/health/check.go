@@ -34,6 +34,11 @@ func (p *Prober) check(ctx context.Context, t Target) Result {
 			return problem("http "+c.HTTP, err)
 		}
 	}
+	if c := t.Query; c != (Query{}) {
+		if err := p.checkQuery(ctx, c); err != nil {
+			return problem("query of "+c.Server, err)
+		}
+	}
 	return Result{}
 }
 
@@ -70,6 +75,11 @@ func (p *Prober) checkTCP(ctx context.Context, address string) error {
 
 // checkHTTP expects a status of the class 2xx. It reads no body.
 func (p *Prober) checkHTTP(ctx context.Context, address string) error {
+	return p.get(ctx, address, func(*http.Response) error { return nil })
+}
+
+// get requests a page, and reads an answer with a status of the class 2xx.
+func (p *Prober) get(ctx context.Context, address string, read func(*http.Response) error) error {
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, _, address string) (net.Conn, error) { return p.dial(ctx, address) },
 		DisableKeepAlives: true, MaxResponseHeaderBytes: 16 << 10, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.opts.Roots},
@@ -91,11 +101,11 @@ func (p *Prober) checkHTTP(ctx context.Context, address string) error {
 		}
 		return err
 	}
-	_ = reply.Body.Close()
+	defer func() { _ = reply.Body.Close() }()
 	if reply.StatusCode < 200 || reply.StatusCode > 299 {
 		return fmt.Errorf("got the status %d, want 2xx", reply.StatusCode)
 	}
-	return nil
+	return read(reply)
 }
 
 // dial resolves a name once, and connects to the first of its addresses that is allowed.

@@ -24,11 +24,12 @@ type Options struct {
 	Changed func()                                                       // called when a guest has become ready, or is no longer; may be nil
 }
 
-// Target is a guest whose readiness matters now.
+// Target is a guest whose readiness matters now, or a query.
 type Target struct {
 	Label string
 	Row   cluster.Row
 	Check guest.Health
+	Query Query
 }
 
 // Prober runs the checks of guests in goroutines of its own. It is safe for concurrent use.

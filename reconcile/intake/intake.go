@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
@@ -61,6 +62,7 @@ type Intake struct {
 	absent    bool              // of these, because the repository did not have it
 	checkedBy *verify.Policy    // the policy that verified the accepted revision since the start; nil if none did
 	selected  selection         // of the newest poll
+	former    formerTrees
 }
 
 // New returns an intake that has not polled yet.
@@ -83,13 +85,14 @@ func New(opts Options) *Intake {
 
 // InForce is the revision in force at one moment, and whether it still verifies. It is immutable. The zero value has no revision.
 type InForce struct {
-	Limits     gate.Limits  // of the policy's signers; nil while no policy verified the revision
-	Accepted   Accepted     // not Valid while no revision was accepted, or while none verified since the start
-	Unverified error        // why the accepted revision does not verify; nil if it does
-	Epoch      epoch.Number // the epoch that began when this value came into force
-	Seen       time.Time    // when the revision's commit was fetched first; for a resumed revision, when it was resumed
-	Since      time.Time    // when the revision was accepted or resumed
-	Resumed    bool         // an earlier run of the agent accepted the revision
+	Limits     gate.Limits           // of the policy's signers; nil while no policy verified the revision
+	Released   map[int]guest.Desired // what guests are held to that a rollout has not released, by vmid; nil if there are none
+	Accepted   Accepted              // not Valid while no revision was accepted, or while none verified since the start
+	Unverified error                 // why the accepted revision does not verify; nil if it does
+	Epoch      epoch.Number          // the epoch that began when this value came into force
+	Seen       time.Time             // when the revision's commit was fetched first; for a resumed revision, when it was resumed
+	Since      time.Time             // when the revision was accepted or resumed
+	Resumed    bool                  // an earlier run of the agent accepted the revision
 }
 
 // InForce returns the revision in force. Only the goroutine of the intake may call it.

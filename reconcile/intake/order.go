@@ -1,12 +1,14 @@
 package intake
 
 import (
+	"cmp"
 	"time"
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
+	"gitops-agent/reconcile/rollout"
 	"gitops-agent/verify"
 	"gitops-agent/verify/role"
 )
@@ -45,6 +47,9 @@ func newOrders(rev verify.Revision, guests []guest.Desired, memory journal.State
 func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit, guests []guest.Desired, memory journal.State, scope gate.Scope) journal.Ordered {
 	ordered.Order = order.RunPrefix + o.Value
 	ordered.Entry, ordered.Limited = commit.Entry, len(commit.Guests) > 0
+	if rollout.IsOrder(o.Value) {
+		return newRolloutOrder(ordered, o, commit, guests, memory, scope)
+	}
 	r, err := order.Parse(o.Value)
 	switch {
 	case !o.Allowed:
@@ -69,6 +74,42 @@ func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit,
 		ordered.State = journal.OrderRefused
 	}
 	return ordered
+}
+
+// newRolloutOrder returns the record of a new order about a rollout, or why it is refused. The signer may touch every guest of the rollout.
+func newRolloutOrder(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit, guests []guest.Desired, memory journal.State, scope gate.Scope) journal.Ordered {
+	r, err := rollout.ParseOrder(o.Value)
+	switch {
+	case !o.Allowed:
+		ordered.Why = role.Missing(commit.Signer, commit.Roles, verify.RoleOperate)
+	case o.Problem != "":
+		ordered.Why = o.Problem
+	case err != nil:
+		ordered.Why = err.Error()
+	default:
+		ordered.Why = cmp.Or(rollout.Refuse(r, memory.Rollouts), outsideOfRollout(ordered, r.Name, commit, guests, memory, scope))
+	}
+	if ordered.Why != "" {
+		ordered.State = journal.OrderRefused
+	}
+	return ordered
+}
+
+// outsideOfRollout returns why the signer of an order may not touch a guest of a rollout, "" if the signer may touch all of them.
+func outsideOfRollout(ordered journal.Ordered, name string, commit verify.SignedCommit, guests []guest.Desired, memory journal.State, scope gate.Scope) string {
+	for i := range guests {
+		d := &guests[i]
+		if memory.Staged[d.VMID].Rollout != name {
+			continue
+		}
+		if !commit.MayChangePath(d.Origin.File) {
+			return "signer " + commit.Signer + " may not change " + d.Origin.File
+		}
+		if why := scope.Order(ordered, d.Ref); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // renamedApprovals returns the unspent orders whose signer has another name in the present policy, with that name: approvals count people by

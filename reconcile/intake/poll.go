@@ -21,7 +21,9 @@ func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, policy 
 	if err != nil {
 		return err
 	}
-	in.force = InForce{Limits: LimitsOf(policy), Accepted: accepted, Epoch: number, Seen: seen, Since: time.Now()}
+	in.force = InForce{
+		Limits: LimitsOf(policy), Accepted: accepted, Released: in.former.released(in.journal.State()), Epoch: number, Seen: seen, Since: time.Now(),
+	}
 	in.log.InfoContext(ctx, "revision accepted", event.Key, event.RevisionAccepted, "revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject)
 	if warnings := accepted.Warnings(); len(warnings) > 0 {
 		in.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
@@ -137,6 +139,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 	if in.revoked && !signedByChanger(accepted.revision) {
 		return revokedError(head)
 	}
+	in.readFormer(ctx, in.journal.State(), true)
 	record := accepted.record(base.sequence + 1)
 	durable := func() error { return in.record(ctx, accepted, record, base, LimitsOf(policy)) }
 	if in.dryRun {

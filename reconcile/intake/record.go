@@ -26,6 +26,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	bodies = append(bodies, introduced...)
 	guards := newGuards(accepted, state, scope, guard.Accept)
 	bodies = append(bodies, guards...)
+	bodies = append(bodies, in.newStaged(accepted, state, guards, base.fromFloor)...)
 	bodies = append(bodies, in.revertedApprovals(accepted, state, guards, orders)...)
 	bodies = append(bodies, ownership.TightenObjects(accepted.set.Objects, state)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)

@@ -56,7 +56,9 @@ func (in *Intake) resumed(ctx context.Context, accepted Accepted, err error) {
 	next := in.force
 	next.Unverified = err
 	if err == nil {
-		next.Accepted, next.Limits = accepted, LimitsOf(in.checkedBy)
+		state := in.journal.State()
+		in.readFormer(ctx, state, false)
+		next.Accepted, next.Limits, next.Released = accepted, LimitsOf(in.checkedBy), in.former.released(state)
 		if next.Since.IsZero() {
 			now := time.Now()
 			next.Resumed, next.Since, next.Seen = true, now, now

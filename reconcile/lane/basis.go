@@ -29,8 +29,10 @@ type Basis struct {
 	Policies      gate.Policies   // of Guests
 	Guards        manifest.Guards // of the Cluster, in effect
 	Minimum       guard.Minimum
-	Weakenings    []guard.Weakening // held; a lane puts none into force
-	VMIDs         manifest.Range    // of the Cluster
+	Weakenings    []guard.Weakening                        // held; a lane puts none into force
+	Withheld      map[int]gate.Withheld                    // guests that a rollout has not released
+	Former        map[journal.Label][]journal.Introduction // of those that are planned for an earlier revision
+	VMIDs         manifest.Range                           // of the Cluster
 	Inventory     cluster.Inventory
 	Seen          map[int]guest.Observed // every guest that was read, by vmid
 	OwnGuests     map[int]bool           // vmids of the guests in which the agent may run itself
@@ -105,7 +107,7 @@ func (b *Basis) finishForbiddenBy(op cluster.Op, vmid int, now time.Time) string
 
 // Scope returns what the signers may touch.
 func (b *Basis) Scope(state journal.State) gate.Scope {
-	return gate.Scope{Cluster: b.Cluster, Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory, Objects: state.Objects}
+	return gate.Scope{Former: b.Former, Cluster: b.Cluster, Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory, Objects: state.Objects}
 }
 
 // Gate returns the gate of this basis at a moment.
@@ -113,7 +115,7 @@ func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 	g := gate.Gate{
 		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
 		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
-		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits, SeparateApprover: b.Separate, Scope: b.Scope(state), OwnGuests: b.OwnGuests, Offline: b.Inventory.Offline, Maintenance: b.Inventory.Maintenance,
+		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits, SeparateApprover: b.Separate, Scope: b.Scope(state), OwnGuests: b.OwnGuests, Withheld: b.Withheld, Offline: b.Inventory.Offline, Maintenance: b.Inventory.Maintenance,
 	}
 	if b.Hanging != nil {
 		g.HangingTasks = b.Hanging(state, now)

@@ -11,8 +11,9 @@ import (
 
 // class is one GuestClass.
 type class struct {
-	spec classSpec
-	at   tree.Position
+	spec    classSpec
+	at      tree.Position
+	rollout *guest.Rollout // nil if it has none
 	// merged contains the values of the class and its base classes, by kind. It is computed once per class. Without that,
 	// classes of which each builds twice on the next one would cost exponential time.
 	merged  map[guest.Kind]*tree.Node
@@ -30,6 +31,10 @@ func decodeClass(doc *document, r *report) *class {
 	}
 	if s := &c.spec.selects; s.set {
 		s.value.check(d.below("select"), s.place, doc.spec.Get("select"))
+	}
+	if r := &c.spec.rollout; r.set {
+		settings := r.value.settings(d.below("rollout"), doc.meta.name.value)
+		c.rollout = &settings
 	}
 	checkInherited(d, &c.spec.defaults, inheritedHint, inheritedNever...)
 	return c

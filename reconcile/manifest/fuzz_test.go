@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,10 @@ func FuzzParse(f *testing.F) {
 		got, err := again.Lower(nil)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for i := range want { // a rendered guest has no class and no Cluster that could give it a rollout
+			want[i].Rollout = guest.Rollout{}
+			want[i].Settings = slices.DeleteFunc(want[i].Settings, func(s guest.Setting) bool { return s.Field == guest.GuardRollout })
 		}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(guest.Origin{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("got other guests from what was rendered (-want +got):\n%s\n%s", diff, text)

@@ -38,6 +38,9 @@ func describe(d guest.Desired) string {
 	if d.Health != (guest.Health{}) {
 		fmt.Fprintf(&b, "  health: %+v\n", d.Health)
 	}
+	if d.Rollout.Name != "" {
+		fmt.Fprintf(&b, "  rollout: %s, set at %s\n", d.Rollout, d.SetAt(guest.GuardRollout))
+	}
 	if d.Suspend != nil {
 		fmt.Fprintf(&b, "  suspended: %s, %s, until %s\n", d.Suspend.Reason, d.Suspend.Author, d.Suspend.Until)
 	}

@@ -26,6 +26,7 @@ func (p *parser) parse(files []File) {
 	p.read(files)
 	p.classes.check(p.report)
 	p.classes.checkSelectors(p.report, p.folder())
+	p.checkRollouts()
 	for _, doc := range p.guests {
 		p.guest(doc)
 	}
@@ -42,6 +43,7 @@ func (p *parser) parse(files []File) {
 func (p *parser) warnings() []Problem {
 	r := &report{}
 	p.checkUnusedClasses(r)
+	p.checkUnusedRollouts(r)
 	p.checkShared(r)
 	return r.sorted()
 }
@@ -102,7 +104,7 @@ func (p *parser) setCluster(first, doc *document) *document {
 		})
 		return first
 	}
-	p.set.Cluster, p.defaults = decodeCluster(doc, p.report)
+	p.set.Cluster, p.rollouts, p.defaults = decodeCluster(doc, p.report)
 	return doc
 }
 
@@ -133,6 +135,10 @@ func (p *parser) guest(doc *document) {
 	l.images, l.node = p.images, s.shared().home()
 	l.partial = p.report.count > before
 	desired := l.desired(doc, s)
+	var at place
+	if desired.Rollout, at = p.rolloutOf(g); desired.Rollout.Name != "" {
+		desired.Settings = append(desired.Settings, guest.Setting{Field: guest.GuardRollout, Origin: guest.Origin(at.at)})
+	}
 	p.partial[doc.label()] = desired
 	if !l.partial {
 		g.desired = desired

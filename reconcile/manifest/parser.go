@@ -13,6 +13,7 @@ type parser struct {
 	set      Set
 	defaults defaults
 	classes  classes
+	rollouts []*clusterRollout // of the Cluster
 	guests   []*document
 	images   images
 	firsts   map[string]tree.Position // label -> position of the document

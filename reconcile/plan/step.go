@@ -50,6 +50,9 @@ type Step struct {
 // OpWeaken puts a weaker guard into force. It is no call to Proxmox, so the table of the package cluster does not contain it.
 const OpWeaken cluster.Op = "weaken"
 
+// OpRollout stands for everything that a rollout keeps from a guest until the guest is released. It is in no plan: the report lists it as held.
+const OpRollout cluster.Op = "rollout"
+
 // Digest identifies the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the destroyed and detached
 // volumes, and every call of the step. The node and Proxmox's config digest are not part of it: migrations, backups and snapshots change them
 // without changing the effect of the step.

@@ -27,6 +27,7 @@ type Report struct {
 	Recovery   *recovery.Result `json:"recovery,omitempty"` // guests that have a marker and no record; nil if there are none
 	Retried    *retry.Outcome   `json:"retried,omitempty"`  // of the newest gitops-agent retry that this process carried out
 	Orders     []Order          `json:"orders,omitempty"`   // one-shot operations: those without an outcome, then the newest
+	Rollouts   []Rollout        `json:"rollouts,omitempty"` // by name
 	Late       []Late           `json:"late,omitempty"`     // what the cluster has not answered in time; the agent goes on with what it knows
 	QueueDepth int              `json:"queueDepth"`
 	Cycle      uint64           `json:"cycle"` // counts from the start of the agent

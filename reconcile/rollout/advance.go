@@ -18,6 +18,7 @@ type Guest struct {
 	Label   string
 	Node    string
 	Ready   bool   // it is available; of a guest that was released also: it has what was released, and its checks pass
+	Unknown bool   // it is not ready because it was not read or checked yet, so it is not released
 	Trouble bool   // it is not ready because something failed, and not because it waits or is being changed
 	Why     string // it is not ready, for people
 }
@@ -96,6 +97,9 @@ func (s *state) release(d *Decision) {
 	for _, g := range waiting {
 		nodeLimit := s.Settings.MaxPerNode.Of(s.onNode[g.Node])
 		switch {
+		case g.Unknown:
+			d.Waits[g.VMID] = g.Label + ": " + g.Why
+			continue
 		case !g.Ready:
 		case s.unavailable >= s.limit:
 			d.Waits[g.VMID] = fmt.Sprintf("%d of its %d guests are not available, and %d may be", s.unavailable, len(s.Guests), s.limit)

@@ -13,19 +13,20 @@ const (
 	OpAbort   = "abort"   // ends a rollout: the guests that were not released stay as they are until another revision
 )
 
-// Refuse returns why an order about a rollout is refused, "" if it is not. Revision is the commit that the order names.
-func Refuse(op, name, revision string, rollouts map[string]journal.Rollout) string {
+// Refuse returns why an order about a rollout is refused, "" if it is not.
+func Refuse(o Order, rollouts map[string]journal.Rollout) string {
+	name := o.Name
 	r, known := rollouts[name]
 	switch {
 	case !known:
 		return "there is no Rollout/" + name
-	case r.Revision != revision:
-		return fmt.Sprintf("Rollout/%s has the revision %s, and the order names %s", name, r.Revision, revision)
+	case r.Revision != o.Revision:
+		return fmt.Sprintf("Rollout/%s has the revision %s, and the order names %s", name, r.Revision, o.Revision)
 	case r.State == journal.RolloutDone:
 		return fmt.Sprintf("Rollout/%s is done", name)
 	case r.State == journal.RolloutAborted:
 		return fmt.Sprintf("Rollout/%s was aborted: push another revision, such as a revert", name)
-	case op == OpPromote && r.State == journal.RolloutRunning:
+	case o.Op == OpPromote && r.State == journal.RolloutRunning:
 		return fmt.Sprintf("Rollout/%s waits for no order: batch %d of %d is being changed", name, r.Batch, r.Batches)
 	}
 	return ""

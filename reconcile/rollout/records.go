@@ -79,3 +79,23 @@ func Left(names map[int]string, state journal.State) []journal.Body {
 	}
 	return records
 }
+
+// WaitText says for what a guest waits. Why is what its rollout waits for, "" if that is not known.
+func WaitText(s journal.Staged, r journal.Rollout, why string) string {
+	text := fmt.Sprintf("it is in batch %d of %d of Rollout/%s", s.Batch, r.Batches, s.Rollout)
+	switch r.State {
+	case journal.RolloutRunning, journal.RolloutPaused:
+		if why == "" {
+			why = "it is being changed"
+		}
+		return fmt.Sprintf("%s; batch %d: %s", text, r.Batch, why)
+	case journal.RolloutFailed:
+		return fmt.Sprintf("%s; batch %d has failed: %s", text, r.Batch, r.Why)
+	case journal.RolloutHeld:
+		return text + ", which is held: " + r.Why
+	case journal.RolloutAborted:
+		return text + ", which was aborted"
+	case journal.RolloutDone:
+	}
+	return text
+}

@@ -222,6 +222,10 @@ func TestUnavailableGuestsCount(t *testing.T) {
 	if names := released(d); names != "web-2" || !strings.Contains(d.Waits[101], "3 of its 20 guests are not available, and 3 may be") {
 		t.Errorf("got %s released, %q, want the guest that is down", names, d.Waits[101])
 	}
+	in := Input{Settings: r, Progress: w.state.Rollouts["web"], Staged: w.state.Staged, Now: now, Guests: []Guest{{VMID: 101, Label: "VirtualMachine/web-1", Unknown: true, Why: "not read"}}}
+	if d := Advance(in); len(d.Release) > 0 || !strings.Contains(d.Waits[101], "not read") {
+		t.Errorf("got %+v, want nothing released of which nothing is known", d)
+	}
 	if names := released(w.step(r, 0, now, func(n int) bool { return n != 2 })); names != "web-1 web-3" {
 		t.Errorf("got %s released, want as many as may be unavailable", names)
 	}
@@ -338,7 +342,7 @@ func TestRefuse(t *testing.T) {
 		"abort":      {OpAbort, "running", "c2", ""},
 	}
 	for name, test := range tests {
-		if got := Refuse(test.op, test.name, test.revision, rollouts); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+		if got := Refuse(Order{test.op, test.name, test.revision}, rollouts); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}

@@ -41,6 +41,7 @@ func notices(r report.Report, now time.Time) []notice {
 	list = append(list, sourceNotices(r, now)...)
 	list = append(list, problemNotices(r, now)...)
 	list = append(list, guardNotices(r, now)...)
+	list = append(list, rolloutNotices(r, now)...)
 	list = append(list, guestNotices(r)...)
 	list = append(list, lostNotices(r)...)
 	slices.SortStableFunc(list, func(a, b notice) int { return severity(a.Tone) - severity(b.Tone) })

@@ -36,6 +36,7 @@ type overview struct {
 	Filtered  bool
 	Steps     []entryView
 	Revisions []revisionView
+	Rollouts  []rolloutView
 	Orders    []orderView
 }
 
@@ -118,6 +119,7 @@ func newOverview(in Input) overview {
 	v.Tiles, v.Share = tiles(in.Report)
 	v.Columns, v.Fields = columns(in.Selection), fields(in.Selection, in.Report.Guests)
 	v.addGroups()
+	v.Rollouts = f.newRollouts(in.Report.Rollouts)
 	v.Orders = f.newOrders(in.Report.Orders)
 	for _, r := range in.Revisions {
 		v.Revisions = append(v.Revisions, v.newRevision(r))

@@ -13,17 +13,18 @@ import (
 
 // A Document is a plan for printing, and the JSON result of the command plan. Guests that are in sync are only counted.
 type Document struct {
-	SchemaVersion int         `json:"schemaVersion"`
-	Cluster       string      `json:"cluster"`
-	Basis         Basis       `json:"basis"`
-	Revision      string      `json:"revision"`            // or the directory of a working copy
-	Commit        string      `json:"commit,omitempty"`    // of a working copy, as the caller states it
-	Ownership     Ownership   `json:"ownership,omitempty"` // "" if it follows from the journal
-	Summary       Summary     `json:"summary"`
-	Guests        []guestView `json:"guests"`
-	Guards        []stepView  `json:"guards,omitempty"`   // held changes that would weaken the guards of the Cluster
-	Warnings      []string    `json:"warnings,omitempty"` // of the manifests
-	Problems      []Problem   `json:"problems,omitempty"` // what the manifests need and the cluster does not have
+	SchemaVersion int           `json:"schemaVersion"`
+	Cluster       string        `json:"cluster"`
+	Basis         Basis         `json:"basis"`
+	Revision      string        `json:"revision"`            // or the directory of a working copy
+	Commit        string        `json:"commit,omitempty"`    // of a working copy, as the caller states it
+	Ownership     Ownership     `json:"ownership,omitempty"` // "" if it follows from the journal
+	Summary       Summary       `json:"summary"`
+	Guests        []guestView   `json:"guests"`
+	Guards        []stepView    `json:"guards,omitempty"`   // held changes that would weaken the guards of the Cluster
+	Rollouts      []rolloutView `json:"rollouts,omitempty"` // how the changes would reach guests that share a rollout
+	Warnings      []string      `json:"warnings,omitempty"` // of the manifests
+	Problems      []Problem     `json:"problems,omitempty"` // what the manifests need and the cluster does not have
 }
 
 // A Summary counts guests, and held steps.
@@ -93,6 +94,9 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 		document.Guards = append(document.Guards, newStepView(s, judge(s)))
 	}
 	document.Summary.Held += document.heldGuards()
+	if len(labels) == 0 {
+		document.Rollouts = newRollouts(preview)
+	}
 	return document, nil
 }
 

@@ -47,7 +47,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(), inRollout(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), pool(), orphanedPool(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -229,6 +229,16 @@ func weakened() plannedGuest {
 	return plannedGuest{
 		plan:     plan.Guest{Ref: mail, Node: "pve1", Managed: true, Origin: at("guests/mail.yaml", 1, 1), Guards: []plan.Step{plan.WeakeningStep(mail, w)}},
 		verdicts: []gate.Verdict{verdict},
+	}
+}
+
+// inRollout waits for its turn in a rollout.
+func inRollout() plannedGuest {
+	restart := step(cluster.OpReboot, guest.Disruptive, "")
+	restart.Calls = []cluster.Call{{Op: cluster.OpReboot, Node: "pve1"}}
+	return plannedGuest{
+		plan:     plan.Guest{Ref: ref(guest.VirtualMachine, "web-20", 231), Node: "pve1", Managed: true, Origin: at("guests/web.yaml", 20, 1), Steps: []plan.Step{restart}},
+		verdicts: []gate.Verdict{gate.NewWithheld("it is in batch 5 of 11 of Rollout/web; batch 3 has failed: VirtualMachine/web-7: it does not run", "remove the cause")},
 	}
 }
 

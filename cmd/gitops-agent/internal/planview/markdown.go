@@ -29,6 +29,9 @@ func WriteMarkdown(out io.Writer, d Document) error {
 	if note := d.Ownership.note(); note != "" {
 		fmt.Fprintf(&b, "\n%s\n", markdownText(note))
 	}
+	for _, r := range d.Rollouts {
+		fmt.Fprintf(&b, "\n%s\n", markdownText(r.String()))
+	}
 	writeMarkdownWarnings(&b, d.Warnings)
 	writeMarkdownProblems(&b, d.Problems)
 	writeMarkdownSummary(&b, d.blocks())

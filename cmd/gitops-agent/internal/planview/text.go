@@ -30,6 +30,12 @@ func (t textPrinter) write(d Document) {
 		_, _ = fmt.Fprintln(t.out)
 		t.writeGuest(g)
 	}
+	if len(d.Rollouts) > 0 {
+		_, _ = fmt.Fprintln(t.out)
+	}
+	for _, r := range d.Rollouts {
+		t.line(term.Plain, "", r.String())
+	}
 	if len(d.Problems) > 0 {
 		_, _ = fmt.Fprintln(t.out)
 		t.writeProblems(d.Problems)

@@ -41,6 +41,10 @@ func WriteReport(out io.Writer, r report.Report, s selection.Selection) {
 		}
 		guests.Write(out, p)
 	}
+	if rollouts := rolloutsTable(r.Rollouts, r.Time); !rollouts.Empty() && !s.IsFilter() {
+		_, _ = fmt.Fprintln(out, "\nRollouts:")
+		rollouts.Write(out, p)
+	}
 	if orders := ordersTable(r.Orders, r.Time); !orders.Empty() && !s.IsFilter() {
 		_, _ = fmt.Fprintln(out, "\nOrders:")
 		orders.Write(out, p)

@@ -12,18 +12,19 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// pollInterval is the time between two requests of AwaitConverged.
+// pollInterval is the time between two requests of Await.
 const pollInterval = 500 * time.Millisecond
 
-// Wait holds the conditions of AwaitConverged.
+// Wait holds the conditions of Await.
 type Wait struct {
+	Rollout  bool          // wait until every rollout is done, and not for convergence
 	Revision string        // first digits of the commit that must be in force; "" is any
 	Timeout  time.Duration // the longest time to wait
 	Progress *term.Progress
 }
 
-// AwaitConverged polls the agent until the cluster is converged. Together with an error it returns the last document, if there was one.
-func (c Client) AwaitConverged(ctx context.Context, w Wait) (document report.Document, body []byte, err error) {
+// Await polls the agent until the cluster is converged, or its rollouts are done. Together with an error it returns the last document, if there was one.
+func (c Client) Await(ctx context.Context, w Wait) (document report.Document, body []byte, err error) {
 	defer w.Progress.End()
 	deadline, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
@@ -37,7 +38,7 @@ func (c Client) AwaitConverged(ctx context.Context, w Wait) (document report.Doc
 			lastErr = err // the agent may be starting
 		}
 		if body != nil {
-			over, err := waitIsOver(document.Report, w.Revision)
+			over, err := waitIsOver(document.Report, w)
 			if over {
 				return document, body, err
 			}
@@ -49,15 +50,23 @@ func (c Client) AwaitConverged(ctx context.Context, w Wait) (document report.Doc
 			if ctx.Err() != nil {
 				return document, body, ctx.Err()
 			}
-			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("not converged in %s: %s", w.Timeout, outstanding(document.Report, w.Revision, lastErr)))
+			what := "not converged"
+			if w.Rollout {
+				what = "rollouts not done"
+			}
+			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("%s in %s: %s", what, w.Timeout, outstanding(document.Report, w.Revision, lastErr)))
 		}
 	}
 }
 
-// waitIsOver reports whether the revision is converged, or was refused, which is an error.
-func waitIsOver(r report.Report, revision string) (bool, error) {
+// waitIsOver reports whether the revision is converged, or its rollouts are done, or was refused, which is an error.
+func waitIsOver(r report.Report, w Wait) (bool, error) {
+	revision := w.Revision
 	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
 		return true, term.WithHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
+	}
+	if w.Rollout {
+		return rolloutsOver(r, revision)
 	}
 	return r.Converged && inForce(r, revision), nil
 }
@@ -92,7 +101,7 @@ func outstanding(r report.Report, revision string, lastErr error) string {
 	}
 	slices.Sort(left)
 	if len(left) == 0 {
-		return cmp.Or(r.Source.Error, r.Proxmox.Error, r.Journal.Error, "the work is not finished")
+		return cmp.Or(rolloutsLeft(r), r.Source.Error, r.Proxmox.Error, r.Journal.Error, "the work is not finished")
 	}
 	return fmt.Sprintf("%s not in sync: %s", term.Count(len(left), "guest"), strings.Join(left, ", "))
 }

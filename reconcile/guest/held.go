@@ -1,0 +1,14 @@
+package guest
+
+// HeldTo returns the guest as an earlier version of its manifest wants it, with the name and the guards of the present one: a guard counts at once, also for
+// a guest that a change has not reached yet.
+func (d Desired) HeldTo(earlier Desired) Desired {
+	held := earlier
+	held.Ref, held.Origin, held.Settings = d.Ref, d.Origin, d.Settings
+	held.Adopt, held.Observe, held.Suspend, held.Lifecycle = d.Adopt, d.Observe, d.Suspend, d.Lifecycle
+	held.DependsOn, held.Wave, held.Health, held.Rollout, held.Labels, held.Invalid = d.DependsOn, d.Wave, d.Health, d.Rollout, d.Labels, d.Invalid
+	if d.WantedProtection() == ProtectionOn && held.WantedProtection() != ProtectionOn {
+		held = held.WithProtection()
+	}
+	return held
+}
