@@ -153,6 +153,8 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "reads": // METHOD and ROUTE, N since the last reset
 		got := s.sim.Counters().Routes[arg(1)]
 		want(got == number(2), "got %d", got)
+	case "forget": // every agent: the cluster has no floor and no writer
+		s.sim.RemovePool("gitops-agent")
 	case "reset":
 		s.sim.ResetCounters()
 	case "volume": // ID of an image, a template or a backup to have
