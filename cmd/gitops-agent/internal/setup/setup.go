@@ -107,10 +107,16 @@ func (s *setup) finish(ctx context.Context) (Result, error) {
 		}
 		s.files = append(s.files, file{path: s.Config, content: text, mode: modeSecret, replaces: []byte(agent.Example)})
 	}
-	r, err := write(ctx, s.files, s.config.StateDir, findOwner())
+	service := findOwner()
+	r, err := write(ctx, s.files, s.config.StateDir, service)
 	r.Config = s.Config
 	if s.found {
 		r.Kept = append(r.Kept, s.Config)
+	}
+	if unreadable := service.unreadable(s.config); err == nil && len(unreadable) > 0 {
+		s.heading("Before the service starts")
+		s.say("These files are not readable for its user %s. This makes them readable for its group, and for nobody else:", serviceUser)
+		_, _ = fmt.Fprintf(s.Out, "\nchgrp %s %s\nchmod g+r %s\n", serviceUser, strings.Join(unreadable, " "), strings.Join(unreadable, " "))
 	}
 	return r, err
 }
