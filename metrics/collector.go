@@ -21,6 +21,15 @@ import (
 // reportCollector computes gauges from the newest report at each scrape.
 type reportCollector struct {
 	newest *atomic.Pointer[report.Report]
+	among  *atomic.Pointer[func() *report.Replica]
+}
+
+// replica describes this agent among others, nil if it is the only one.
+func (c reportCollector) replica() *report.Replica {
+	if now := c.among.Load(); now != nil {
+		return (*now)()
+	}
+	return nil
 }
 
 // The first block contains the eight series of a guest.
@@ -73,6 +82,9 @@ var (
 	journalState   = describe("journal_state", "1 for the reason why the journal takes records or takes none.", "reason")
 	endpointClock  = describe("proxmox_endpoint_clock_ahead_seconds", "How far the clock of the endpoint's node is ahead of that of this host, at least; negative if it is behind.", "endpoint")
 	journalHealthy = describe("journal_healthy", "1 if the journal can be written.")
+	leader         = describe("leader", "1 if this agent may write, 0 if it is a standby and another one leads.")
+	leaderElection = describe("leader_election", "Number of the election of the agent that leads, counted by etcd; 0 without etcd.")
+	leaseRemaining = describe("lease_remaining_seconds", "How much of its lease in etcd the leader has left for certain; 0 for a standby, and without etcd.")
 	lateCalls      = describe("late_calls", "Calls to Proxmox that have no reply within the deadline of a cycle, by what they ask for.", "component")
 	writesAllowed  = describe("writes_allowed", "1 for the current reason why the agent may or may not write to the cluster.", "reason")
 )
@@ -84,7 +96,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
 		restartOldest, heldOldest, suspendOldest, clusterInfo, cycleEnd, pauseStart,
 		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, sourceWaiting, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
-		rolloutStates, rolloutOldest,
+		rolloutStates, rolloutOldest, leader, leaderElection, leaseRemaining,
 	} {
 		ch <- d
 	}
@@ -124,6 +136,7 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, fault := range journal.Faults() {
 		send(journalState, boolean(r.Journal.Reason == fault), string(fault))
 	}
+	sendReplica(send, c.replica())
 	late := map[report.Component]int{}
 	for _, l := range r.Late {
 		late[l.Component] += l.Calls
@@ -134,6 +147,16 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, stop := range gate.WriteStops() {
 		send(writesAllowed, boolean(r.Writes.Reason == stop), string(stop))
 	}
+}
+
+// sendReplica sends which of several agents this one is. Without others, it leads.
+func sendReplica(send sender, now *report.Replica) {
+	if now == nil {
+		now = &report.Replica{Role: report.RoleLeader}
+	}
+	send(leader, boolean(now.Role == report.RoleLeader))
+	send(leaderElection, float64(now.Number))
+	send(leaseRemaining, float64(now.LeaseMS)/1000)
 }
 
 // guestKey contains the labels of a guest's series.

@@ -110,6 +110,9 @@ func commitOf(revision string) string { return revision[strings.LastIndex(revisi
 // StatusConnections sets the number of open connections to the status page.
 func (m *Metrics) StatusConnections(open int) { m.connections.Set(float64(open)) }
 
+// UseReplica sets the function that describes this agent among others at each scrape.
+func (m *Metrics) UseReplica(now func() *report.Replica) { m.replica.Store(&now) }
+
 // StatusConnectionLimit sets how many connections to the status page may be open.
 func (m *Metrics) StatusConnectionLimit(limit int) { m.connLimit.Set(float64(limit)) }
 

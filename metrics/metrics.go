@@ -17,8 +17,9 @@ import (
 // Metrics contains the agent's counters and histograms, and the newest report, from which its gauges are computed. Create it with New. Its methods
 // are safe for concurrent use.
 type Metrics struct {
-	report atomic.Pointer[report.Report]
-	routes sync.Map // route to true: the routes whose series exist
+	report  atomic.Pointer[report.Report]
+	replica atomic.Pointer[func() *report.Replica] // nil for the only agent
+	routes  sync.Map                               // route to true: the routes whose series exist
 
 	polls       *prometheus.CounterVec
 	pollTime    prometheus.Histogram
@@ -129,7 +130,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
-		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, m.commits, m.attested, m.spans, reportCollector{&m.report},
+		m.rootExpiry, m.tokenExpiry, m.connections, m.connLimit, m.connRefused, m.connClosed, m.webhooks, m.notified, m.commits, m.attested, m.spans, reportCollector{&m.report, &m.replica},
 	)
 	return m
 }

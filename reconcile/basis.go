@@ -42,6 +42,8 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 	switch err := e.opts.Journal.Healthy(); {
 	case e.closing:
 		return gate.StopClosing, "the agent is stopping"
+	case e.opts.Standby != "":
+		return gate.StopStandby, e.opts.Standby
 	case e.gone != nil:
 		return gate.StopStateDirectory, e.gone.Error() + "; " + stateDirectoryHint
 	case err != nil:

@@ -38,6 +38,7 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 			work[keyOf(p.Ref)] = queue.Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, step.Uses()...)}
 		}
 	}
+	e.leaveAlone(work, state, now)
 	for key := range work {
 		if e.queue.Busy(key) || !e.trackOf(key).mayRun(now) {
 			delete(work, key)

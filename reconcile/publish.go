@@ -34,6 +34,9 @@ func (e *Engine) publish(planned plan.Plan) {
 	if err := e.opts.Journal.Healthy(); err != nil {
 		r.Journal.Healthy, r.Journal.Reason, r.Journal.Error = false, journal.FaultOf(err), err.Error()
 	}
+	if e.opts.Replica != nil {
+		r.Replica = e.opts.Replica()
+	}
 	r.Source.Accepted = e.revisionReport(state)
 	dependsOn := e.dependencies()
 	for _, p := range planned.Guests {

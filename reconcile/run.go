@@ -35,6 +35,7 @@ func NewEngine(opts Options) *Engine {
 	opts.Resync = cmp.Or(max(opts.Resync, 0), time.Minute)
 	opts.Shutdown = cmp.Or(max(opts.Shutdown, 0), 30*time.Second)
 	opts.Check = cmp.Or(max(opts.Check, 0), 10*opts.Resync)
+	opts.DryRun = opts.DryRun || opts.Standby != ""
 	e := &Engine{
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[object.Key]*track),
 		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync),
@@ -56,7 +57,7 @@ func NewEngine(opts Options) *Engine {
 	})
 	e.intake = intake.New(intake.Options{
 		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, SeparateApprover: opts.Separate, Minimum: opts.Minimum, MayWrite: e.mayCall, DryRun: opts.DryRun, Log: opts.Logger,
+		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, SeparateApprover: opts.Separate, Minimum: opts.Minimum, MayWrite: e.mayCall, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
@@ -96,6 +97,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer peek.Stop()
 	results := newPacer()
 	defer results.Stop()
+	quiet := e.quietTimer(ctx)
+	defer quiet.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -111,6 +114,8 @@ func (e *Engine) Run(ctx context.Context) error {
 				e.cycle(ctx)
 			}
 		case <-e.claimTimer.C:
+			e.cycle(ctx)
+		case <-quiet.C:
 			e.cycle(ctx)
 		case <-e.observer.Bell():
 			e.takeBell(ctx, tick, results)

@@ -12,7 +12,6 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/evidence"
 	"gitops-agent/reconcile/intake"
-	"gitops-agent/reconcile/journal"
 
 	"github.com/spf13/cobra"
 )
@@ -49,7 +48,7 @@ func runAllowRewrite(ctx context.Context, out, notes io.Writer, configPath, comm
 	if err := checkOwner(config.StateDir); err != nil {
 		return err
 	}
-	state, err := journal.ReadState(config.JournalDir())
+	state, err := config.JournalState(ctx)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"io"
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/journalview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/journal"
 
 	"github.com/spf13/cobra"
 )
@@ -13,13 +15,13 @@ import (
 func newJournalCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
-		Short: "Read, check or repair the agent's journal",
-		Long: help("Works on the journal in the state directory. show and verify take no lock and change nothing, so the agent may be running; repair\nneeds it stopped.",
+		Short: "Read, check, copy or repair the agent's journal",
+		Long: help("Works on the journal in the state directory, or in etcd. show and verify take no lock and change nothing, so the agent may be running; copy and\nrepair need it stopped.",
 			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}),
 		Args: groupArgs,
-		RunE: func(*cobra.Command, []string) error { return term.UsageErrorf("choose show, verify or repair") },
+		RunE: func(*cobra.Command, []string) error { return term.UsageErrorf("choose show, verify, copy or repair") },
 	}
-	cmd.AddCommand(newJournalShowCommand(p), newJournalVerifyCommand(p), newJournalRepairCommand(p))
+	cmd.AddCommand(newJournalShowCommand(p), newJournalVerifyCommand(p), newJournalCopyCommand(p), newJournalRepairCommand(p))
 	return cmd
 }
 
@@ -36,9 +38,9 @@ first record says.`, ending{term.ExitDone, "done"}, ending{term.ExitError, "ther
   gitops-agent journal show --signer alice@example.org --step destroy
   gitops-agent journal show --revision 3f2a9c1 -o json | jq '.records[].begun.op'`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.config = p.config
-			return runJournalShow(p.out, opts, time.Now())
+			return runJournalShow(cmd.Context(), p.out, opts, time.Now())
 		},
 	}
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "read the journal in this `directory` instead of the config's")
@@ -56,9 +58,9 @@ func newJournalVerifyCommand(p *program) *cobra.Command {
 			ending{term.ExitDone, "the journal is whole"}, ending{term.ExitError, "there is no journal, or it is damaged"}),
 		Example: "  gitops-agent journal verify",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.config = p.config
-			return runJournalVerify(p.out, opts)
+			return runJournalVerify(cmd.Context(), p.out, opts)
 		},
 	}
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "read the journal in this `directory` instead of the config's")
@@ -70,19 +72,24 @@ type journalOptions struct {
 	config, dir, output string
 }
 
-// journalDir returns the directory of the journal: that of the flag, or that of the config.
-func (o journalOptions) journalDir() (string, error) {
+// read calls do with the journal: that in the directory of the flag, or where the config says.
+func (o journalOptions) read(ctx context.Context, do func(journalview.Source) error) error {
 	if o.dir != "" {
-		return o.dir, nil
+		return do(journalview.InDir(o.dir))
 	}
 	config, err := readConfig(o.config)
-	return config.JournalDir(), err
-}
-
-func runJournalVerify(out io.Writer, opts journalOptions) error {
-	dir, err := opts.journalDir()
 	if err != nil {
 		return err
 	}
-	return journalview.Verify(out, dir, opts.output == outputJSON)
+	name := config.JournalDir()
+	if config.UsesEtcd() {
+		name = "etcd"
+	}
+	return config.ReadJournal(ctx, func(r journal.Reader) error { return do(journalview.Source{Name: name, Read: r}) })
+}
+
+func runJournalVerify(ctx context.Context, out io.Writer, opts journalOptions) error {
+	return opts.read(ctx, func(source journalview.Source) error {
+		return journalview.Verify(out, source, opts.output == outputJSON)
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 
@@ -43,9 +44,17 @@ type repairOptions struct {
 }
 
 func runJournalRepair(out io.Writer, opts repairOptions) error {
-	dir, err := opts.journalDir()
-	if err != nil {
-		return err
+	dir := opts.dir
+	if dir == "" {
+		config, err := readConfig(opts.config)
+		if err != nil {
+			return err
+		}
+		if config.UsesEtcd() {
+			return term.WithHint(errors.New("the journal is in etcd, and repair works on files"),
+				"stop the agents, copy it to a directory with gitops-agent journal copy, repair it there with --dir, and follow docs/ha.md")
+		}
+		dir = config.JournalDir()
 	}
 	if err := checkOwner(dir); err != nil {
 		return err

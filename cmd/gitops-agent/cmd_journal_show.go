@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -43,11 +44,12 @@ func (o *journalShowOptions) flags(cmd *cobra.Command, p *program) {
 // seen returns the guests and signers of the journal, for completion. It returns none if the journal cannot be read.
 func (o *journalShowOptions) seen(p *program) journalview.Words {
 	o.config = p.config
-	dir, err := o.journalDir()
-	if err != nil {
-		return journalview.Words{}
-	}
-	return journalview.ReadWords(dir)
+	var words journalview.Words
+	_ = o.read(context.Background(), func(source journalview.Source) error {
+		words = journalview.ReadWords(source)
+		return nil
+	})
+	return words
 }
 
 // stepWords returns the operations and classes of steps.
@@ -93,14 +95,12 @@ func parseBefore(flag, text string, now time.Time) (time.Time, error) {
 	return now.Add(-d), nil
 }
 
-func runJournalShow(out io.Writer, opts journalShowOptions, now time.Time) error {
+func runJournalShow(ctx context.Context, out io.Writer, opts journalShowOptions, now time.Time) error {
 	filter, err := opts.filter(now)
 	if err != nil {
 		return err
 	}
-	dir, err := opts.journalDir()
-	if err != nil {
-		return err
-	}
-	return journalview.Show(out, journalview.ShowOptions{Dir: dir, Filter: filter, JSON: opts.output == outputJSON})
+	return opts.read(ctx, func(source journalview.Source) error {
+		return journalview.Show(out, journalview.ShowOptions{Source: source, Filter: filter, JSON: opts.output == outputJSON})
+	})
 }

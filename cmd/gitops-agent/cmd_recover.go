@@ -131,7 +131,7 @@ func release(ctx context.Context, config agent.Config, found recovery.Result, wa
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for journal.InUse(config.JournalDir()) {
-		state, err := journal.ReadState(config.JournalDir())
+		state, err := config.JournalState(ctx)
 		if err == nil && areClaimed(found, state) {
 			return true, nil
 		}

@@ -136,7 +136,7 @@ func retryLabels(configPath string, args []string) []string {
 	if err != nil {
 		return nil
 	}
-	state, err := journal.ReadState(config.JournalDir())
+	state, err := config.JournalState(context.Background())
 	if err != nil {
 		return nil
 	}

@@ -48,7 +48,7 @@ above it, which readers see too. CONTRIBUTING.md, "A page", has the rules.`
 var docNeeds = []string{
 	"a real cluster", "a node of Proxmox VE", "root on the agent's host", "root on the Prometheus host", "root on the forge", "the network", "cosign", "a forge", "time", "promtool",
 	"a checkout of gitops-agent", "a running simulator", "Debian", "a release", "a job of a forge", "a container engine", "Kubernetes",
-	"age", "sops", "manifests of your own", "agents of several clusters", "attestations", "jq",
+	"age", "sops", "manifests of your own", "agents of several clusters", "an etcd", "attestations", "jq",
 }
 
 var (

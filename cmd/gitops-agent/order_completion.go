@@ -10,7 +10,6 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/rollout"
 
@@ -69,7 +68,7 @@ func snapshotsOf(ctx context.Context, configPath, label string) []string {
 	if err != nil {
 		return nil
 	}
-	state, err := journal.ReadState(config.JournalDir())
+	state, err := config.JournalState(ctx)
 	if err != nil {
 		return nil
 	}

@@ -50,6 +50,7 @@ type Agent struct {
 	notifier *notify.Notifier
 	traces   *traces.Recorder
 	manager  *service.Manager
+	replicas *replicas // nil if the journal is in files
 
 	current atomic.Pointer[session]
 	last    atomic.Pointer[report.Report] // of the session before; shown until the current one has a report
@@ -73,12 +74,19 @@ func New(ctx context.Context, opts Options) (*Agent, error) {
 	})
 	a.metrics.UseTraces(a.traces.IDs)
 	a.opts.Logger = slog.New(a.notifier.Handler(a.traces.Handler(opts.Logger.Handler())))
-	if err := errors.Join(a.configureNotifier(opts.Config), a.configureTraces(opts.Config)); err != nil {
+	var err error
+	if a.replicas, err = opts.Config.openReplicas(a.opts.Logger); err != nil {
 		return nil, err
 	}
-	first, err := a.openSession(opts.Config, opts.TakeOver)
+	if a.replicas != nil {
+		a.metrics.UseReplica(a.replicas.report)
+	}
+	if err := errors.Join(a.configureNotifier(opts.Config), a.configureTraces(opts.Config)); err != nil {
+		return nil, errors.Join(err, a.replicas.close())
+	}
+	first, err := a.openSession(opts.Config, a.takesOver())
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, a.replicas.close())
 	}
 	a.current.Store(first)
 	if err := a.listen(ctx); err != nil {
@@ -161,6 +169,11 @@ func (a *Agent) serve(ctx context.Context) error {
 // the next run; the result does not depend on that refresh.
 func (a *Agent) Once(ctx context.Context) (report.Report, error) {
 	defer a.tell()()
+	if a.replicas != nil && !a.opts.DryRun {
+		if err := a.leadNow(ctx); err != nil {
+			return report.Report{}, err
+		}
+	}
 	s := a.current.Load()
 	report, err := s.engine.Once(ctx)
 	if s.attester != nil {
@@ -170,6 +183,22 @@ func (a *Agent) Once(ctx context.Context) (report.Report, error) {
 		_ = s.trust.refresh(ctx) // refresh logs the error
 	}
 	return report, err
+}
+
+// leadNow makes this agent the leader, or returns an error if another one leads.
+func (a *Agent) leadNow(ctx context.Context) error {
+	if err := a.replicas.leadNow(ctx); err != nil {
+		return err
+	}
+	return a.changeRole(ctx)
+}
+
+// replica returns the function that describes this agent among others, nil if it is the only one.
+func (a *Agent) replica() func() *report.Replica {
+	if a.replicas == nil {
+		return nil
+	}
+	return a.replicas.report
 }
 
 // tell sends messages and traces until the returned function is called, which waits until those that wait are sent, at most for three seconds.
@@ -187,6 +216,9 @@ func (a *Agent) tell() (stop func()) {
 // configureNotifier brings the notifications of a config into force.
 func (a *Agent) configureNotifier(c Config) error {
 	settings, err := c.notificationSettings()
+	if a.replicas.isStandby() {
+		settings = notify.Settings{} // the leader tells
+	}
 	if err == nil {
 		a.notifier.Configure(settings)
 	}
@@ -201,7 +233,12 @@ func (a *Agent) Close() error {
 			err = nil
 		}
 	}
-	return errors.Join(err, a.current.Load().Close())
+	last := a.current.Load()
+	err = errors.Join(err, last.Close())
+	if a.replicas != nil {
+		a.replicas.stepDown(last.engine.Idle())
+	}
+	return errors.Join(err, a.replicas.close())
 }
 
 // shutdownTimeout returns the time that the agent may take to end. The last sixth is for what follows the last reply.

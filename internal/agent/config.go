@@ -32,6 +32,8 @@ type Config struct {
 	Proxmox ProxmoxConfig `yaml:"proxmox"`
 	// StateDir is the directory of the journal and of the fetched repository. The agent locks it while it runs. Default /var/lib/gitops-agent.
 	StateDir string `yaml:"state_dir"`
+	// Journal defines where the journal is. Default: files in state_dir.
+	Journal JournalConfig `yaml:"journal"`
 	// SecretsDir is the directory of the passwords that manifests name in passwordFrom, one file each, with mode 0600. Default: none; a
 	// guest that needs a password is blocked.
 	SecretsDir string `yaml:"secrets_dir"`
@@ -62,6 +64,31 @@ type Config struct {
 	ShutdownTimeout Duration `yaml:"shutdown_timeout"`
 
 	sandbox bool // set by InSandbox only
+}
+
+// JournalConfig defines where the journal is.
+type JournalConfig struct {
+	// Etcd keeps the journal in etcd, so that several agents share it: one leads, the others take over if it fails. docs/ha.md describes how to begin.
+	// Default: none, the journal is in files and there is one agent.
+	Etcd EtcdConfig `yaml:"etcd"`
+}
+
+// EtcdConfig is an etcd and how to enter.
+type EtcdConfig struct {
+	// Endpoints are the addresses of the members, such as https://10.0.0.11:2379. Required to use etcd.
+	Endpoints []string `yaml:"endpoints"`
+	// Prefix is the beginning of all keys; each cluster needs its own. Default /gitops-agent/ and the name of the cluster.
+	Prefix string `yaml:"prefix"`
+	// CAFile is a file with the authorities of etcd's certificates. Default: those of the system.
+	CAFile string `yaml:"ca_file"`
+	// CertFile and KeyFile are the certificate of this agent and its key, if etcd asks for one. Default: none.
+	CertFile string `yaml:"cert_file"`
+	KeyFile  string `yaml:"key_file"`
+	// Username and PasswordFile are the user of etcd, if it has users. Default: none.
+	Username     string `yaml:"username"`
+	PasswordFile string `yaml:"password_file"`
+	// Name is the name under which this agent leads. Default: the name of the host.
+	Name string `yaml:"name"`
 }
 
 // SecretsConfig decrypts the passwords that passwordFrom names in files of age and SOPS in the repository.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"gitops-agent/reconcile/event"
 )
@@ -57,10 +58,10 @@ func (a *Agent) reload(ctx context.Context, config Config) error {
 	}
 }
 
-// needsRestart reports whether a field decides what the process holds for its whole life: the lock of the state directory, and the listener.
+// needsRestart reports whether a field decides what the process holds for its whole life: the lock of the state directory, the connection to etcd, and the listener.
 func needsRestart(field string) bool {
 	switch field {
-	case "cluster.name", "state_dir", "listen", "status.web_config_file":
+	case "cluster.name", "state_dir", "journal.etcd", "listen", "status.web_config_file":
 		return true
 	}
 	return false
@@ -69,15 +70,19 @@ func needsRestart(field string) bool {
 // runSessions runs one session after the other until ctx ends. It returns an error of an engine, or of parts that cannot be opened again.
 func (a *Agent) runSessions(ctx context.Context) error {
 	for {
-		asked, err := a.current.Load().run(ctx, a.reloads)
-		if asked == nil {
+		end, err := a.current.Load().run(ctx, a.reloads, a.replicas, a.opts.DryRun)
+		switch {
+		case end.role && ctx.Err() == nil && err == nil:
+			err = a.changeRole(ctx)
+		case end.asked == nil:
 			return err
+		case err == nil:
+			err = a.replaceSession(ctx, *end.asked)
 		}
-		if err == nil {
-			err = a.replaceSession(ctx, *asked)
+		if err != nil && end.asked != nil {
+			end.asked.done <- err
 		}
 		if err != nil {
-			asked.done <- err
 			return err
 		}
 	}
@@ -109,6 +114,46 @@ func (a *Agent) replaceSession(ctx context.Context, asked reload) error {
 	a.opts.Logger.InfoContext(ctx, "config reloaded", event.Key, event.ConfigReloaded, "changed", strings.Join(asked.changed, " "))
 	asked.done <- nil
 	return nil
+}
+
+// roleAgain is how long an agent that could not lead waits before it tries again, so that another one can.
+const roleAgain = 5 * time.Second
+
+// changeRole opens the parts again as leader or as standby.
+func (a *Agent) changeRole(ctx context.Context) error {
+	ended := a.current.Load()
+	last := a.Report()
+	a.last.Store(&last)
+	if ended.leading != nil {
+		a.replicas.stepDown(ended.engine.Idle())
+	}
+	if err := ended.Close(); err != nil {
+		a.opts.Logger.WarnContext(ctx, "parts not closed", "error", err)
+	}
+	for {
+		next, err := a.openSession(ended.config, a.takesOver())
+		if err == nil {
+			a.current.Store(next)
+			return errors.Join(a.configureNotifier(ended.config), a.configureTraces(ended.config))
+		}
+		a.opts.Logger.WarnContext(ctx, "parts not opened for the new role, trying again", "error", err)
+		a.replicas.stepDown(true) // nothing was sent
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(roleAgain):
+		}
+	}
+}
+
+// takesOver reports whether the session to open claims the cluster although another agent has claimed it: the first one that leads.
+func (a *Agent) takesOver() bool {
+	if a.replicas.isStandby() {
+		return false
+	}
+	takes := a.opts.TakeOver
+	a.opts.TakeOver = false
+	return takes
 }
 
 // changedFields returns the fields, as section.field, whose values differ between two configs. It returns no values.

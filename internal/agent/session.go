@@ -22,6 +22,7 @@ import (
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/journal/etcdstore"
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
@@ -33,6 +34,8 @@ import (
 type session struct {
 	config   Config
 	engine   *reconcile.Engine
+	journal  *journal.Journal
+	leading  *etcdstore.Leadership // nil without replicas, and for a standby
 	trust    *trust
 	history  *history.Index
 	reporter *commitstatus.Reporter // nil without a forge
@@ -68,7 +71,8 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		m.Request(e)
 		a.traces.Request(e)
 	})
-	options.MayWrite = c.PauseFile().Check
+	s.leading = a.replicas.leadership()
+	options.MayWrite = s.mayWrite(a)
 	client, err := proxmox.New(options)
 	if err != nil {
 		return fmt.Errorf("proxmox: %w", err)
@@ -109,6 +113,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
 		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
 		TakeOver: takeOver,
+		Standby:  s.standbyReason(a), Quiet: s.quietUntil(), Replica: a.replica(),
 		Separate: c.Trust.Guards.SeparateApprover,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m, a.traces),
 		Self:          c.self("/"),
@@ -121,12 +126,18 @@ func (s *session) open(a *Agent, takeOver bool) error {
 }
 
 func (s *session) openJournal(a *Agent) (*journal.Journal, error) {
-	j, err := journal.Open(journal.Options{
+	opts := journal.Options{
 		Dir: s.config.JournalDir(), OnRecord: s.history.Add, OnSync: func(sync journal.Sync) { a.metrics.JournalSync(sync.Records, sync.Duration) },
-	})
+	}
+	open := journal.Open
+	if a.replicas != nil {
+		open = a.replicas.openJournal
+	}
+	j, err := open(opts)
 	if err != nil {
 		return nil, err
 	}
+	s.journal = j
 	s.closers = append(s.closers, j)
 	s.trust.stateLost = j.Present
 	a.traces.Resume(pastOf(s.history, j.State()))
@@ -157,28 +168,79 @@ func (s *session) openStatus(a *Agent) error {
 	return nil
 }
 
-// run reconciles the cluster until ctx ends, or until a reload is asked for, which it returns. It returns after the engine has ended.
-func (s *session) run(ctx context.Context, reloads <-chan reload) (*reload, error) {
+// mayWrite returns the check immediately before each request that may change the cluster.
+func (s *session) mayWrite(a *Agent) func() error {
+	pause := s.config.PauseFile()
+	return func() error {
+		if s.leading != nil {
+			if err := s.leading.Check(); err != nil {
+				return err
+			}
+		} else if a.replicas != nil {
+			return journal.ErrStandby
+		}
+		return pause.Check()
+	}
+}
+
+// standbyReason returns why this session only follows, "" if it leads. A dry run follows too, and never leads.
+func (s *session) standbyReason(a *Agent) string {
+	if s.leading != nil || a.replicas == nil || a.opts.DryRun {
+		return ""
+	}
+	return "another agent leads, or will: this one takes over if that one fails"
+}
+
+// quietUntil returns until when guests with open steps of the leader before are left alone.
+func (s *session) quietUntil() time.Time {
+	if s.leading == nil {
+		return time.Time{}
+	}
+	return s.leading.QuietUntil
+}
+
+// ending says why a session ended: neither field is set if its context or its engine ended.
+type ending struct {
+	asked *reload // a reload was asked for
+	role  bool    // this agent leads now, or leads no more
+}
+
+// run reconciles the cluster until ctx ends, until a reload is asked for, or until the role of this agent changes. It returns after the engine has ended.
+func (s *session) run(ctx context.Context, reloads <-chan reload, among *replicas, dryRun bool) (ending, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var refreshing sync.WaitGroup
 	defer refreshing.Wait()
 	defer stop()
 	refreshing.Go(func() { s.trust.keepFresh(ctx) })
-	if s.reporter != nil {
+	standby := among.isStandby()
+	if s.reporter != nil && !standby {
 		refreshing.Go(func() { s.reporter.Run(ctx) })
 	}
-	if s.attester != nil {
+	if s.attester != nil && !standby {
 		refreshing.Go(func() { s.attester.Run(ctx) })
 	}
-	ended := make(chan error, 1)
+	ended, changed := make(chan error, 1), make(chan struct{})
 	go func() { ended <- s.engine.Run(ctx) }()
+	refreshing.Go(func() {
+		switch {
+		case s.leading != nil:
+			journalLost(ctx, s.leading, s.journal)
+		case standby && !dryRun && among.campaign(ctx):
+		default:
+			return
+		}
+		close(changed)
+	})
 	select {
 	case err := <-ended:
-		return nil, err
+		return ending{}, err
 	case asked := <-reloads:
 		stop()
-		return &asked, <-ended
+		return ending{asked: &asked}, <-ended
+	case <-changed:
+		stop()
+		return ending{role: true}, <-ended
 	}
 }
 

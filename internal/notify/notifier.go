@@ -106,7 +106,7 @@ func isOrdinary(e Event) bool {
 		return false
 	}
 	switch gate.WriteStop(e.Attributes["reason"]) { //nolint:exhaustive // every other reason is worth a message
-	case gate.StopClosing, gate.StopNoRevision, gate.StopDryRun:
+	case gate.StopClosing, gate.StopNoRevision, gate.StopDryRun, gate.StopStandby:
 		return true
 	}
 	return false

@@ -69,7 +69,7 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 	case gate.StopPolicy:
 		reasons = append(reasons, "policy: "+r.Writes.Message)
 	case gate.WritesAllowed, gate.StopNoRevision, gate.StopDryRun, gate.StopJournal, gate.StopPaused, gate.StopNotReady, gate.StopUnverified,
-		gate.StopClosing, gate.StopSuperseded, gate.StopUnclaimed, gate.StopStateDirectory:
+		gate.StopClosing, gate.StopSuperseded, gate.StopUnclaimed, gate.StopStateDirectory, gate.StopStandby:
 	}
 	if slices.Contains([]gate.WriteStop{gate.StopStateDirectory, gate.StopSuperseded, gate.StopUnclaimed}, r.Writes.Reason) {
 		reasons = append(reasons, "writes: "+r.Writes.Message)
@@ -90,6 +90,9 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 // is wrong with the head, the remotes, the trusted root and the clocks while a revision is in force.
 func guardRailNotes(r report.Report) []string {
 	var notes []string
+	if among := r.Replica; among != nil && among.Role == report.RoleStandby {
+		notes = append(notes, "standby: "+cmp.Or(among.Leader, "nobody")+" leads")
+	}
 	if p := r.Writes.Paused; p != nil {
 		notes = append(notes, "paused: "+p.String())
 	}

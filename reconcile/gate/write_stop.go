@@ -15,6 +15,7 @@ const (
 	StopUnchecked  WriteStop = "unchecked"  // which revision is in force is unknown: the floor in the cluster was not read yet
 	StopPolicy     WriteStop = "policy"     // the trusted root, or another part of the policy, cannot be read
 	StopClosing    WriteStop = "stopping"
+	StopStandby    WriteStop = "standby" // another agent leads
 
 	StopSuperseded     WriteStop = "superseded"      // another agent has claimed the cluster
 	StopUnclaimed      WriteStop = "unclaimed"       // the agent could not claim the cluster
@@ -25,6 +26,6 @@ const (
 func WriteStops() []WriteStop {
 	return []WriteStop{
 		WritesAllowed, StopNoRevision, StopDryRun, StopPaused, StopJournal, StopNotReady, StopUnverified, StopUnchecked, StopPolicy, StopSuperseded, StopUnclaimed,
-		StopStateDirectory, StopClosing,
+		StopStateDirectory, StopStandby, StopClosing,
 	}
 }

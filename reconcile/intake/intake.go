@@ -31,6 +31,7 @@ type Options struct {
 	Minimum          guard.Minimum // the host's bound of guards
 	Evidence         Evidence      // nil finds none, but that in the journal
 
+	Shared bool         // other agents accept revisions in the same journal, which this host may not have fetched yet
 	DryRun bool         // read the floor without writing it, and journal nothing
 	Log    *slog.Logger // nil logs nothing
 }
@@ -45,6 +46,7 @@ type Intake struct {
 	hooks    Hooks
 	writer   *writer.Writer
 	note     RewriteNote
+	shared   bool
 	dryRun   bool
 	mayWrite func() error
 	evidence Evidence
@@ -79,7 +81,7 @@ func New(opts Options) *Intake {
 	return &Intake{
 		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
 		separateApprover: opts.SeparateApprover, minimum: opts.Minimum,
-		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
+		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, shared: opts.Shared, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}
 }
 

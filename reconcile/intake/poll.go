@@ -95,6 +95,10 @@ func (in *Intake) poll(ctx context.Context) Polled {
 		return p
 	}
 	if last != nil && last.Commit == string(p.Head.Commit) && in.checkedBy != nil {
+		if in.acceptedElsewhere(last) {
+			in.force.Since = time.Time{} // it comes into force now
+			in.Resume(ctx)
+		}
 		in.raiseFloor(ctx)
 		return p
 	}

@@ -34,6 +34,9 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 		return Accepted{}, fmt.Errorf("the local state has sequence %d, but the floor in the cluster is newer: %s with sequence %d", last.Sequence, f.Commit, f.Sequence)
 	}
 	id := gitsource.ID(last.Commit)
+	if err := in.fetchMissing(ctx, id); err != nil {
+		return Accepted{}, err
+	}
 	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime}, manifest.ParseAccepted)
 	in.revoked, in.absent = refusal(id, err, time.Time{}) != nil, isAbsent(err)
 	if err == nil && !in.dryRun && in.journal.Healthy() == nil {

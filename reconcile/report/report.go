@@ -21,8 +21,9 @@ type Report struct {
 	Writes     Writes           `json:"writes"`
 	Proxmox    Proxmox          `json:"proxmox"`
 	Journal    Journal          `json:"journal"`
-	Guards     *Guards          `json:"guards,omitempty"` // nil while no revision is in force
-	Guests     []Guest          `json:"guests"`           // by vmid, then label
+	Replica    *Replica         `json:"replica,omitempty"` // which of several agents this one is; nil if there is only one
+	Guards     *Guards          `json:"guards,omitempty"`  // nil while no revision is in force
+	Guests     []Guest          `json:"guests"`            // by vmid, then label
 	Unmanaged  []GuestName      `json:"unmanaged"`
 	Recovery   *recovery.Result `json:"recovery,omitempty"` // guests that have a marker and no record; nil if there are none
 	Retried    *retry.Outcome   `json:"retried,omitempty"`  // of the newest gitops-agent retry that this process carried out
@@ -33,6 +34,25 @@ type Report struct {
 	Cycle      uint64           `json:"cycle"` // counts from the start of the agent
 	Converged  bool             `json:"converged"`
 }
+
+// Replica describes one of several agents that share a journal: one leads, the others are ready to.
+type Replica struct {
+	Role    Role      `json:"role"`
+	Name    string    `json:"name"`             // of this agent
+	Leader  string    `json:"leader,omitempty"` // name of the agent that leads, "" if it is not known
+	Since   time.Time `json:"since"`            // when this agent got its role
+	Number  uint64    `json:"number,omitempty"` // counts the elections up to that of the leader; 0 if it is not known
+	LeaseMS int64     `json:"leaseMs"`          // of its lease, a leader has so much left, in milliseconds; 0 for a standby
+}
+
+// Role is what an agent does among others, a label of metrics.
+type Role string
+
+// Roles of an agent. An agent without others leads, and has no Replica.
+const (
+	RoleLeader  Role = "leader"
+	RoleStandby Role = "standby"
+)
 
 // Source describes which revision is in force, and why a newer one is not.
 type Source struct {

@@ -110,6 +110,8 @@ func writeStopNotices(r report.Report) []notice {
 		n.Tone, n.Title, n.Hint = warn, "It is not known yet which revision is in force", "the floor of accepted revisions is read from the cluster; work begins when it answers"
 	case gate.StopPolicy:
 		n.Title, n.Hint = "The trust policy cannot be read, so the agent does not write to the cluster", "check the files of trust in the agent's config, above all the trusted root: gitops-agent config check"
+	case gate.StopStandby:
+		n.Tone, n.Title = idle, "Standby: another agent leads"
 	case gate.StopPaused:
 		return nil // pauseNotices shows it
 	case gate.StopClosing:

@@ -258,11 +258,12 @@ func (l *Leadership) Cause() error {
 	return l.cause
 }
 
-// Release ends the leadership, so that another agent leads at once. Clean says that no call of this agent awaits a reply: then the successor need not
-// wait. Otherwise, and without an answer of etcd, the lease ends by itself.
+// Release ends the leadership, so that another agent leads at once. Clean says that no call of this agent awaits a reply: then the successor leaves no guest
+// alone. Without an answer of etcd, the lease ends by itself.
 func (l *Leadership) Release(clean bool) {
 	l.stop()
 	l.wait.Wait()
+	defer l.revoke()
 	if !clean {
 		return
 	}
@@ -273,7 +274,6 @@ func (l *Leadership) Release(clean bool) {
 		If(clientv3.Compare(clientv3.Value(c.key(leaderKey)), "=", l.value)).
 		Then(clientv3.OpDelete(c.key(leaderKey)), clientv3.OpPut(c.key(epochKey), encode(lastEpoch{l.Leader, true}))).
 		Commit()
-	l.revoke()
 }
 
 func (l *Leadership) revoke() {

@@ -30,7 +30,7 @@ func newConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir
 	reader := subject.Reader{Config: config, Notes: notes}
 	c := &conflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}, sets: map[string]bool{}}
 	var err error
-	c.state, err = journal.ReadState(config.JournalDir())
+	c.state, err = config.JournalState(ctx)
 	switch {
 	case errors.As(err, new(*journal.DamageError)):
 		reader.Note("the journal is damaged (%v): guests of this agent may be recognised only by their tag", err)

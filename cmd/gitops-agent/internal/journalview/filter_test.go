@@ -133,7 +133,7 @@ func TestShowWritesOneDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got, want bytes.Buffer
-		if err := errorOf(Show(&got, ShowOptions{Dir: dir, Filter: Filter{Guest: "201"}, JSON: true}), term.WriteJSON(&want, whole)); err != nil {
+		if err := errorOf(Show(&got, ShowOptions{Source: InDir(dir), Filter: Filter{Guest: "201"}, JSON: true}), term.WriteJSON(&want, whole)); err != nil {
 			t.Fatal(err)
 		}
 		if got.String() != want.String() || !json.Valid(got.Bytes()) {
@@ -141,7 +141,7 @@ func TestShowWritesOneDocument(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := Show(&out, ShowOptions{Dir: t.TempDir(), JSON: true}); err == nil || out.Len() > 0 {
+	if err := Show(&out, ShowOptions{Source: InDir(t.TempDir()), JSON: true}); err == nil || out.Len() > 0 {
 		t.Errorf("got %v and %q for no journal, want an error alone", err, out.String())
 	}
 }

@@ -54,7 +54,7 @@ func Repair(out io.Writer, opts RepairOptions) error {
 			return repairError(err)
 		}
 	case err != nil:
-		return withDirHint(opts.Dir, err)
+		return withSourceHint(InDir(opts.Dir), err)
 	}
 	document := newRepairDocument(opts.Dir, report)
 	if opts.JSON {

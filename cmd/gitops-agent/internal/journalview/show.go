@@ -13,7 +13,7 @@ import (
 
 // ShowOptions name the journal to print.
 type ShowOptions struct {
-	Dir    string
+	Source Source
 	Filter Filter
 	JSON   bool
 }
@@ -23,7 +23,7 @@ type ShowOptions struct {
 func Show(out io.Writer, opts ShowOptions) error {
 	selected := newSelection(opts.Filter)
 	show, end := printer(out, opts.JSON)
-	_, err := journal.Read(opts.Dir, func(r journal.Record) error {
+	_, err := opts.Source.Read(func(r journal.Record) error {
 		if !selected.selects(r) {
 			return nil
 		}
@@ -32,7 +32,7 @@ func Show(out io.Writer, opts ShowOptions) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		err = cmp.Or(end(), err)
 	}
-	return withDirHint(opts.Dir, err)
+	return withSourceHint(opts.Source, err)
 }
 
 // printer returns a function that prints a record, and one that ends the output.
@@ -44,10 +44,19 @@ func printer(out io.Writer, asJSON bool) (show func(journal.Record) error, end f
 	return func(r journal.Record) error { return document.Add(r) }, document.Close
 }
 
-// withDirHint adds the directory and a remedy to the error for a journal that does not exist.
-func withDirHint(dir string, err error) error {
+// Source is a journal in a directory or in a service.
+type Source struct {
+	Name string // its directory, or "etcd"
+	Read journal.Reader
+}
+
+// InDir returns the journal in a directory.
+func InDir(dir string) Source { return Source{dir, journal.InDir(dir)} }
+
+// withSourceHint adds the place and a remedy to the error for a journal that does not exist.
+func withSourceHint(source Source, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return term.WithHint(fmt.Errorf("%s: %w", dir, err), "the agent creates the journal when it first runs; choose another directory with --dir or state_dir")
+		return term.WithHint(fmt.Errorf("%s: %w", source.Name, err), "the agent creates the journal when it first runs; choose another directory with --dir or state_dir")
 	}
 	return err
 }

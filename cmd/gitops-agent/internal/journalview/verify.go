@@ -28,8 +28,8 @@ type summaryDocument struct {
 
 // Verify checks the whole journal and prints a summary with its head. If the journal is damaged, the summary is that of the readable part, and
 // Verify returns an error.
-func Verify(out io.Writer, dir string, asJSON bool) error {
-	s, err := journal.Read(dir, func(journal.Record) error { return nil })
+func Verify(out io.Writer, source Source, asJSON bool) error {
+	s, err := source.Read(func(journal.Record) error { return nil })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case asJSON:
@@ -38,7 +38,7 @@ func Verify(out io.Writer, dir string, asJSON bool) error {
 	default:
 		writeSummary(out, s, err == nil)
 	}
-	return withDirHint(dir, err)
+	return withSourceHint(source, err)
 }
 
 func writeSummary(out io.Writer, s journal.Summary, whole bool) {

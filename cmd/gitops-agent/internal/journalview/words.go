@@ -16,10 +16,10 @@ type Words struct {
 }
 
 // ReadWords returns the guests and the signers of a journal, as far as it can be read.
-func ReadWords(dir string) Words {
+func ReadWords(source Source) Words {
 	guests, signers := map[string]bool{}, map[string]bool{}
 	s := newSelection(Filter{})
-	_, _ = journal.Read(dir, func(r journal.Record) error {
+	_, _ = source.Read(func(r journal.Record) error {
 		about := s.subject(r.Body)
 		if about.label != "" && len(guests) < maxWords {
 			guests[about.label] = true

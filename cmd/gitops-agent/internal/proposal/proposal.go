@@ -64,7 +64,7 @@ type commitView struct {
 // Judge decides whether the agent would accept the tip. An error means that nothing was decided.
 func Judge(ctx context.Context, opts Options) (Document, error) {
 	defer opts.Progress.End()
-	state, err := readState(opts)
+	state, err := readState(ctx, opts)
 	if err != nil {
 		return Document{}, err
 	}
@@ -90,8 +90,8 @@ func (o Options) proposal(repo *gitsource.Repository, policy *verify.Policy, sta
 }
 
 // readState returns the state of the agent's journal. A damaged journal is an error, as it is for the agent.
-func readState(opts Options) (journal.State, error) {
-	state, err := journal.ReadState(opts.Config.JournalDir())
+func readState(ctx context.Context, opts Options) (journal.State, error) {
+	state, err := opts.Config.JournalState(ctx)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		opts.Note(fmt.Sprintf("there is no journal in %s: the tip is judged as the first one of a new agent", opts.Config.StateDir))

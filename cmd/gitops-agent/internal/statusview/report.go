@@ -131,6 +131,13 @@ func headRows(r report.Report) [][]term.Cell {
 	if lost := r.Recovery; lost != nil {
 		add(term.Yellow, "lost", fmt.Sprintf("%s with a marker and without a record: gitops-agent recover", term.Count(len(lost.Guests), "guest")))
 	}
+	if among := r.Replica; among != nil {
+		text := string(among.Role) + " " + among.Name
+		if among.Role == report.RoleStandby {
+			text += ", " + cmp.Or(among.Leader, "nobody") + " leads"
+		}
+		add(term.Plain, "replica", text)
+	}
 	if p := r.Writes.Paused; p != nil {
 		add(term.Yellow, "paused", p.String())
 	}
@@ -146,7 +153,7 @@ func headRows(r report.Report) [][]term.Cell {
 			}
 		}
 	}
-	shown := slices.Contains([]gate.WriteStop{gate.StopNotReady, gate.StopJournal, gate.StopPaused}, r.Writes.Reason) // in the rows above
+	shown := slices.Contains([]gate.WriteStop{gate.StopNotReady, gate.StopJournal, gate.StopPaused, gate.StopStandby}, r.Writes.Reason) // in the rows above
 	unread := slices.Contains([]gate.WriteStop{gate.StopUnchecked, gate.StopPolicy}, r.Writes.Reason)
 	if !r.Writes.Allowed && (r.Source.Accepted != nil || unread) && !shown {
 		add(term.Yellow, "no writes", r.Writes.Message)

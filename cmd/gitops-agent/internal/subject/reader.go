@@ -72,7 +72,7 @@ func (r Reader) find(ctx context.Context, state journal.State, ref, dir string) 
 
 // State reads the state of the journal. Without a journal the agent owns no guests.
 func (r Reader) State() (journal.State, error) {
-	state, err := journal.ReadState(r.Config.JournalDir())
+	state, err := r.Config.JournalState(context.Background())
 	var damage *journal.DamageError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
