@@ -131,6 +131,12 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "contain": // VMID NAME, a container made by hand
 		_, err := s.sim.AddCT(pvesim.Guest{VMID: number(1), Config: "hostname: " + arg(2) + "\nmemory: 512\nunprivileged: 1\n"})
 		ts.Check(err)
+	case "pool": // ID COMMENT, a pool made by hand
+		s.sim.AddPool(arg(1), arg(2))
+	case "comment": // ID WANT, of a pool; markers are masked
+		got, _ := s.sim.PoolComment(arg(1))
+		got = markerPattern.ReplaceAllString(got, "MARKER")
+		want(got == arg(2), "got %q", got)
 	case "value": // VMID KEY WANT
 		got := s.sim.Value(number(1), arg(2))
 		want(got == arg(3), "got %q", got)
@@ -191,6 +197,8 @@ func captureCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], found[1])
 }
 
+var markerPattern = regexp.MustCompile(`\bgitops-[0-9a-f]{8}\b`)
+
 // masks are the values that differ between runs.
 var masks = []struct {
 	pattern *regexp.Regexp
@@ -199,7 +207,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "SHA256"},
 	{regexp.MustCompile(`\b[0-9a-f]{40}\b`), "COMMIT"},
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "DIGEST"},
-	{regexp.MustCompile(`\bgitops-[0-9a-f]{8}\b`), "MARKER"},
+	{markerPattern, "MARKER"},
 	{regexp.MustCompile(`\b([0-9A-F]{2}:){5}[0-9A-F]{2}\b`), "MAC"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "TIME"},
 	{regexp.MustCompile(`(tag |is at |  tip |"subject": "|accepted +|refused +|sealed +|in force +)[0-9a-f]{10}\b`), "${1}xxxxxxxxxx"},

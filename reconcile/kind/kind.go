@@ -33,9 +33,6 @@ type Kind struct {
 	Calls func(change Change) []cluster.Call
 	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
 	KeptBy func(id string, got cluster.Snapshot) string
-	// Weakens returns how a change of an owned object makes something less safe that guests rely on, "" if it does not: the change then needs an approval.
-	// After is nil if the object is removed.
-	Weakens func(before cluster.Object, after map[string]string, around Around) string
 
 	// Privileges returns what the token needs to read and to write the object.
 	Privileges func(d Desired) []guest.Need
@@ -57,12 +54,6 @@ type CommentRule struct {
 	Key   string
 	Max   int  // bytes with the marker; 0 is 255
 	ASCII bool // other characters do not come back as they were sent
-}
-
-// Around is what an object is judged with.
-type Around struct {
-	Guests []guest.Desired // that manifests name, with their vmids
-	Got    cluster.Snapshot
 }
 
 // Change is what a step does to an object.

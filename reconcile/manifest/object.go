@@ -124,9 +124,9 @@ func (s *objectSpec) desired(doc *document) kind.Desired {
 func (p *parser) checkObjects() {
 	slices.SortFunc(p.set.Objects, func(a, b kind.Desired) int { return cmp.Compare(a.Label(), b.Label()) })
 	firsts := make(map[kind.Need]kind.Desired)
-	labels := make(map[string]bool, len(p.guests))
-	for _, doc := range p.guests {
-		labels[doc.label()] = true
+	labels := make(map[string]bool, len(p.set.Guests))
+	for _, g := range p.set.Guests {
+		labels[g.Label()] = true
 	}
 	for _, d := range p.set.Objects {
 		id := kind.Need{Kind: d.Kind, ID: d.ID}

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -21,14 +22,16 @@ type conflicts struct {
 	accepted map[int]manifest.Guest // by vmid
 	drafts   map[int]manifest.Guest // in the directory to write to
 	labels   map[string]bool
-	sets     map[string]bool // names of sets
+
+	objects, draftObjects map[ObjectName]kind.Desired // in the same way, of objects that are no guests
+	sets                  map[string]bool             // names of sets
 }
 
 // newConflicts reads the agent's journal, the revision that it accepted last, and the manifests in the directory to write to. If the
 // repository cannot be read, it prints a note and continues.
 func newConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir string) (*conflicts, error) {
 	reader := subject.Reader{Config: config, Notes: notes}
-	c := &conflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}, sets: map[string]bool{}}
+	c := &conflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}, objects: map[ObjectName]kind.Desired{}, draftObjects: map[ObjectName]kind.Desired{}, sets: map[string]bool{}}
 	var err error
 	c.state, err = config.JournalState(ctx)
 	switch {
@@ -42,7 +45,7 @@ func newConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir
 		if err != nil {
 			reader.Note("the accepted manifests cannot be read: %v", err)
 		}
-		c.take(c.accepted, accepted.Set)
+		c.take(c.accepted, c.objects, accepted.Set)
 	}
 	if dir == "" {
 		return c, nil
@@ -53,12 +56,16 @@ func newConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir
 	case err != nil && !errors.As(err, new(*manifest.Problems)):
 		return nil, err
 	default:
-		c.take(c.drafts, set)
+		c.take(c.drafts, c.draftObjects, set)
 	}
 	return c, nil
 }
 
-func (c *conflicts) take(into map[int]manifest.Guest, set manifest.Set) {
+func (c *conflicts) take(into map[int]manifest.Guest, objects map[ObjectName]kind.Desired, set manifest.Set) {
+	for _, d := range set.Objects {
+		c.labels[d.Label()] = true
+		objects[ObjectName{d.Kind, d.ID}] = d
+	}
 	for _, g := range set.Guests {
 		c.labels[g.Label()] = true
 		c.sets[g.Set] = true

@@ -1,0 +1,94 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// refusal is an error with Proxmox's text.
+type refusal struct{ text string }
+
+func (r refusal) Error() string { return r.text }
+func (r refusal) Text() string  { return r.text }
+
+// TestReadAsksForPoolsThatAListHides asks for each wanted pool that the list lacks: without Pool.Audit the list is empty.
+func TestReadAsksForPoolsThatAListHides(t *testing.T) {
+	replies := map[string]string{
+		"/pools":                     `[{"poolid":"web","comment":"x"}]`,
+		"/pools?poolid=prod%2Fweb":   `[{"poolid":"prod/web","members":[]}]`,
+		"/pools?poolid=swapped":      `[{"poolid":"other"}]`,
+		"/pools?poolid=two":          `[{"poolid":"two"},{"poolid":"three"}]`,
+		"/pools?poolid=not-readable": "",
+	}
+	get := func(_ context.Context, route, path string) (json.RawMessage, error) {
+		reply, found := replies[path]
+		switch {
+		case route != "/pools":
+			t.Errorf("got route %s", route)
+		case !found:
+			return nil, refusal{"pool 'gone' does not exist"}
+		case reply == "":
+			return nil, errors.New("no quorum")
+		}
+		return json.RawMessage(reply), nil
+	}
+	got, err := read(t.Context(), get, []string{"web", "prod/web", "gone"})
+	want := []cluster.Object{{ID: "web", Keys: map[string]string{"comment": "x"}}, {ID: "prod/web", Keys: map[string]string{}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("got error %v, pools (-want +got)\n%s", err, diff)
+	}
+	for _, id := range []string{"swapped", "two", "not-readable", "other-text"} {
+		if _, err := read(t.Context(), get, []string{id}); err == nil {
+			t.Errorf("%s: got no error, want one: it is not known whether the pool exists", id)
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	tests := map[string]struct {
+		call   cluster.Call
+		method string
+		params map[string]string
+	}{
+		"add":    {cluster.Call{Op: cluster.OpObjectAdd, Object: "a/b", Params: map[string]string{"comment": "x"}}, "POST", map[string]string{"poolid": "a/b", "comment": "x"}},
+		"set":    {cluster.Call{Op: cluster.OpObjectSet, Object: "a", Params: map[string]string{"comment": "x"}}, "PUT", map[string]string{"poolid": "a", "comment": "x"}},
+		"delete": {cluster.Call{Op: cluster.OpObjectSet, Object: "a", Delete: []string{"comment"}}, "PUT", map[string]string{"poolid": "a", "comment": ""}},
+		"remove": {cluster.Call{Op: cluster.OpObjectRemove, Object: "a"}, "DELETE", map[string]string{"poolid": "a"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := encode(test.call)
+			if diff := cmp.Diff(kind.Request{Method: test.method, Route: "/pools", Path: "/pools", Params: test.params}, got); diff != "" || err != nil {
+				t.Errorf("got error %v (-want +got)\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestPoolIsKeptByWhatIsInIt(t *testing.T) {
+	got := cluster.Snapshot{
+		Inventory: cluster.Inventory{Rows: []cluster.Row{{VMID: 201, Pool: "web"}}},
+		Objects:   map[guest.Kind]cluster.Objects{Name: {ByID: map[string]cluster.Object{"prod": {}, "prod/web": {}, "production": {}}}},
+	}
+	for id, want := range map[string]string{"prod": "it contains the pool prod/web", "web": "it contains guest 201", "prod/web": "", "production": ""} {
+		if why := keptBy(id, got); why != want {
+			t.Errorf("%s: got %q, want %q", id, why, want)
+		}
+	}
+}
+
+func TestPoolOfTheAgentIsReserved(t *testing.T) {
+	for id, want := range map[string]bool{"gitops-agent": true, "gitops-agent/x": true, "gitops-agents": false, "prod": false} {
+		if got := reserved(id) != ""; got != want {
+			t.Errorf("%s: got reserved %t, want %t", id, got, want)
+		}
+	}
+}
