@@ -338,8 +338,8 @@ func TestWeakeningWaitsForADryRun(t *testing.T) {
 // readAll reads the guests of a preview at once.
 func readAll(reader cluster.Reader) reconcile.PreviewReader {
 	return reconcile.PreviewReader{
-		Guests: func(ctx context.Context, vmids, underHA []int) (cluster.Snapshot, error) {
-			return observe.ReadAll(ctx, reader, vmids, underHA)
+		Guests: func(ctx context.Context, vmids, underHA []int, firewalls map[int]bool) (cluster.Snapshot, error) {
+			return observe.ReadAll(ctx, reader, vmids, underHA, firewalls)
 		},
 		Files: func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files {
 			return observe.ReadFiles(ctx, reader, places)

@@ -13,7 +13,7 @@ import (
 // adopted returns the manifest that adopt writes for a guest.
 func (l *lab) adopted(vmid int, name string) string {
 	l.Helper()
-	seen, err := observe.ReadAll(l.Context(), l.cluster, []int{vmid}, nil)
+	seen, err := observe.ReadAll(l.Context(), l.cluster, []int{vmid}, nil, nil)
 	l.ok(err)
 	a, err := manifest.Adopt(seen.Guests[vmid], manifest.AdoptOptions{Cluster: "home", Name: name})
 	l.ok(err)

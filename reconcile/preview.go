@@ -39,8 +39,8 @@ type PreviewPolicy struct {
 
 // PreviewReader reads what a preview is made from.
 type PreviewReader struct {
-	// Guests reads the guests of vmids, and HA for those of underHA, as observe.ReadAll does.
-	Guests func(ctx context.Context, vmids, underHA []int) (cluster.Snapshot, error)
+	// Guests reads the guests of vmids, HA for those of underHA, and the firewalls, as observe.ReadAll does.
+	Guests func(ctx context.Context, vmids, underHA []int, firewalls map[int]bool) (cluster.Snapshot, error)
 	// Files reads the files of Images, as observe.ReadFiles does. It is called only if the manifests have Images.
 	Files func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files
 	// Objects reads the objects of kinds, as observe.ReadObjects does. It is called only for kinds that manifests or the journal name.
@@ -60,7 +60,7 @@ func NewPreview(
 	}
 	resolved := guard.Resolve(guard.Input{Cluster: set.Cluster, Guests: wanted, State: state, Minimum: minimum, At: time.Now()})
 	guests := resolved.Guests
-	seen, err := read.Guests(ctx, relevantVMIDs(guests, state), observe.UnderHA(guests))
+	seen, err := read.Guests(ctx, relevantVMIDs(guests, state), observe.UnderHA(guests), observe.Firewalls(guests))
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}

@@ -81,7 +81,7 @@ func (c *liveCluster) assume(ctx context.Context, base planview.Subject) (journa
 			vmids = append(vmids, guests[i].VMID)
 		}
 	}
-	got, err := c.early.All(ctx, vmids, nil)
+	got, err := c.early.All(ctx, vmids, nil, nil)
 	if err != nil {
 		return journal.State{}, fmt.Errorf("read cluster: %w", err)
 	}

@@ -92,7 +92,7 @@ func sweep(b *testing.B, client *Client, inventory cluster.Inventory) error {
 	for i, row := range inventory.Rows {
 		vmids[i] = row.VMID
 	}
-	seen, err := observe.ReadAll(b.Context(), client, vmids, nil)
+	seen, err := observe.ReadAll(b.Context(), client, vmids, nil, nil)
 	if err == nil && len(seen.Guests) != len(vmids) {
 		err = fmt.Errorf("got %d guests of %d", len(seen.Guests), len(vmids))
 	}

@@ -7,11 +7,13 @@ import (
 // Snapshot is the newest reading of the inventory and of every guest.
 type Snapshot struct {
 	Inventory  Inventory
-	Guests     map[int]guest.Observed // read completely, by vmid
-	Absent     map[int]Absence        // by vmid: guests that the agent looked for and did not find
-	ReadErrors map[int]string         // by vmid: why the newest read of a guest failed; the reading in Guests is older
-	Files      map[FilePlace]Files    // where Images have to be; nil if there are none
-	Objects    map[guest.Kind]Objects // of the kinds that manifests or records name
+	Guests     map[int]guest.Observed     // read completely, by vmid
+	Absent     map[int]Absence            // by vmid: guests that the agent looked for and did not find
+	ReadErrors map[int]string             // by vmid: why the newest read of a guest failed; the reading in Guests is older
+	Datacenter Datacenter                 // of its firewall; the zero value if no manifest describes a firewall
+	Leftover   map[int]guest.FirewallSeen // by vmid: what the firewalls of free vmids contain; read only before a guest is created
+	Files      map[FilePlace]Files        // where Images have to be; nil if there are none
+	Objects    map[guest.Kind]Objects     // of the kinds that manifests or records name
 }
 
 // Absence states what is known about a guest that the inventory does not list. A guest that is missing in a list may exist: it is

@@ -3,6 +3,7 @@ package guest
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -80,6 +81,7 @@ func RuleOf(params map[string]string) FirewallRule {
 	for key, field := range ruleFields {
 		*field(&r) = params[key]
 	}
+	r.Macro = strings.ToLower(r.Macro) // Proxmox ignores the case of its names
 	return r
 }
 
@@ -185,4 +187,17 @@ func (f *FirewallSeen) Clone() *FirewallSeen {
 		n.Sets[i].Entries = slices.Clone(n.Sets[i].Entries)
 	}
 	return &n
+}
+
+// CardsWithoutFirewall returns the network cards of a live guest to which its firewall does not apply, sorted.
+func CardsWithoutFirewall(o Observed) []string {
+	var cards []string
+	for key, value := range o.Keys {
+		number, isCard := strings.CutPrefix(key, "net")
+		if _, err := strconv.Atoi(number); isCard && err == nil && !slices.Contains(strings.Split(value.Text, ","), "firewall=1") {
+			cards = append(cards, key)
+		}
+	}
+	slices.Sort(cards)
+	return cards
 }

@@ -20,6 +20,8 @@ type Observed struct {
 	Pool     string // "" if it has none or the token may not see it
 	ReadAt   time.Time
 
+	Firewall *FirewallSeen // nil if it was not read, since only some manifests describe one
+
 	Snapshots *Snapshots // of the same configuration; nil if they were not read, since only some orders need them
 }
 

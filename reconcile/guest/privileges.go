@@ -22,6 +22,9 @@ func Privileges(d Desired) []Need {
 	}
 	if !d.Observe {
 		n.ongoing()
+		if d.Firewall != nil {
+			n.onGuest("VM.Config.Network", "firewall", d.Firewall.Origin)
+		}
 		n.create()
 		for i := range d.Intents {
 			n.intent(&d.Intents[i])

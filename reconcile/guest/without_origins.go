@@ -19,6 +19,11 @@ func (d Desired) WithoutOrigins() Desired {
 		wanted.Origin = Origin{}
 		d.HA = &wanted
 	}
+	if d.Firewall != nil {
+		wanted := *d.Firewall
+		wanted.Origin, wanted.RuleOrigins = Origin{}, nil
+		d.Firewall = &wanted
+	}
 	if d.Invalid != nil {
 		invalid := *d.Invalid
 		invalid.Origin = Origin{}

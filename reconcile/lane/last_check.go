@@ -52,6 +52,9 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 		}
 		return nil
 	}
+	if step.ClearsLeftover {
+		return w.checkFree(ctx, basis, call.VMID)
+	}
 	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node} // the address of the call; another guest may have it by now
 	if step.Order != nil {
 		row.Status = guest.StatusUnknown // an order depends on the run state, which the inventory shows late

@@ -74,7 +74,7 @@ func (w *Worker) Work(ctx context.Context, key object.Key, uses []queue.Resource
 			t.Err = nil // the engine offers the guest again in the next epoch in which writes are allowed
 			break
 		}
-		if again && t.Err == nil && t.Steps >= maxStepsInARow {
+		if again && t.Err == nil && t.Steps >= t.mostSteps() {
 			t.Err = fmt.Errorf("it does not converge: %d steps in a row, the last one %s", t.Steps, t.Step.Op)
 		}
 	}
@@ -245,9 +245,10 @@ func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snaps
 	case reading.Absence != "":
 		t.Seen, t.Absence = guest.Observed{}, reading.Absence
 		got.Absent[t.Key.VMID] = reading.Absence
-		return got, nil
+		return got, w.lookForLeftover(ctx, basis, &got, t)
 	}
 	t.Seen, t.Absence = observe.WithHAFor(ctx, w.cluster, basis.Guests, reading.Seen), ""
+	t.Seen = observe.WithFirewallFor(ctx, w.cluster, basis.Guests, t.Seen)
 	got.Guests[t.Key.VMID] = t.Seen
 	return got, nil
 }

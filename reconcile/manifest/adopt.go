@@ -112,6 +112,7 @@ func newAdoption(o guest.Observed, opts AdoptOptions) *adoption {
 	if o.Kind == guest.Container {
 		a.pinAbsentAsZero("swap", "unprivileged")
 	}
+	a.adoptFirewall()
 	if o.HA && o.Resource == nil {
 		a.left["ha"] = "the HA manager's resources were not read"
 	}
@@ -208,6 +209,8 @@ func (a *adoption) demote(f pinProblem) bool {
 	_, pinned := a.live[f.key]
 	_, again := a.left[f.key]
 	switch key, _, isSub := strings.Cut(f.key, "."); {
+	case key == "firewall" && a.firewall != nil: // as a whole
+		a.firewall, a.left["firewall"] = nil, f.reason
 	case isSub && (again || a.raw[key]): // the rest of the key still contains it
 		a.leaveOut(key, f.reason)
 	case isSub && a.live[key] != "":

@@ -34,6 +34,9 @@ func (a *adoption) check(text []byte, raised *raising) (guest.Desired, []pinProb
 	for _, c := range guest.Diff(desired, a.seen) {
 		out = append(out, pinProblem{c.Key, "the pinned value would still be changed: " + c.Note})
 	}
+	if why := checkFirewall(desired.Firewall, a.firewall); why != "" {
+		out = append(out, pinProblem{"firewall", why})
+	}
 	return desired, append(out, unsettable(desired, a.seen.Version)...)
 }
 

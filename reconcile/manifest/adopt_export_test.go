@@ -34,6 +34,9 @@ func SpecFields(data []byte) []string {
 			for _, e := range n.Entries {
 				walk(e.Value, strings.TrimPrefix(path+"."+e.Name, "."))
 			}
+			for _, item := range n.Items {
+				walk(item, path+"[]")
+			}
 		}
 		walk(doc.Get("spec"), "")
 	}

@@ -22,8 +22,26 @@ var fieldsNotRaised = map[guest.Kind][]string{
 	}),
 }
 
+// everyFirewallField returns a firewall of which every field of a manifest says something.
+func everyFirewallField() *guest.FirewallSeen {
+	return &guest.FirewallSeen{
+		Options: map[string]string{
+			"enable": "1", "policy_in": "DROP", "policy_out": "ACCEPT", "log_level_in": "info", "log_level_out": "nolog", "dhcp": "1", "ndp": "0", "radv": "0", "ipfilter": "1",
+			"macfilter": "0",
+		},
+		Rules: []guest.FirewallRule{
+			{Type: "in", Action: "ACCEPT", Macro: "ssh", Source: "+admins", Interface: "net0", Enabled: true, Comment: "from: the office", Log: "info"},
+			{Type: "in", Action: "ACCEPT", Protocol: "tcp", DestPort: "443", SourcePort: "1024:65535", Dest: "office"},
+			{Type: "in", Action: "DROP", Protocol: "icmp", ICMPType: "echo-request", Enabled: true},
+			{Type: "group", Action: "web", Enabled: true},
+		},
+		Named: true, Aliases: []guest.FirewallAlias{{Name: "Office", CIDR: "10.0.0.0/24", Comment: "second floor"}},
+		Sets: []guest.FirewallSet{{Name: "admins", Comment: "people", Entries: []guest.FirewallEntry{{CIDR: "10.0.0.5", NoMatch: true, Comment: "not this"}}}},
+	}
+}
+
 var wishes = []string{
-	"placement.prefer", "placement.migrate", "ha.absent", "class", "mode", "suspend.reason", "suspend.author", "suspend.until", "dependsOn", "health.agent", "health.tcp", "health.http", "wave", "lifecycle.destroy", "lifecycle.recreate", "lifecycle.rebootPolicy",
+	"placement.prefer", "placement.migrate", "ha.absent", "class", "mode", "suspend.reason", "suspend.author", "suspend.until", "dependsOn", "health.agent", "health.tcp", "health.http", "firewall.keepOthers", "wave", "lifecycle.destroy", "lifecycle.recreate", "lifecycle.rebootPolicy",
 	"lifecycle.window", "lifecycle.shutdownTimeout", "lifecycle.forceStop", "ignoreFields", "unset",
 	"source.clone.template", "source.clone.name", "source.clone.full", "source.clone.storage", "source.clone.snapshot",
 	"source.backup.volume", "source.backup.storage", "source.backup.unique",

@@ -16,6 +16,8 @@ type raising struct {
 	keys map[string]*liveKey // by native key; keys that are missing here are not expressed by fields
 	slot string              // native key to which sub-keys belong at the moment
 	path string              // of the current field
+
+	firewall *guest.FirewallSeen // nil if it is not expressed
 }
 
 // raiser is an object that raises some fields by hand: the inverse of a lowerer. The function rows returns the entries of its rows.

@@ -124,6 +124,9 @@ func TestEveryFieldCanBeRaised(t *testing.T) {
 		template := liveGuest(kind, nil)
 		template.Template, template.HA, template.Resource = true, true, &guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
 		collectFields(t, template, set)
+		walled := liveGuest(kind, nil)
+		walled.Firewall = everyFirewallField()
+		collectFields(t, walled, set)
 		for _, pattern := range manifest.FieldPatterns(string(kind)) {
 			named := slices.Contains(without, pattern)
 			raised := slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(path string) bool { return manifest.MatchesField(pattern, path) })

@@ -17,7 +17,7 @@ import (
 // write returns the current document, and the fields that it contains.
 func (a *adoption) write() ([]byte, *raising) {
 	s := newSpec(a.seen.Kind)
-	r := &raising{kind: a.seen.Kind, node: a.seen.Version, keys: map[string]*liveKey{}}
+	r := &raising{kind: a.seen.Kind, node: a.seen.Version, keys: map[string]*liveKey{}, firewall: a.firewall}
 	for name, text := range a.live {
 		if !a.raw[name] {
 			r.keys[name] = newLiveKey(a.seen.Kind, name, text)

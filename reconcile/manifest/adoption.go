@@ -23,11 +23,12 @@ type LeftOut struct{ Key, Reason string }
 // adoption writes the manifest of one guest. Every key starts in its field, and moves to raw and then to the comment if it cannot be expressed
 // there.
 type adoption struct {
-	seen guest.Observed
-	opts AdoptOptions
-	live map[string]string // native keys to pin
-	raw  map[string]bool   // keys of live that are under raw
-	left map[string]string // key or key.sub -> reason
+	seen     guest.Observed
+	opts     AdoptOptions
+	live     map[string]string   // native keys to pin
+	raw      map[string]bool     // keys of live that are under raw
+	firewall *guest.FirewallSeen // to pin; nil for none
+	left     map[string]string   // key or key.sub -> reason
 }
 
 // pinProblem is the reason why a key, or one of its sub-keys such as "features.keyctl", cannot be pinned.

@@ -123,6 +123,7 @@ type common struct {
 	wave        opt[int]
 	startup     startup
 	lifecycle   lifecycle
+	firewall    opt[firewall]
 	ignore      textList
 	natives     textMap
 	unset       textList
@@ -150,6 +151,7 @@ func (c *common) fields() []field {
 		{"wave", "", "Guests of lower waves go first. The agent stops waiting for a guest that failed five times. Default: 0.", integer(&c.wave, -1000, 1000)},
 		{"startup", "", "What happens when a node boots or shuts down.", withExamples(group(&c.startup), `{"onBoot": true, "order": 2, "upDelay": "30s"}`)},
 		{"lifecycle", "", "What may be done to this guest without asking.", withExamples(group(&c.lifecycle), `{"destroy": "deny", "rebootPolicy": "approve"}`)},
+		{"firewall", "", "Proxmox's firewall for this guest. What is not mentioned is not managed.", withExamples(child(&c.firewall), `{"enable": true, "policyIn": "DROP", "rules": [{"type": "in", "action": "ACCEPT", "macro": "SSH"}]}`)},
 		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", withExamples(list(&c.ignore, fieldPath, ""), `["description", "networks.net0.mac"]`)},
 		{"raw", "", "Native Proxmox keys that have no field here, with their native values.", withExamples(nativeMap(&c.natives), `{"keyboard": "de", "localtime": true}`)},
 		{"unset", "", "Native Proxmox keys that must not be set.", withExamples(list(&c.unset, nativeKey, ""), `["balloon"]`)},

@@ -32,6 +32,9 @@ func Unused(kind guest.Kind, guests []Guest) []string {
 		for _, e := range n.Entries {
 			collect(e.Value, strings.TrimPrefix(path+"."+e.Name, "."))
 		}
+		for _, item := range n.Items {
+			collect(item, path+"[]")
+		}
 	}
 	for _, g := range guests {
 		if g.Kind == kind {

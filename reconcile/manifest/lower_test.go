@@ -44,6 +44,9 @@ func describe(d guest.Desired) string {
 	if d.Suspend != nil {
 		fmt.Fprintf(&b, "  suspended: %s, %s, until %s\n", d.Suspend.Reason, d.Suspend.Author, d.Suspend.Until)
 	}
+	if d.Firewall != nil {
+		b.WriteString(describeFirewall(*d.Firewall))
+	}
 	fmt.Fprintf(&b, "  adopt %t, observe %t, wave %d", d.Adopt, d.Observe, d.Wave)
 	for _, on := range []struct {
 		name string
@@ -56,6 +59,21 @@ func describe(d guest.Desired) string {
 	b.WriteString("\n")
 	for _, in := range d.Intents {
 		fmt.Fprintf(&b, "  %-26s %s\n", fmt.Sprintf("%s:%d", in.Origin.File, in.Origin.Line), describeIntent(in))
+	}
+	return b.String()
+}
+
+func describeFirewall(f guest.FirewallWanted) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  firewall from %s: %v, others stay %t\n", f.Origin, f.Options, f.KeepOthers)
+	for i, r := range f.Rules {
+		fmt.Fprintf(&b, "    rule %s: %s\n", f.RuleOrigins[i], r)
+	}
+	for _, a := range f.Aliases {
+		fmt.Fprintf(&b, "    alias %s: %s\n", a.Name, a)
+	}
+	for _, s := range f.Sets {
+		fmt.Fprintf(&b, "    set %s: %s\n", s.Name, s)
 	}
 	return b.String()
 }

@@ -22,7 +22,7 @@ func (d decoder) unknownFieldHint(rows []field, name string) string {
 	}
 	if d.root != nil {
 		walkObject(d.root, "", func(path string, row field) {
-			if lastSegment(path) != name && row.native != name {
+			if lastSegment(path) != name && row.native != name || strings.HasPrefix(path, "firewall.") && !strings.HasPrefix(d.pathInRoot(), "firewall") {
 				return
 			}
 			elsewhere = append(elsewhere, path)

@@ -158,6 +158,9 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
 		DependsOn: texts(c.dependsOn), Health: c.health.checks(), Ignore: c.finish(l, s),
 	}
+	if c.firewall.set {
+		d.Firewall = c.firewall.value.wanted(l, c.firewall.place)
+	}
 	d.Settings, d.Labels = c.settings(l), doc.labels()
 	if c.state.set {
 		d.State = guest.RunState(c.state.value)

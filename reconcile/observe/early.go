@@ -45,15 +45,15 @@ func marked(list cluster.Inventory) []int {
 	return vmids
 }
 
-// All returns the guests of vmids, as ReadAll does. It reads again only what the first round did not: other guests, and HA for the guests of
-// underHA, with a second list.
-func (e *Early) All(ctx context.Context, vmids, underHA []int) (cluster.Snapshot, error) {
+// All returns the guests of vmids, as ReadAll does. It reads again only what the first round did not: other guests, HA for the guests of
+// underHA, and firewalls, with a second list.
+func (e *Early) All(ctx context.Context, vmids, underHA []int, firewalls map[int]bool) (cluster.Snapshot, error) {
 	<-e.ended
 	wanted := slices.Compact(slices.Sorted(slices.Values(vmids)))
-	if e.err != nil || len(underHA) == 0 && slices.Equal(wanted, e.vmids) {
+	if e.err != nil || len(underHA)+len(firewalls) == 0 && slices.Equal(wanted, e.vmids) {
 		return e.observer.Snapshot(), e.err
 	}
-	err := e.observer.Observe(ctx, wanted, underHA)
+	err := e.observer.run(ctx, Request{VMIDs: wanted, UnderHA: underHA, Firewalls: firewalls})
 	e.vmids = wanted
 	return e.observer.Snapshot(), err
 }

@@ -48,11 +48,11 @@ func TestEarlyReadsOnlyWhatIsMissing(t *testing.T) {
 			reader := &listCounter{FakeReader: &fixture.FakeReader{Answers: answers}}
 			early := ReadEarly(t.Context(), reader)
 			defer early.Stop()
-			got, err := early.All(t.Context(), test.wanted, test.underHA)
+			got, err := early.All(t.Context(), test.wanted, test.underHA, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := ReadAll(t.Context(), &fixture.FakeReader{Answers: answers}, test.wanted, test.underHA)
+			want, err := ReadAll(t.Context(), &fixture.FakeReader{Answers: answers}, test.wanted, test.underHA, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestEarlyReadsForgottenGuestsAgain(t *testing.T) {
 	}})
 	defer early.Stop()
 	for _, vmids := range [][]int{{201}, {201, 202}} {
-		got, err := early.All(t.Context(), vmids, nil)
+		got, err := early.All(t.Context(), vmids, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestEarlyReportsTheError(t *testing.T) {
 	reader := &listCounter{FakeReader: &fixture.FakeReader{Answers: fixture.Answers{InventoryErr: cluster.ErrNotReady}}}
 	early := ReadEarly(t.Context(), reader)
 	defer early.Stop()
-	if _, err := early.All(t.Context(), []int{201, 202}, nil); !errors.Is(err, cluster.ErrNotReady) || reader.lists != 1 {
+	if _, err := early.All(t.Context(), []int{201, 202}, nil, nil); !errors.Is(err, cluster.ErrNotReady) || reader.lists != 1 {
 		t.Errorf("got %v after %d lists, want ErrNotReady after one", err, reader.lists)
 	}
 }

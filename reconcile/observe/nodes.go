@@ -28,6 +28,8 @@ type readJob struct {
 	listed  bool
 	version guest.Version
 
+	firewall, names bool // also read the guest's firewall, and its aliases and sets
+
 	snapshots bool // also read the guest's snapshots
 }
 
@@ -66,7 +68,9 @@ func (o *Observer) launch(ctx context.Context, r *round, vmids []int) {
 	jobs := make(map[string][]readJob)
 	for _, vmid := range vmids {
 		row, listed := o.rowOf(vmid)
-		jobs[row.Node] = append(jobs[row.Node], readJob{round: r, row: row, listed: listed, version: o.inventory.Version, snapshots: r.request.Snapshots[vmid]})
+		jobs[row.Node] = append(jobs[row.Node], readJob{
+			round: r, row: row, listed: listed, version: o.inventory.Version, snapshots: r.request.Snapshots[vmid], firewall: o.firewallDue(vmid, now), names: o.firewalls[vmid],
+		})
 		o.flying[vmid] = flight{since: now, node: row.Node}
 		delete(o.due, vmid)
 	}
@@ -84,6 +88,9 @@ func (o *Observer) launch(ctx context.Context, r *round, vmids []int) {
 					reading := Find(ctx, o.reader, job.row, job.listed, job.version)
 					if job.snapshots && reading.Err == nil && reading.Absence == "" {
 						reading.Seen, _ = WithSnapshots(ctx, o.reader, reading.Seen) // without them the order waits for the next reading
+					}
+					if job.firewall && reading.Err == nil && reading.Absence == "" {
+						reading.Seen = WithFirewall(ctx, o.reader, reading.Seen, job.names)
 					}
 					o.mail.post(arrival{round: job.round, part: PartGuests, began: began, reading: reading})
 				}

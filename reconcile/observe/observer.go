@@ -20,14 +20,18 @@ type Observer struct {
 	check  time.Duration
 	list   *vmlistWatch // nil without a vmlist file
 
-	inventory cluster.Inventory
-	seen      map[int]guest.Observed
-	absent    map[int]cluster.Absence
-	trouble   map[int]string // why the newest reading of a guest failed
-	due       map[int]bool   // guests to read at the next tick, before the sweep
-	chosen    time.Time      // when the sweep chose guests last
-	files     map[cluster.FilePlace]cluster.Files
-	objects   map[guest.Kind]cluster.Objects
+	inventory      cluster.Inventory
+	seen           map[int]guest.Observed
+	absent         map[int]cluster.Absence
+	trouble        map[int]string // why the newest reading of a guest failed
+	due            map[int]bool   // guests to read at the next tick, before the sweep
+	chosen         time.Time      // when the sweep chose guests last
+	files          map[cluster.FilePlace]cluster.Files
+	objects        map[guest.Kind]cluster.Objects
+	firewalls      map[int]bool // guests whose manifests describe a firewall, and whether that includes names
+	datacenter     cluster.Datacenter
+	datacenterRead time.Time
+
 	haTrouble string       // why the resources of the HA manager could not be read
 	resources haResources  // the newest answer of the HA manager; nil without one
 	underHA   map[int]bool // guests whose manifests configure HA
@@ -64,7 +68,7 @@ func (o *Observer) UseVMList(path string, check time.Duration) {
 // Snapshot returns the newest readings. The caller must not change them, and must not use them after the next call of a method that reads or
 // learns.
 func (o *Observer) Snapshot() cluster.Snapshot {
-	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble, Files: o.files, Objects: o.objects}
+	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble, Files: o.files, Datacenter: o.datacenter, Objects: o.objects}
 }
 
 // Sighting is a lane's last reading of its guest.
@@ -89,6 +93,7 @@ func (o *Observer) Learn(s Sighting) {
 	}
 	if s.Again {
 		o.due[s.VMID] = true
+		o.forgetFirewall(s.VMID)
 	}
 }
 

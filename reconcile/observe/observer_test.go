@@ -41,7 +41,7 @@ func TestReadAll(t *testing.T) {
 		},
 		Taken: map[int]bool{204: true, 206: true},
 	}}
-	got, err := ReadAll(t.Context(), reader, []int{201, 202, 203, 204, 205, 206}, nil)
+	got, err := ReadAll(t.Context(), reader, []int{201, 202, 203, 204, 205, 206}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +57,14 @@ func TestReadAll(t *testing.T) {
 }
 
 func TestReadAllNeedsTheInventory(t *testing.T) {
-	if _, err := ReadAll(t.Context(), &fixture.FakeReader{Answers: fixture.Answers{InventoryErr: cluster.ErrNotReady}}, []int{201}, nil); !errors.Is(err, cluster.ErrNotReady) {
+	if _, err := ReadAll(t.Context(), &fixture.FakeReader{Answers: fixture.Answers{InventoryErr: cluster.ErrNotReady}}, []int{201}, nil, nil); !errors.Is(err, cluster.ErrNotReady) {
 		t.Errorf("got %v, want ErrNotReady", err)
 	}
 }
 
 func TestReadAllAsksForWhatIsNotListed(t *testing.T) {
 	reader := &fixture.FakeReader{Answers: fixture.Answers{ExistsErr: cluster.ErrNotReady}}
-	got, err := ReadAll(t.Context(), reader, []int{201}, nil)
+	got, err := ReadAll(t.Context(), reader, []int{201}, nil, nil)
 	if err != nil || got.Absent[201] != cluster.Unknown {
 		t.Errorf("got %q, %v for a vmid without an answer, want it unknown", got.Absent[201], err)
 	}

@@ -45,6 +45,7 @@ func (o *Observer) keep(r Reading, began time.Time) {
 		if o.underHA[r.VMID] {
 			r.Seen = o.withKnownHA(r.Seen)
 		}
+		r.Seen = o.keepFirewall(r.Seen)
 		o.list.noteRead(o.seen[r.VMID], r.Seen, began)
 		o.seen[r.VMID] = r.Seen
 		o.inventory = o.inventory.With(r.Row)

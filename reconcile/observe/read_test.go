@@ -81,7 +81,7 @@ func TestObserverFollowsAGuest(t *testing.T) {
 				FakeReader: &fixture.FakeReader{Answers: fixture.Answers{Listed: before, Guests: map[int]guest.Observed{202: seenAt(202, time.Now())}, Taken: map[int]bool{202: true}}},
 				nodes:      map[int]string{202: test.node}, next: test.next,
 			}
-			got, err := ReadAll(t.Context(), reader, []int{202}, nil)
+			got, err := ReadAll(t.Context(), reader, []int{202}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,8 @@ type Request struct {
 	Select  func(cluster.Inventory) []int // chooses VMIDs from the list once it has arrived, unless it is nil
 	UnderHA []int                         // those of them whose manifests configure HA
 
+	Firewalls map[int]bool // the guests whose firewalls matter, and whether that includes aliases and sets
+
 	Files func(cluster.Inventory) []cluster.FilePlace // chooses from the list the places whose files matter; nil for none
 
 	Objects map[guest.Kind][]string // the kinds whose objects matter, with their ids; a kind that is missing costs no call
@@ -43,7 +45,8 @@ const (
 	PartReady  Part = "ready"  // whether the cluster may be written to
 	PartFiles  Part = "files"  // the files of Images
 
-	PartObjects Part = "objects" // the objects of package kinds
+	PartDatacenter Part = "datacenter" // the datacenter's firewall
+	PartObjects    Part = "objects"    // the objects of package kinds
 )
 
 // Pending is a call, or the calls to one node, without a reply.
@@ -66,4 +69,6 @@ type arrival struct {
 	files     map[cluster.FilePlace]cluster.Files
 	objects   map[guest.Kind]cluster.Objects
 	reading   Reading
+
+	firewallOn bool
 }

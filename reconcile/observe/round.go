@@ -81,6 +81,9 @@ func (o *Observer) Take(ctx context.Context) Progress {
 		case PartFiles:
 			delete(o.pending, PartFiles)
 			o.LearnFiles(a.files)
+		case PartDatacenter:
+			delete(o.pending, PartDatacenter)
+			o.keepDatacenter(a.firewallOn, a.err)
 		case PartObjects:
 			delete(o.pending, PartObjects)
 			o.LearnObjects(a.objects)
@@ -126,6 +129,8 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 	o.inventory = a.inventory
 	o.markListed(r.request.VMIDs)
 	o.markWithoutSnapshots(r.request.Snapshots)
+	o.firewalls = r.request.Firewalls
+	o.markWithoutFirewall()
 	o.forget(r.request.VMIDs)
 	o.underHA = setOf(r.request.UnderHA)
 	if len(o.underHA) == 0 {
@@ -139,6 +144,7 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 		})
 	}
 	o.launchFiles(ctx, r, a.inventory)
+	o.launchDatacenter(ctx, r, time.Now())
 	o.launchObjects(ctx, r)
 	if _, pending := o.pending[PartReady]; (r.request.Ready || len(a.inventory.Offline) > 0) && !pending {
 		o.call(r, PartReady, func() arrival { return arrival{err: o.reader.Ready(ctx)} })
@@ -220,7 +226,7 @@ func (o *Observer) notFlying(vmids []int) []int {
 // Pending returns the calls that began before a time and have no reply yet. Calls to a guest count for the guest's node.
 func (o *Observer) Pending(before time.Time) []Pending {
 	var list []Pending
-	for _, part := range []Part{PartList, PartHA, PartFiles, PartObjects, PartReady} {
+	for _, part := range []Part{PartList, PartHA, PartFiles, PartDatacenter, PartObjects, PartReady} {
 		if began, pending := o.pending[part]; pending && began.Before(before) {
 			list = append(list, Pending{Part: part, Calls: 1, Since: began})
 		}
@@ -249,10 +255,10 @@ func (o *Observer) run(ctx context.Context, request Request) error {
 }
 
 // ReadAll reads the inventory and the guests of vmids in full, once, and HA for the guests of underHA. A guest that could not be read is
-// Unknown in the snapshot.
-func ReadAll(ctx context.Context, reader cluster.Reader, vmids, underHA []int) (cluster.Snapshot, error) {
+// Unknown in the snapshot. Firewalls are those to read, with aliases and sets or without.
+func ReadAll(ctx context.Context, reader cluster.Reader, vmids, underHA []int, firewalls map[int]bool) (cluster.Snapshot, error) {
 	o := New(reader, time.Second, time.Second)
-	err := o.Observe(ctx, vmids, underHA)
+	err := o.run(ctx, Request{VMIDs: vmids, UnderHA: underHA, Firewalls: firewalls})
 	return o.Snapshot(), err
 }
 

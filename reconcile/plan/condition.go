@@ -39,43 +39,44 @@ const (
 
 	ReasonPendingRestart ConditionReason = "pending-restart" // PendingRestart: changes are written and take effect at the next stop and start
 
-	ReasonCannotCreate   ConditionReason = "cannot-create"   // Blocked: the create call cannot carry some fields of the manifest
-	ReasonFlapping       ConditionReason = "flapping"        // Blocked: repairs of the guest are undone again and again, so the agent repairs it less often
-	ReasonHidden         ConditionReason = "hidden"          // Blocked: a guest that the token may not see has the vmid
-	ReasonImpossible     ConditionReason = "impossible"      // Blocked: a field cannot be changed on an existing guest
-	ReasonInUse          ConditionReason = "in-use"          // Blocked: Proxmox does not remove an object while something is in it, or uses it
-	ReasonInvalid        ConditionReason = "invalid"         // Blocked: this release refuses the manifest, which an older one accepted
-	ReasonLocked         ConditionReason = "locked"          // Blocked: a task or a backup holds the guest
-	ReasonMayExist       ConditionReason = "may-exist"       // Blocked: the manifest names no vmid, and the guest may exist already
-	ReasonNoSecret       ConditionReason = "no-secret"       // Blocked: a secret is missing without which the guest is not created or not started
-	ReasonNoSource       ConditionReason = "no-source"       // Blocked: the guest does not exist, and the manifest does not define how to create it
-	ReasonNoVMID         ConditionReason = "no-vmid"         // Blocked: the agent has no free vmid to assign
-	ReasonPartlyCreated  ConditionReason = "partly-created"  // Blocked: another call is still creating the guest, or left it incomplete
-	ReasonSecret         ConditionReason = "secret"          // Blocked: a secret cannot be given to the guest
-	ReasonServerDenied   ConditionReason = "server-denied"   // Blocked: the config of the agent's host does not allow downloads from the server of an Image
-	ReasonTaskHangs      ConditionReason = "task-hangs"      // Blocked: a task of the guest still runs after the time that its operation may take
-	ReasonVolumeInUse    ConditionReason = "volume-in-use"   // Blocked: another guest uses a volume that the plan would destroy or attach
-	ReasonVolumeLost     ConditionReason = "volume-lost"     // Blocked: an empty slot held a volume that cannot be attached again
-	ReasonDenied         ConditionReason = "denied"          // Failed: the token lacks a privilege
-	ReasonError          ConditionReason = "error"           // Failed: the agent could not work on the guest, and no step had begun
-	ReasonRootOnly       ConditionReason = "root-only"       // Failed: Proxmox allows the change to root@pam only, and to no API token
-	ReasonDifferentGuest ConditionReason = "different-guest" // IdentityConflict: the guest under the vmid is not the recorded one
-	ReasonForeignMarker  ConditionReason = "foreign-marker"  // IdentityConflict: the guest to be adopted has the marker of another owner
-	ReasonKind           ConditionReason = "kind"            // IdentityConflict: the guest under the vmid is of another kind
-	ReasonNotManaged     ConditionReason = "not-managed"     // IdentityConflict: the guest exists, and the manifest does not ask to adopt it
-	ReasonForeignFile    ConditionReason = "foreign-file"    // Unknown: the agent did not download the file of an Image, or its size has changed since
-	ReasonNoRevision     ConditionReason = "no-revision"     // Unknown: no revision is in force, so the wanted state is unknown
-	ReasonNodeOffline    ConditionReason = "node-offline"    // Unknown: the guest is on a node that is offline
-	ReasonNotObserved    ConditionReason = "not-observed"    // Unknown: the guest, or a guest that may use its volumes, was not read
-	ReasonRemoved        ConditionReason = "removed"         // Orphaned: no manifest names the guest any more
-	ReasonUnusedVolumes  ConditionReason = "unused-volumes"  // Leftover: volumes belong to the guest that no slot uses
-	ReasonCheckRefused   ConditionReason = "check-refused"   // Warned: the config of the agent's host does not allow a check in spec.health of the guest
-	ReasonCopied         ConditionReason = "copied"          // Warned: another guest has the guest's marker, since it was cloned from it
-	ReasonMinimum        ConditionReason = "guard-minimum"   // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
-	ReasonNeedsRoot      ConditionReason = "needs-root"      // Warned: the guest lacks a setting that only root@pam may make
-	ReasonOtherNode      ConditionReason = "other-node"      // Warned: the guest is on another node than its manifest names, and the manifest does not ask to move it
-	ReasonOverridden     ConditionReason = "overridden"      // Warned: an order overrides the run state of the manifest for a time
-	ReasonWarnings       ConditionReason = "warnings"        // Warned: a task of the last work on the guest ended with warnings
+	ReasonCannotCreate        ConditionReason = "cannot-create"        // Blocked: the create call cannot carry some fields of the manifest
+	ReasonFlapping            ConditionReason = "flapping"             // Blocked: repairs of the guest are undone again and again, so the agent repairs it less often
+	ReasonHidden              ConditionReason = "hidden"               // Blocked: a guest that the token may not see has the vmid
+	ReasonImpossible          ConditionReason = "impossible"           // Blocked: a field cannot be changed on an existing guest
+	ReasonInUse               ConditionReason = "in-use"               // Blocked: Proxmox does not remove an object while something is in it, or uses it
+	ReasonInvalid             ConditionReason = "invalid"              // Blocked: this release refuses the manifest, which an older one accepted
+	ReasonLocked              ConditionReason = "locked"               // Blocked: a task or a backup holds the guest
+	ReasonMayExist            ConditionReason = "may-exist"            // Blocked: the manifest names no vmid, and the guest may exist already
+	ReasonNoSecret            ConditionReason = "no-secret"            // Blocked: a secret is missing without which the guest is not created or not started
+	ReasonNoSource            ConditionReason = "no-source"            // Blocked: the guest does not exist, and the manifest does not define how to create it
+	ReasonNoVMID              ConditionReason = "no-vmid"              // Blocked: the agent has no free vmid to assign
+	ReasonPartlyCreated       ConditionReason = "partly-created"       // Blocked: another call is still creating the guest, or left it incomplete
+	ReasonSecret              ConditionReason = "secret"               // Blocked: a secret cannot be given to the guest
+	ReasonServerDenied        ConditionReason = "server-denied"        // Blocked: the config of the agent's host does not allow downloads from the server of an Image
+	ReasonTaskHangs           ConditionReason = "task-hangs"           // Blocked: a task of the guest still runs after the time that its operation may take
+	ReasonVolumeInUse         ConditionReason = "volume-in-use"        // Blocked: another guest uses a volume that the plan would destroy or attach
+	ReasonVolumeLost          ConditionReason = "volume-lost"          // Blocked: an empty slot held a volume that cannot be attached again
+	ReasonDenied              ConditionReason = "denied"               // Failed: the token lacks a privilege
+	ReasonError               ConditionReason = "error"                // Failed: the agent could not work on the guest, and no step had begun
+	ReasonRootOnly            ConditionReason = "root-only"            // Failed: Proxmox allows the change to root@pam only, and to no API token
+	ReasonDifferentGuest      ConditionReason = "different-guest"      // IdentityConflict: the guest under the vmid is not the recorded one
+	ReasonForeignMarker       ConditionReason = "foreign-marker"       // IdentityConflict: the guest to be adopted has the marker of another owner
+	ReasonKind                ConditionReason = "kind"                 // IdentityConflict: the guest under the vmid is of another kind
+	ReasonNotManaged          ConditionReason = "not-managed"          // IdentityConflict: the guest exists, and the manifest does not ask to adopt it
+	ReasonForeignFile         ConditionReason = "foreign-file"         // Unknown: the agent did not download the file of an Image, or its size has changed since
+	ReasonNoRevision          ConditionReason = "no-revision"          // Unknown: no revision is in force, so the wanted state is unknown
+	ReasonNodeOffline         ConditionReason = "node-offline"         // Unknown: the guest is on a node that is offline
+	ReasonNotObserved         ConditionReason = "not-observed"         // Unknown: the guest, or a guest that may use its volumes, was not read
+	ReasonRemoved             ConditionReason = "removed"              // Orphaned: no manifest names the guest any more
+	ReasonUnusedVolumes       ConditionReason = "unused-volumes"       // Leftover: volumes belong to the guest that no slot uses
+	ReasonCheckRefused        ConditionReason = "check-refused"        // Warned: the config of the agent's host does not allow a check in spec.health of the guest
+	ReasonCopied              ConditionReason = "copied"               // Warned: another guest has the guest's marker, since it was cloned from it
+	ReasonFirewallIneffective ConditionReason = "firewall-ineffective" // Warned: the firewall of the guest, or a part of it, has no effect
+	ReasonMinimum             ConditionReason = "guard-minimum"        // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
+	ReasonNeedsRoot           ConditionReason = "needs-root"           // Warned: the guest lacks a setting that only root@pam may make
+	ReasonOtherNode           ConditionReason = "other-node"           // Warned: the guest is on another node than its manifest names, and the manifest does not ask to move it
+	ReasonOverridden          ConditionReason = "overridden"           // Warned: an order overrides the run state of the manifest for a time
+	ReasonWarnings            ConditionReason = "warnings"             // Warned: a task of the last work on the guest ended with warnings
 )
 
 // ConditionReasons lists every reason that is declared here, sorted by type and then by name, as in the constants.
@@ -86,7 +87,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonOverridden, ReasonWarnings,
+		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonOverridden, ReasonWarnings,
 	}
 }
 

@@ -23,7 +23,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		left = guest.RootOnlyAtCreation(*d, got.Inventory.Version)
 	}
 	written := withSecrets(withRootOnly(intendedChanges(d), left), intendedSecrets(d))
-	p.Changes = withChangesOutsideConfig(written, d, got.Inventory)
+	p.Changes = append(withChangesOutsideConfig(written, d, got.Inventory), newFirewall(d)...)
 	owned, isOwned := want.Owned[d.VMID]
 	creating := owned.Claiming && owned.Origin == journal.Created && owned.Task == "" // with a task it was created, and is gone
 	existed := isOwned && !creating
@@ -65,6 +65,9 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		step.Reason, step.GoneVMID = "existed, and is gone", gone.VMID
 	}
 	p.Node = call.Node
+	if clear, needed := leftoverStep(d, call.Node, got.Leftover[d.VMID]); needed {
+		p.Steps = append(p.Steps, clear)
+	}
 	p.Steps = append(p.Steps, step)
 	if d.State == guest.Running {
 		start := cluster.Call{Op: cluster.OpStart, Kind: d.Kind, Node: call.Node, VMID: d.VMID}

@@ -60,12 +60,13 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
 	}
 	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, mine.Former, live)...)
+	p = withFirewall(p, d, live, got)
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
 	p = planExisting(p, d, live, !isOwned)
-	if neverGiven(want, d, live, owned) {
+	if neverGiven(want, d, live, owned) || d.Firewall != nil && !firewallKnown(live) {
 		p = withoutStart(p, live)
 	}
 	return p
@@ -159,6 +160,9 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 		})
 	}
 	p.Steps = changeSteps(p, d, live)
+	if step, ok := firewallStep(p, d, live); ok {
+		p.Steps = sortSteps(append(p.Steps, step))
+	}
 	if claims {
 		p.Steps = adoptFirst(p, d)
 	}

@@ -30,6 +30,7 @@ type Step struct {
 	Touches         []cluster.Touch // volumes on which the calls act in a way that matters to other guests; sorted
 	Doubt           string          // why the step may not be meant for the present guest; the step then needs an approval
 	Unproven        bool            // ownership record and marker did not agree when the step was planned; Doubt says so for people
+	ClearsLeftover  bool            // the step clears the firewall of a free vmid, so the guest must not exist
 	TakesOwnership  bool            // the step creates or adopts the guest: its identity must be in the journal first
 	Recreates       bool            // the guest existed and is gone, and the agent did not destroy it
 	AfterAdoption   bool            // the guest is adopted first: the identity that an approval names does not exist yet

@@ -42,7 +42,11 @@ func (r guestReader) read(ctx context.Context, vmids []int) (liveGuests, error) 
 	counting := &observe.CountingReader{Reader: r.cluster, Counted: func(n int) {
 		r.progress.Show("read %d of %d guests", n, max(len(vmids), n))
 	}}
-	seen, err := observe.ReadAll(ctx, counting, vmids, nil)
+	firewalls := make(map[int]bool, len(vmids))
+	for _, vmid := range vmids {
+		firewalls[vmid] = true // with aliases and sets
+	}
+	seen, err := observe.ReadAll(ctx, counting, vmids, nil, firewalls)
 	if err != nil {
 		return liveGuests{}, fmt.Errorf("read guests: %w", err)
 	}

@@ -1,0 +1,224 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// firewall is the firewall of a guest. Its options have native names of their own, which are not keys of the guest's configuration.
+type firewall struct {
+	enable, dhcp, ndp, radv, ipFilter, macFilter opt[bool]
+	policyIn, policyOut, logIn, logOut           opt[string]
+	keepOthers                                   opt[bool]
+	rules                                        opt[[]opt[firewallRule]]
+	aliases                                      opt[map[string]opt[firewallAlias]]
+	sets                                         opt[map[string]opt[firewallSet]]
+}
+
+var firewallLogLevels = []string{"nolog", "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"}
+
+func (f *firewall) fields() []field {
+	policy := func(into *opt[string]) value { return choice(into, "ACCEPT", "DROP", "REJECT") }
+	return []field{
+		{"enable", "", "The firewall has an effect. It also needs firewall: true at the network cards, and the firewall of the datacenter.", flag(&f.enable)},
+		{"policyIn", "", "What happens to incoming connections that no rule decides about. Proxmox's default: DROP.", policy(&f.policyIn)},
+		{"policyOut", "", "What happens to outgoing connections that no rule decides about. Proxmox's default: ACCEPT.", policy(&f.policyOut)},
+		{"logIn", "", "How incoming packets are logged that no rule decides about. Proxmox's default: nolog.", choice(&f.logIn, firewallLogLevels...)},
+		{"logOut", "", "How outgoing packets are logged that no rule decides about. Proxmox's default: nolog.", choice(&f.logOut, firewallLogLevels...)},
+		{"dhcp", "", "Admit DHCP before the rules.", flag(&f.dhcp)},
+		{"ndp", "", "Admit neighbor discovery of IPv6 before the rules.", flag(&f.ndp)},
+		{"radv", "", "Let the guest send router advertisements.", flag(&f.radv)},
+		{"ipFilter", "", "Drop what the guest sends from other addresses than its own, which the sets ipfilter-net0 and so on name.", flag(&f.ipFilter)},
+		{"macFilter", "", "Drop what the guest sends from other MAC addresses than its own. Proxmox's default: true.", flag(&f.macFilter)},
+		{"rules", "", "The rules in order: the first one that matches decides. Without keepOthers there are no others.", withExamples(objectList(&f.rules),
+			`[{"type": "in", "action": "ACCEPT", "macro": "SSH", "source": "+admins"}, {"type": "in", "action": "ACCEPT", "protocol": "tcp", "port": "80,443"}]`)},
+		{"aliases", "", "Names for addresses, for the rules of this guest.", withExamples(namedObjects(&f.aliases, firewallName), `{"office": {"cidr": "10.0.0.0/24"}}`)},
+		{"ipSets", "", "Sets of addresses, which rules name with a plus sign.", withExamples(namedObjects(&f.sets, firewallName), `{"admins": {"entries": [{"cidr": "10.0.0.5"}]}}`)},
+		{"keepOthers", "", "Rules, aliases and sets that the manifest does not mention stay. Default: false.", flag(&f.keepOthers)},
+	}
+}
+
+// firewallRule is one rule.
+type firewallRule struct {
+	direction, action, group, macro, link    opt[string]
+	source, dest, protocol, port, sourcePort opt[string]
+	icmpType, log, comment                   opt[string]
+	enable                                   opt[bool]
+}
+
+func (r *firewallRule) fields() []field {
+	return []field{
+		{"type", "", "in or out.", choice(&r.direction, "in", "out")},
+		{"action", "", "What happens to a connection that matches.", choice(&r.action, "ACCEPT", "DROP", "REJECT")},
+		{"group", "", "Security group of the cluster whose rules apply here, instead of type and action.", text(&r.group, groupName)},
+		{"macro", "", "Name of a macro of Proxmox: protocol and ports of a service, such as SSH.", text(&r.macro, macroName)},
+		{"protocol", "", "Protocol, such as tcp.", text(&r.protocol, protocolName)},
+		{"port", "", "Destination ports: numbers, names and ranges.", ports(&r.port)},
+		{"sourcePort", "", "Source ports: numbers, names and ranges.", ports(&r.sourcePort)},
+		{"source", "", "Source addresses: a list of addresses and networks, a range, an alias, or a set with a plus sign.", text(&r.source, firewallAddress)},
+		{"dest", "", "Destination addresses, like source.", text(&r.dest, firewallAddress)},
+		{"icmpType", "", "Type of ICMP messages, such as echo-request.", text(&r.icmpType, icmpType)},
+		{"interface", "", "Network card, such as net0. Default: all.", text(&r.link, firewallLink)},
+		{"log", "", "How packets that match are logged. Default: nolog.", choice(&r.log, firewallLogLevels...)},
+		{"comment", "", "Note. A rule has one line.", text(&r.comment, firewallComment)},
+		{"enable", "", "The rule has an effect. Default: true.", flag(&r.enable)},
+	}
+}
+
+// firewallAlias is a name for an address.
+type firewallAlias struct{ cidr, comment opt[string] }
+
+func (a *firewallAlias) fields() []field {
+	return []field{
+		{"cidr", "", "Address or network. Required.", text(&a.cidr, networkAddress)},
+		{"comment", "", "Note.", text(&a.comment, firewallComment)},
+	}
+}
+
+// firewallSet is a set of addresses.
+type firewallSet struct {
+	comment opt[string]
+	entries opt[[]opt[firewallEntry]]
+}
+
+func (s *firewallSet) fields() []field {
+	return []field{
+		{"comment", "", "Note. Removing it from the manifest leaves it in Proxmox.", text(&s.comment, firewallComment)},
+		{"entries", "", "The addresses.", objectList(&s.entries)},
+	}
+}
+
+// firewallEntry is one element of a set.
+type firewallEntry struct {
+	cidr, comment opt[string]
+	noMatch       opt[bool]
+}
+
+func (e *firewallEntry) fields() []field {
+	return []field{
+		{"cidr", "", "Address, network, or an alias of the cluster, such as dc/office. Required.", text(&e.cidr, setEntry)},
+		{"noMatch", "", "These addresses do not belong to the set, although a larger network of it has them.", flag(&e.noMatch)},
+		{"comment", "", "Note.", text(&e.comment, firewallComment)},
+	}
+}
+
+// wanted returns the firewall that the manifest wants, nil if it does not mention one.
+func (f *firewall) wanted(l *lowering, at place) *guest.FirewallWanted {
+	out := &guest.FirewallWanted{Options: map[string]string{}, KeepOthers: f.keepOthers.value, Origin: guest.Origin(at.at)}
+	for key, o := range map[string]opt[bool]{
+		"enable": f.enable, "dhcp": f.dhcp, "ndp": f.ndp, "radv": f.radv, "ipfilter": f.ipFilter, "macfilter": f.macFilter,
+	} {
+		if o.set {
+			out.Options[key] = boolCodec{"1", "0"}.format(o.value)
+		}
+	}
+	for key, o := range map[string]opt[string]{"policy_in": f.policyIn, "policy_out": f.policyOut, "log_level_in": f.logIn, "log_level_out": f.logOut} {
+		if o.set {
+			out.Options[key] = o.value
+		}
+	}
+	f.wantRules(l, out)
+	if f.aliases.set {
+		out.Aliases = []guest.FirewallAlias{}
+		for _, name := range slices.Sorted(maps.Keys(f.aliases.value)) {
+			a := f.aliases.value[name]
+			l.require(a.place, a.value.cidr.set, "cidr")
+			out.Aliases = append(out.Aliases, guest.FirewallAlias{Name: name, CIDR: a.value.cidr.value, Comment: a.value.comment.value})
+		}
+	}
+	if f.sets.set {
+		out.Sets = []guest.FirewallSet{}
+		for _, name := range slices.Sorted(maps.Keys(f.sets.value)) {
+			out.Sets = append(out.Sets, f.sets.value[name].value.wanted(l, name))
+		}
+	}
+	return out
+}
+
+// require reports a field that an object has to have.
+func (l *lowering) require(at place, set bool, name string) {
+	if !set {
+		l.missing(at, "got no "+name+", want one", "add "+name+":")
+	}
+}
+
+func (s firewallSet) wanted(l *lowering, name string) guest.FirewallSet {
+	out := guest.FirewallSet{Name: name, Comment: s.comment.value}
+	first := map[string]place{}
+	for _, e := range s.entries.value {
+		l.require(e.place, e.value.cidr.set, "cidr")
+		cidr := e.value.cidr.value
+		if other, twice := first[cidr]; twice && e.value.cidr.set {
+			l.problem(e.place, "got "+cidr+" twice, the first time in "+l.describePlace(other), "")
+		}
+		first[cidr] = e.place
+		out.Entries = append(out.Entries, guest.FirewallEntry{CIDR: cidr, NoMatch: e.value.noMatch.value, Comment: e.value.comment.value})
+	}
+	slices.SortFunc(out.Entries, func(a, b guest.FirewallEntry) int { return strings.Compare(a.CIDR, b.CIDR) })
+	return out
+}
+
+func (f *firewall) wantRules(l *lowering, out *guest.FirewallWanted) {
+	if !f.rules.set {
+		return
+	}
+	out.Rules = []guest.FirewallRule{}
+	for _, r := range f.rules.value {
+		r.value.check(l, r.place)
+		rule := r.value.wanted()
+		for i, other := range out.Rules {
+			if other.Effect().Disabled() == rule.Effect().Disabled() {
+				l.missing(r.place, "got the same rule as "+l.describePlace(f.rules.value[i].place)+", which decides first", "leave one of them out")
+			}
+		}
+		out.Rules, out.RuleOrigins = append(out.Rules, rule), append(out.RuleOrigins, guest.Origin(r.at))
+	}
+}
+
+func (r *firewallRule) wanted() guest.FirewallRule {
+	rule := guest.FirewallRule{
+		Type: r.direction.value, Action: r.action.value, Macro: strings.ToLower(r.macro.value), Interface: r.link.value, Source: r.source.value, Dest: r.dest.value,
+		Protocol: r.protocol.value, SourcePort: r.sourcePort.value, DestPort: r.port.value, ICMPType: r.icmpType.value, Log: r.log.value, Comment: r.comment.value,
+		Enabled: !r.enable.set || r.enable.value,
+	}
+	if r.group.set {
+		rule.Type, rule.Action = "group", r.group.value
+	}
+	return rule
+}
+
+// check refuses what Proxmox would refuse, or would understand otherwise.
+func (r *firewallRule) check(l *lowering, at place) {
+	if r.group.set {
+		for _, other := range []place{
+			placeIf(r.direction), placeIf(r.action), placeIf(r.macro), placeIf(r.protocol), placeIf(r.port), placeIf(r.sourcePort), placeIf(r.source), placeIf(r.dest),
+			placeIf(r.icmpType), placeIf(r.log),
+		} {
+			if other != (place{}) {
+				l.problem(other, "got it beside group, which has rules of its own", "keep group with interface, comment and enable")
+			}
+		}
+		return
+	}
+	l.require(at, r.direction.set, "type")
+	l.require(at, r.action.set, "action")
+	switch {
+	case r.macro.set && r.protocol.set:
+		l.problem(r.protocol.place, "got a protocol beside macro, which has its own", "leave one of them out")
+	case (r.port.set || r.sourcePort.set) && !r.protocol.set:
+		l.missing(at, "got ports without a protocol", "add protocol: tcp, or protocol: udp")
+	case r.icmpType.set && !slices.Contains([]string{"icmp", "icmpv6", "ipv6-icmp"}, r.protocol.value):
+		l.missing(r.icmpType.place, "got icmpType without protocol: icmp or icmpv6", "")
+	}
+}
+
+// placeIf returns where a field is set, the zero place if it is not.
+func placeIf(o opt[string]) place {
+	if !o.set {
+		return place{}
+	}
+	return o.place
+}
