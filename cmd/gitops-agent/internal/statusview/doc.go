@@ -5,7 +5,7 @@
 //   - NewClient returns a Client for the address of --url, or for the address on which the agent of the config listens.
 //   - Client.Read returns the newest report: parsed, and the bytes as the agent sent them, which are the JSON result of status. It refuses an
 //     answer that is not a status, and a status of another schema version.
-//   - Client.AwaitConverged polls until a Wait is over: the cluster is converged with the revision in force, the agent refused the revision, or
+//   - Client.Await polls until a Wait is over: the cluster is converged with the revision in force, the agent refused the revision, or
 //     the time ran out.
 //   - Client.ReadGuest returns one guest in full, and WriteGuest prints it.
 //   - WriteReport prints a report: the revision in force, the problems of the agent as a whole, one row per guest with its held steps and
