@@ -226,3 +226,50 @@ func TestUnusedKindsCostNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestObservedObjectIsReportedOnly finds a difference of an object whose manifest has mode: observe. The mode ends without a change of a guest.
+func TestObservedObjectIsReportedOnly(t *testing.T) {
+	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
+		delete(l.files, "web.yaml")
+		l.push("an object and no guest", alice)
+		defer l.start()()
+		l.converge()
+		l.files["object.yaml"] = c.manifest("mode: observe", "lifecycle: {destroy: deny}")
+		l.push("observe it", alice)
+		l.converge()
+		c.edit(l.sim, l.markerOf(c))
+		edited, _ := c.live(l.sim)
+		eventually(t, "the hold", func() bool { return l.objectHasReason(c, plan.ConditionReason(gate.HoldObserve)) })
+		time.Sleep(2 * time.Minute)
+		l.wantLive(c, edited, true)
+		l.files["object.yaml"] = c.manifest("lifecycle: {destroy: allow}")
+		l.push("enforce it", alice)
+		l.converge()
+		l.wantLive(c, c.want, true)
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		delete(l.files, "object.yaml")
+		l.push("remove it", alice)
+		eventually(t, "the strongest permission", func() bool { return l.objectHasReason(c, plan.ConditionReason(gate.HoldDenied)) })
+	})
+}
+
+// TestRenamedManifestKeepsItsObject gives the manifest another name and the same id.
+func TestRenamedManifestKeepsItsObject(t *testing.T) {
+	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
+		l.push("an object", alice)
+		defer l.start()()
+		l.converge()
+		marker := l.markerOf(c)
+		renamed := c
+		renamed.label = strings.Replace(c.label, "/", "/new-", 1)
+		_, name, _ := strings.Cut(c.label, "/")
+		l.files["object.yaml"] = strings.Replace(c.manifest("id: "+name), "{name: "+name+"}", "{name: new-"+name+"}", 1)
+		l.sim.ResetCounters()
+		l.push("another name", alice)
+		l.converge()
+		eventually(t, "the new name in the record", func() bool { return l.markerOf(renamed) == marker })
+		if _, removed := l.sim.Counters().Routes[strings.Replace(c.route, "POST", "DELETE", 1)]; removed || l.object(c.label).Name != "" {
+			t.Errorf("got the object removed, or reported under its former name: %v", l.sim.Counters().Routes)
+		}
+	})
+}

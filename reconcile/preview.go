@@ -73,7 +73,7 @@ func NewPreview(
 	}
 	b := &lane.Basis{
 		Objects: set.Objects, Images: set.Images, AllowedServer: policy.AllowedServer,
-		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests, set.Objects...), Guards: resolved.Guards,
+		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
 		Limits: policy.Limits, Separate: policy.SeparateApprover, Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
 		OwnGuests: map[int]bool{policy.OwnVMID: policy.OwnVMID != 0},

@@ -10,7 +10,6 @@ import (
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -93,8 +92,8 @@ type Policy struct {
 // Policies are the policies of guests. The key contains only the vmid, which a new name does not change, or only the label if a guest has no vmid yet.
 type Policies map[guest.Ref]Policy
 
-// NewPolicies returns the policies of guests and of objects that are no guests. They are made once per revision, since parsing a window looks up its time zone.
-func NewPolicies(guests []guest.Desired, objects ...kind.Desired) Policies {
+// NewPolicies returns the policies of guests. They are made once per revision, since parsing a window looks up its time zone.
+func NewPolicies(guests []guest.Desired) Policies {
 	policies := make(Policies, len(guests))
 	for _, d := range guests {
 		p := Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
@@ -102,11 +101,6 @@ func NewPolicies(guests []guest.Desired, objects ...kind.Desired) Policies {
 			p.Window, _ = guest.ParseWindow(d.Lifecycle.Window) // a manifest with an invalid window is rejected before
 		}
 		policies[policyKey(d.Ref)] = p
-	}
-	for _, d := range objects {
-		if d.Observe {
-			policies[d.Ref()] = Policy{Observe: true}
-		}
 	}
 	return policies
 }
@@ -142,7 +136,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return g.judgeWeakening(step)
 	case step.Refused != "":
 		return Verdict{} // it makes no call: the order ends
-	case policy.Observe:
+	case policy.Observe || step.Object != nil && step.Object.Observe:
 		return held(HoldObserve, "the manifest contains mode: observe", "set spec.mode: enforce")
 	case policy.Suspend.Active(g.Now):
 		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")

@@ -98,6 +98,9 @@ func (w *Worker) takeObject(ctx context.Context, basis *Basis, step plan.Step, o
 	}
 	record := ownership.NewObjectRecord(basis.Cluster, journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}, step.Guest.Name, origin)
 	record.Destroy = string(objects.Wanted[0].Destroy)
+	if former, isOwned := objects.Owned[record.Object()]; isOwned {
+		record.Destroy = ownership.StrongerDestroy(former.Destroy, record.Destroy)
+	}
 	return w.appendIfCurrent(ctx, basis, record)
 }
 

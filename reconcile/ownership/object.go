@@ -38,10 +38,19 @@ func TightenObjects(wanted []kind.Desired, state journal.State) []journal.Body {
 	var records []journal.Body
 	for _, d := range wanted {
 		owned, isOwned := state.Objects[journal.ObjectID{Kind: string(d.Kind), ID: d.ID}]
-		if isOwned && slices.Index(permissions, d.Destroy) > slices.Index(permissions, guest.Permission(cmp.Or(owned.Destroy, string(guest.Approve)))) {
-			owned.Destroy = string(d.Destroy)
+		if stronger := StrongerDestroy(owned.Destroy, string(d.Destroy)); isOwned && stronger != cmp.Or(owned.Destroy, string(guest.Approve)) {
+			owned.Destroy = stronger
 			records = append(records, owned)
 		}
 	}
 	return records
+}
+
+// StrongerDestroy returns the stronger one of two values of lifecycle.destroy. An empty value is approve.
+func StrongerDestroy(a, b string) string {
+	a, b = cmp.Or(a, string(guest.Approve)), cmp.Or(b, string(guest.Approve))
+	if slices.Index(permissions, guest.Permission(a)) > slices.Index(permissions, guest.Permission(b)) {
+		return a
+	}
+	return b
 }

@@ -25,7 +25,8 @@ type ObjectStep struct {
 	ID       string
 	Identity string           // of its ownership record; "" before there is one
 	Seen     *cluster.Object  // as the step was planned from it; nil if it did not exist
-	Destroy  guest.Permission // of a removal: the permission of the last manifest
+	Destroy  guest.Permission // of a removal: the strongest permission of its manifests
+	Observe  bool             // its manifest lets the agent report differences only
 }
 
 // Reads returns the kinds whose objects have to be read, with the ids of those that matter. A kind that no manifest and no record names is not read.
@@ -281,7 +282,7 @@ func (o objectPlan) step(c kind.Change, reason string, takes bool) {
 	slices.Sort(c.Delete)
 	s := Step{
 		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes,
-		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity},
+		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe},
 	}
 	if o.exists {
 		s.Object.Seen = &o.live
