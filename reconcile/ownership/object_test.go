@@ -13,9 +13,17 @@ import (
 // TestDestroyOfObjectsOnlyBecomesStronger compares every recorded value with every value of a manifest.
 func TestDestroyOfObjectsOnlyBecomesStronger(t *testing.T) {
 	for _, test := range []struct{ recorded, wanted, want string }{
-		{"", "allow", ""}, {"", "approve", ""}, {"", "deny", "deny"},
-		{"allow", "allow", ""}, {"allow", "approve", "approve"}, {"allow", "deny", "deny"},
-		{"approve", "allow", ""}, {"approve", "deny", "deny"}, {"deny", "allow", ""}, {"deny", "approve", ""}, {"deny", "deny", ""},
+		{"", "allow", ""},
+		{"", "approve", ""},
+		{"", "deny", "deny"},
+		{"allow", "allow", ""},
+		{"allow", "approve", "approve"},
+		{"allow", "deny", "deny"},
+		{"approve", "allow", ""},
+		{"approve", "deny", "deny"},
+		{"deny", "allow", ""},
+		{"deny", "approve", ""},
+		{"deny", "deny", ""},
 	} {
 		record := journal.OwnedObject{Kind: "Pool", ID: "web", Name: "web", Destroy: test.recorded}
 		state := journal.State{Objects: map[journal.ObjectID]journal.OwnedObject{record.Object(): record}}
