@@ -105,8 +105,12 @@ func syncOf(p plan.Guest) report.Sync {
 
 // judgeSteps adds the steps that the gate holds, with a condition for the first one, and notes whether a step may run.
 func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now time.Time, present map[string]time.Time) {
+	var verdicts []gate.Verdict
 	for _, step := range p.Steps {
 		v := t.judge(judge, step)
+		if len(v.Policies) > 0 {
+			verdicts = append(verdicts, v)
+		}
 		if !v.Held {
 			a.released = true
 			continue
@@ -116,6 +120,7 @@ func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now tim
 	if len(a.held) > 0 {
 		a.conditions = append(a.conditions, heldCondition(a.held[0]))
 	}
+	a.conditions = append(a.conditions, gate.PolicyConditions(verdicts)...)
 }
 
 // judgeOrders adds the steps of orders that the gate holds, with a condition for each.
@@ -186,7 +191,7 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 		return plan.WaitsFor
 	case gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown:
 		return plan.Blocked
-	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldNodeMaintenance, gate.HoldNodeOffline, gate.HoldObserve, gate.HoldOwnGuest, gate.HoldRecreateDenied, gate.HoldRollout, gate.HoldScope, gate.HoldTaskHangs, gate.HoldWindow,
+	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldNodeMaintenance, gate.HoldNodeOffline, gate.HoldObserve, gate.HoldOwnGuest, gate.HoldPolicy, gate.HoldRecreateDenied, gate.HoldRollout, gate.HoldScope, gate.HoldTaskHangs, gate.HoldWindow,
 		gate.HoldWritesStopped:
 	}
 	return plan.Held

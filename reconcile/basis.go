@@ -24,7 +24,7 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 	if accepted := e.force.Accepted; accepted.Valid() {
 		b.Images, b.AllowedServer = accepted.Set().Images, e.opts.AllowedServer
 		b.Objects = accepted.Set().Objects
-		b.Revision, b.Guests, b.Policies = accepted.Revision().String(), e.guests, e.policies
+		b.Revision, b.Guests, b.Policies, b.Rules = accepted.Revision().String(), e.guests, e.policies, e.rules
 		b.Guards, b.Minimum, b.Weakenings = e.guards.now.Guards, e.opts.Minimum, e.guards.now.Weakenings
 		b.VMIDs = accepted.Set().Cluster.VMIDs
 		b.Withheld, b.Former = e.rollouts.withheld, e.rollouts.former

@@ -20,6 +20,7 @@ import (
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
@@ -65,6 +66,7 @@ type Options struct {
 	Health   health.Options         // of the checks in spec.health
 	// AllowedServer reports whether nodes may download the files of Images from a server, "cloud.debian.org" or "10.0.0.1:8080"; nil allows none.
 	AllowedServer func(server string) bool
+	Rules         *policy.Set     // of the host; nil without policies
 	Self          hostguest.Facts // of the machine on which the agent runs; the zero value is no guest of the cluster
 	Logger        *slog.Logger    // nil logs nothing
 	Hooks         Hooks
@@ -101,6 +103,7 @@ type Engine struct {
 	rollouts    rollouts
 	followed    followed
 	policies    gate.Policies // of guests
+	rules       *gate.Rules   // of guests; nil without policies
 	source      report.Source
 	fetchErr    error // the error that source.Error shows
 	proxmox     report.Proxmox

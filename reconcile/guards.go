@@ -57,7 +57,7 @@ func (e *Engine) resolveGuards(now time.Time) {
 		if len(e.guests) > 0 { // at the start of the agent nothing has changed
 			e.calmChanged(changed)
 		}
-		e.guests, e.policies = guests, gate.NewPolicies(guests)
+		e.guests, e.policies, e.rules = guests, gate.NewPolicies(guests), gate.NewRules(e.opts.Rules, guests)
 	}
 }
 

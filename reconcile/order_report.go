@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
@@ -84,10 +83,7 @@ func orderedGuest(text string) string {
 func (e *Engine) describeWait(r *report.Order, o journal.Order) {
 	if t, known := e.tracks[object.Guest(o.VMID)]; known {
 		if h, waits := t.now.waits[o.Key]; waits {
-			r.Why, r.Hint = h.Message, h.Hint
-			if h.Reason == gate.HoldApproval {
-				r.Digest = h.Digest
-			}
+			r.Why, r.Hint, r.Digest = h.Message, h.Hint, h.Digest
 			return
 		}
 	}

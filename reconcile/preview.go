@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/rollout"
 )
 
@@ -34,6 +35,7 @@ type PreviewPolicy struct {
 	Limits           gate.Limits
 	SeparateApprover bool
 	AllowedServer    func(server string) bool // from which nodes may download files of Images; nil allows none
+	Rules            *policy.Set              // policies of the host; nil without any
 	OwnVMID          int                      // of the guest in which the agent runs; 0 if it is not known
 }
 
@@ -52,7 +54,7 @@ type PreviewReader struct {
 // the guests with the guards that would stay in effect.
 func NewPreview(
 	ctx context.Context, read PreviewReader,
-	set manifest.Set, revision string, state journal.State, minimum guard.Minimum, policy PreviewPolicy,
+	set manifest.Set, revision string, state journal.State, minimum guard.Minimum, host PreviewPolicy,
 ) (Preview, error) {
 	wanted, err := plan.WantedGuests(set, state)
 	if err != nil {
@@ -72,11 +74,11 @@ func NewPreview(
 		seen.Objects = read.Objects(ctx, reads)
 	}
 	b := &lane.Basis{
-		Objects: set.Objects, Images: set.Images, AllowedServer: policy.AllowedServer,
-		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: resolved.Guards,
+		Objects: set.Objects, Images: set.Images, AllowedServer: host.AllowedServer,
+		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Rules: gate.NewRules(host.Rules, guests), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
-		Limits: policy.Limits, Separate: policy.SeparateApprover, Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
-		OwnGuests: map[int]bool{policy.OwnVMID: policy.OwnVMID != 0},
+		Limits: host.Limits, Separate: host.SeparateApprover, Inventory: seen.Inventory, Seen: seen.Guests, NoWrites: gate.WritesAllowed,
+		OwnGuests: map[int]bool{host.OwnVMID: host.OwnVMID != 0},
 	}
 	b.Withheld = withheldInPreview(guests, state)
 	planned := plan.New(b.Desired(state), seen)

@@ -27,7 +27,8 @@ var otherYAML = map[string][]string{
 	"service-monitor.yaml":         {"apiVersion", "kind", "metadata", "spec"},
 	"/etc/grafana/provisioning/dashboards/gitops-agent.yaml":  {"apiVersion", "providers"},
 	"/etc/grafana/provisioning/datasources/gitops-agent.yaml": {"apiVersion", "datasources"},
-	"alertmanager.yml": {"route", "receivers", "global", "inhibit_rules"},
+	"policies-test.yaml": {"policies", "cases"},
+	"alertmanager.yml":   {"route", "receivers", "global", "inhibit_rules"},
 }
 
 var fileName = regexp.MustCompile(`^# (\S+\.ya?ml)\n`)
@@ -56,6 +57,10 @@ func TestDocYAMLIsAccepted(t *testing.T) {
 		name := b.named()
 		keys, isOther := otherYAML[name]
 		switch {
+		case strings.Contains(b.text, "\nkind: Policy\n"):
+			if _, err := manifest.ParsePolicies([]manifest.File{{Path: name, Data: []byte(b.text)}}); err != nil {
+				t.Errorf("%v: %v", b, err)
+			}
 		case b.isManifest() && name != "":
 			if repositories[b.page] == nil {
 				repositories[b.page] = map[string]docBlock{}

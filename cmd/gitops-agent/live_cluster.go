@@ -60,7 +60,12 @@ func (c *liveCluster) preview(ctx context.Context, config agent.Config, manifest
 	}, Objects: func(ctx context.Context, reads map[guest.Kind][]string) map[guest.Kind]cluster.Objects {
 		return observe.ReadObjects(ctx, c.reader, reads)
 	}}
-	return reconcile.NewPreview(ctx, read, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
+	host := previewPolicy(config)
+	var err error
+	if host.Rules, err = config.Rules(); err != nil {
+		return reconcile.Preview{}, err
+	}
+	return reconcile.NewPreview(ctx, read, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), host)
 }
 
 func (c *liveCluster) close() {

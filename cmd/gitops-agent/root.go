@@ -67,6 +67,7 @@ with Sigstore, compares them with the cluster, and carries out the changes.`,
 	root.AddCommand(
 		newInitCommand(p), newRunCommand(p), newPlanCommand(p), newCommentCommand(p), newAdoptCommand(p), newValidateCommand(p), newRenderCommand(p), newVerifyCommand(p), newEvidenceCommand(p), newStatusCommand(p), newFleetCommand(p), newApproveCommand(p), newOrderCommand(p),
 		newConfigCommand(p), newJournalCommand(p), newAllowRewriteCommand(p), newPauseCommand(p), newResumeCommand(p), newRetryCommand(p), newRecoverCommand(p), newNotifyCommand(p),
+		newPolicyCommand(p),
 		newSchemaCommand(p), newVersionCommand(p), newCompletionCommand(p),
 	)
 	root.SetHelpCommand(newHelpCommand())

@@ -16,7 +16,8 @@ func (c Config) Check() error {
 	_, policyErr := c.pinnedPolicy()
 	_, rootsErr := c.Checks.roots()
 	_, logErr := c.Trust.log()
-	return errors.Join(policyErr, rootsErr, logErr, c.checkPrivateFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets(), c.checkAccess(), c.checkWebhookSecrets(), c.checkNotifications(), c.checkCommitStatus(), c.checkTraces(), c.checkAttest(), c.checkEtcd())
+	_, rulesErr := c.Rules()
+	return errors.Join(policyErr, rootsErr, logErr, rulesErr, c.checkPrivateFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets(), c.checkAccess(), c.checkWebhookSecrets(), c.checkNotifications(), c.checkCommitStatus(), c.checkTraces(), c.checkAttest(), c.checkEtcd())
 }
 
 // checkAnchor returns an error for the placeholder of the example.

@@ -59,6 +59,9 @@ type Config struct {
 	Checks ChecksConfig `yaml:"checks"`
 	// Images bound from where nodes may download the files of Images.
 	Images ImagesConfig `yaml:"images"`
+	// Policies are files, or folders with files, of rules in CEL that hold steps, whatever the repository says. A file contains documents of kind Policy. Default:
+	// none.
+	Policies []string `yaml:"policies"`
 	// ShutdownTimeout is how long the agent may take to end after SIGTERM: it sends nothing any more, waits for the replies to calls that it has sent, and
 	// journals them. TimeoutStopSec of a systemd unit must be at least 15 seconds longer. Default 30s.
 	ShutdownTimeout Duration `yaml:"shutdown_timeout"`

@@ -97,6 +97,10 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	if err := s.openStatus(a); err != nil {
 		return err
 	}
+	rules, err := c.Rules()
+	if err != nil {
+		return err
+	}
 	checks, err := c.health(client)
 	if err != nil {
 		return err
@@ -119,6 +123,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		Self:          c.self("/"),
 		Health:        checks,
 		AllowedServer: c.AllowedServer(),
+		Rules:         rules,
 		Secrets:       secrets, Minimum: c.Minimum(),
 		Endpoints: client.Endpoints,
 	})

@@ -314,6 +314,13 @@ func TestPageShowsEveryText(t *testing.T) {
 		".Guests.Held.Hold.Uncounted.Signer":  "the message holds it",
 		".Guests.Held.Hold.Uncounted.Subject": "the message holds it",
 
+		".Guards.Held.Hold.Policies.Policy":  "no policy is about a guard",
+		".Guards.Held.Hold.Policies.Result":  "no policy is about a guard",
+		".Guards.Held.Hold.Policies.Message": "no policy is about a guard",
+		".Guests.Held.Hold.Policies.Policy":  "the message holds it, and a condition that of a warning",
+		".Guests.Held.Hold.Policies.Result":  "the message holds it, and a condition that of a warning",
+		".Guests.Held.Hold.Policies.Message": "the message holds it, and a condition that of a warning",
+
 		".Orders.Guest": "the order holds it",
 		".Orders.Hint":  "the command of an order that is held",
 		".Orders.Step":  "the history of the guest has it",

@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/policy"
 )
 
 // HoldReason is the reason why a step is held. It is a label of metrics.
@@ -27,6 +29,7 @@ const (
 	HoldNotReady        HoldReason = "not-ready"        // a guest that the step's guest depends on has converged and does not pass its checks
 	HoldObserve         HoldReason = "observe-mode"
 	HoldOwnGuest        HoldReason = "own-guest" // it would stop, restart, move or destroy the guest in which the agent runs; approvals have no effect
+	HoldPolicy          HoldReason = "policy"    // a policy denies the step, or requires approvals that it does not have
 	HoldScope           HoldReason = "scope"     // the signer who wrote a field may not touch what the step touches; approvals have no effect
 	HoldSuspended       HoldReason = "suspended"
 	HoldTaskHangs       HoldReason = "task-hangs" // two tasks hang on the node, so it gets no further one
@@ -53,7 +56,7 @@ func (r HoldReason) IsKept() bool { return r == HoldDenied || r == HoldObserve |
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldNodeMaintenance, HoldNodeOffline, HoldNotReady, HoldObserve, HoldOwnGuest, HoldRecreateDenied, HoldRollout, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldNodeMaintenance, HoldNodeOffline, HoldNotReady, HoldObserve, HoldOwnGuest, HoldPolicy, HoldRecreateDenied, HoldRollout, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
 		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
@@ -78,6 +81,8 @@ type Gate struct {
 	NoWrites             string                    // why the agent may not write now; "" if it may
 	HangingTasks         map[string]int            // number of tasks by node that still run after their time; nil if there are none
 	Withheld             map[int]Withheld          // guests that a rollout has not released, by vmid
+	Rules                *Rules                    // policies; nil without any
+	Seen                 map[int]guest.Observed    // readings of guests, for the policies
 	Waits                func(plan.Step) plan.Wait // returns what the step waits for; no step waits if nil
 }
 
@@ -124,11 +129,14 @@ type Verdict struct {
 	Digest       string      // of the step, if an approval would release it
 	ApprovalKeys []string    // keys of the orders that release the step; they are spent when the step runs
 	Uncounted    []Uncounted // approvals that name the held step and do not count
+
+	Policies []policy.Finding // what policies say of the step; empty if it is held for a reason that comes before them
+	Required int              // number of approvals that policies require, and the step has
 }
 
 // Judge decides whether the step may run now.
 func (g Gate) Judge(step plan.Step) Verdict {
-	policy := g.Policies.Of(step.Guest)
+	own := g.Policies.Of(step.Guest)
 	switch {
 	case g.NoWrites != "":
 		return held(HoldWritesStopped, g.NoWrites, "")
@@ -136,29 +144,65 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return g.judgeWeakening(step)
 	case step.Refused != "":
 		return Verdict{} // it makes no call: the order ends
-	case policy.Observe || step.Object != nil && step.Object.Observe:
+	case own.Observe || step.Object != nil && step.Object.Observe:
 		return held(HoldObserve, "the manifest contains mode: observe", "set spec.mode: enforce")
-	case policy.Suspend.Active(g.Now):
-		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")
+	case own.Suspend.Active(g.Now):
+		return held(HoldSuspended, own.Suspend.String(), "remove spec.suspend")
 	}
 	for _, judge := range []func(plan.Step) Verdict{g.judgeRollout, g.Scope.Judge, g.judgeOwnGuest, g.judgeNode} {
 		if v := judge(step); v.Held {
 			return v
 		}
 	}
-	switch {
-	case g.hangingNode(step) != "":
-		node := g.hangingNode(step)
+	if node := g.hangingNode(step); node != "" {
 		return held(HoldTaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
+	}
+	findings := g.Findings(step)
+	v := g.judgePermitted(step, own, findings)
+	v.Policies = findings
+	return v
+}
+
+// judgePermitted decides what policies and the guest's manifest say of a step. What no approval releases comes first, so that no approval is given without effect.
+func (g Gate) judgePermitted(step plan.Step, own Policy, findings []policy.Finding) Verdict {
+	if v := judgeDenial(findings); v.Held {
+		return v
+	}
+	permitted := g.judgeManifest(step, own)
+	if len(findings) == 0 || permitted.Held && permitted.Digest == "" && !permitted.Reason.IsOrder() {
+		return permitted
+	}
+	switch v := g.judgeRequired(step, findings); {
+	case v.Held:
+		return v
+	case permitted.Held:
+		return permitted
+	default:
+		return permitted.with(v)
+	}
+}
+
+// with returns a verdict that releases a step, with the approvals of another one that releases it too.
+func (v Verdict) with(other Verdict) Verdict {
+	v.Digest, v.Required = cmp.Or(v.Digest, other.Digest), other.Required
+	v.ApprovalKeys = slices.Concat(v.ApprovalKeys, other.ApprovalKeys)
+	slices.Sort(v.ApprovalKeys)
+	v.ApprovalKeys = slices.Compact(v.ApprovalKeys)
+	return v
+}
+
+// judgeManifest decides what orders, dependencies and the guest's manifest say of a step.
+func (g Gate) judgeManifest(step plan.Step, own Policy) Verdict {
+	switch {
 	case step.Order != nil:
 		return g.judgeRun(step)
 	case step.Starts():
 		if v := g.judgeOrder(step); v.Held {
 			return v
 		}
-		return g.judgePermission(step, policy)
+		return g.judgePermission(step, own)
 	}
-	permitted := g.judgePermission(step, policy) // first, so that a person sees the digest of a step that would have to wait afterwards
+	permitted := g.judgePermission(step, own) // first, so that a person sees the digest of a step that would have to wait afterwards
 	if permitted.Held || !step.NeedsDependencies() && !step.TakesDown() && !step.NeedsObject() {
 		return permitted
 	}
@@ -183,16 +227,16 @@ func (g Gate) judgeOrder(step plan.Step) Verdict {
 }
 
 // judgePermission holds a step that the manifest does not allow without an approval.
-func (g Gate) judgePermission(step plan.Step, policy Policy) Verdict {
+func (g Gate) judgePermission(step plan.Step, own Policy) Verdict {
 	switch {
 	case step.Op == cluster.OpDestroy:
 		return g.judgeDestroy(step)
 	case step.Op.IsObject():
 		return g.judgeObject(step)
 	case step.Op == cluster.OpReboot:
-		return g.judgeReboot(step, policy)
+		return g.judgeReboot(step, own)
 	case step.Recreates:
-		return g.judgeRecreate(step, policy)
+		return g.judgeRecreate(step, own)
 	case isInterrupting(step) && !g.liftsProtection(step):
 		return g.judgeApproval(step, interruption(step))
 	}
@@ -237,19 +281,19 @@ func interruption(step plan.Step) string {
 }
 
 // judgeReboot applies the manifest's rebootPolicy.
-func (g Gate) judgeReboot(step plan.Step, policy Policy) Verdict {
-	switch policy.Lifecycle.RebootPolicy {
+func (g Gate) judgeReboot(step plan.Step, own Policy) Verdict {
+	switch own.Lifecycle.RebootPolicy {
 	case guest.RebootAuto:
 		if step.Doubt == "" {
 			return Verdict{}
 		}
 	case guest.RebootWindow:
-		window := policy.Window
+		window := own.Window
 		switch {
 		case window == guest.Window{}:
-			return held(HoldWindow, fmt.Sprintf("the window %q is invalid", policy.Lifecycle.Window), "correct lifecycle.window")
+			return held(HoldWindow, fmt.Sprintf("the window %q is invalid", own.Lifecycle.Window), "correct lifecycle.window")
 		case !window.Contains(g.Now):
-			return held(HoldWindow, fmt.Sprintf("it may restart in %s, next at %s", policy.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
+			return held(HoldWindow, fmt.Sprintf("it may restart in %s, next at %s", own.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
 		case step.Doubt == "":
 			return Verdict{}
 		}
@@ -299,8 +343,8 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 }
 
 // judgeRecreate follows the stricter one of the manifest's lifecycle.recreate and the remembered one.
-func (g Gate) judgeRecreate(step plan.Step, policy Policy) Verdict {
-	switch guard.Recreate(policy.Lifecycle.Recreate, g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)], g.Minimum) {
+func (g Gate) judgeRecreate(step plan.Step, own Policy) Verdict {
+	switch guard.Recreate(own.Lifecycle.Recreate, g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)], g.Minimum) {
 	case guest.Deny:
 		return held(HoldRecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
 			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")
@@ -315,17 +359,17 @@ func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	if step.AfterAdoption {
 		return held(HoldApproval, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
 	}
-	return g.judgeDigest(HoldApproval, step, step.Digest(g.Cluster, g.identity(step)), why)
+	return g.judgeDigest(HoldApproval, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
 }
 
-// judgeDigest releases the step that a digest identifies if enough people have approved it.
-func (g Gate) judgeDigest(reason HoldReason, step plan.Step, digest, why string) Verdict {
+// judgeDigest releases the step that a digest identifies if enough people have approved it: as many as the guards require, and at least a number.
+func (g Gate) judgeDigest(reason HoldReason, step plan.Step, digest, why string, least int) Verdict {
 	var excluded map[string]bool
 	if g.SeparateApprover {
 		excluded = g.Scope.Authors(step)
 	}
 	tally := g.Approvals.For(digest, g.Now, excluded)
-	need := max(g.RequiredApprovals, 1)
+	need := max(g.RequiredApprovals, least)
 	if tally.People >= need {
 		return Verdict{Digest: digest, ApprovalKeys: tally.Keys}
 	}

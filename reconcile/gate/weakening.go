@@ -17,7 +17,7 @@ func (g Gate) judgeWeakening(step plan.Step) Verdict {
 	if others := w.Others(step.Guest.VMID); others != "" {
 		why += ", " + others
 	}
-	return g.judgeDigest(HoldGuard, step, w.Digest, why+"; the old value stays in force")
+	return g.judgeDigest(HoldGuard, step, w.Digest, why+"; the old value stays in force", 1)
 }
 
 // liftsProtection reports whether the step interrupts nothing but ends the protection, which approvals have put into force. The protection needs no

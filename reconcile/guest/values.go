@@ -120,6 +120,18 @@ func (v Values) Int(key string) int64 {
 // IsOn reports whether a key is true.
 func (v Values) IsOn(key string) bool { return truth(v.Text(key)) == "1" }
 
+// Slots returns the keys that hold a drive or a network interface, sorted.
+func (v Values) Slots() []string {
+	var slots []string
+	for key := range v.texts {
+		if v.IsDrive(key) || v.IsCard(key) {
+			slots = append(slots, key)
+		}
+	}
+	slices.Sort(slots)
+	return slots
+}
+
 // IsDrive reports whether a key holds a disk, a mount point or a CD-ROM drive.
 func (v Values) IsDrive(key string) bool {
 	r, known := find(v.kind, key)

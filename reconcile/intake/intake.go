@@ -26,10 +26,10 @@ type Options struct {
 	Note    RewriteNote
 	// MayWrite returns why nothing may be written to the cluster at this moment; nil always allows it.
 	MayWrite func() error
-	// SeparateApprover says that the people who introduced a step may not approve it, so the journal has to record who introduced what.
-	SeparateApprover bool
-	Minimum          guard.Minimum // the host's bound of guards
-	Evidence         Evidence      // nil finds none, but that in the journal
+	// RecordSigners says that the journal has to record who introduced what: the people who introduced a step may not approve it, or policies judge the signers.
+	RecordSigners bool
+	Minimum       guard.Minimum // the host's bound of guards
+	Evidence      Evidence      // nil finds none, but that in the journal
 
 	Shared bool         // other agents accept revisions in the same journal, which this host may not have fetched yet
 	DryRun bool         // read the floor without writing it, and journal nothing
@@ -52,9 +52,9 @@ type Intake struct {
 	evidence Evidence
 	notes    gitsource.ID // of the remote that served the newest head
 
-	separateApprover bool
-	minimum          guard.Minimum
-	log              *slog.Logger
+	recordSigners bool
+	minimum       guard.Minimum
+	log           *slog.Logger
 
 	force     InForce
 	raising   *floorWrite       // nil if the floor is not being written
@@ -80,7 +80,7 @@ func New(opts Options) *Intake {
 	}
 	return &Intake{
 		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
-		separateApprover: opts.SeparateApprover, minimum: opts.Minimum,
+		recordSigners: opts.RecordSigners, minimum: opts.Minimum,
 		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, shared: opts.Shared, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}
 }

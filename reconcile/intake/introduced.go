@@ -18,10 +18,9 @@ type trace struct {
 	commits  []authored // oldest first
 }
 
-// recordsSigners reports whether the policy needs to know who introduced what: a signer is limited to some guests, or the people who introduced a
-// step may not approve it.
-func recordsSigners(policy *verify.Policy, separateApprover bool) bool {
-	return separateApprover || policy.HasLimits()
+// recordsSigners reports whether the agent needs to know who introduced what: a signer is limited to some guests, or its config asks for it.
+func recordsSigners(policy *verify.Policy, asked bool) bool {
+	return asked || policy.HasLimits()
 }
 
 // newIntroduced returns the records of who introduced what that differ from the journal's. If the policy does not need them, it ends all of them:

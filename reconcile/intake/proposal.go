@@ -15,14 +15,14 @@ import (
 // A Proposal is what the judgement of a tip needs that no agent has fetched: the repository with the tip, and the policy and the state of the agent. Its
 // judgement is that of Intake.Poll at this moment, with the floor that the caller read, and changes nothing.
 type Proposal struct {
-	Repo             *gitsource.Repository
-	Policy           *verify.Policy
-	Scope            Scope
-	State            journal.State // of the agent
-	Floor            writer.Floor  // of the cluster; zero if there is none, or if it was not read
-	Note             RewriteNote
-	SeparateApprover bool // as in Options
-	Evidence         []verify.Evidence
+	Repo          *gitsource.Repository
+	Policy        *verify.Policy
+	Scope         Scope
+	State         journal.State // of the agent
+	Floor         writer.Floor  // of the cluster; zero if there is none, or if it was not read
+	Note          RewriteNote
+	RecordSigners bool // as in Options
+	Evidence      []verify.Evidence
 }
 
 // A Judgement is what the agent would accept.
@@ -75,7 +75,7 @@ func (p Proposal) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, err
 	}
-	return acceptFor(ctx, p.Repo, rev, p.Scope, Accepted{}, recordsSigners(p.Policy, p.SeparateApprover), p.State, parse)
+	return acceptFor(ctx, p.Repo, rev, p.Scope, Accepted{}, recordsSigners(p.Policy, p.RecordSigners), p.State, parse)
 }
 
 // Refusal returns why the agent would refuse a head, or nil if the error of a judgement is not a refusal.

@@ -27,6 +27,7 @@ type Basis struct {
 	Images        []image.Desired
 	Objects       []kind.Desired
 	Policies      gate.Policies   // of Guests
+	Rules         *gate.Rules     // of Guests; nil without policies
 	Guards        manifest.Guards // of the Cluster, in effect
 	Minimum       guard.Minimum
 	Weakenings    []guard.Weakening                        // held; a lane puts none into force
@@ -116,6 +117,7 @@ func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
 		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
 		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits, SeparateApprover: b.Separate, Scope: b.Scope(state), OwnGuests: b.OwnGuests, Withheld: b.Withheld, Offline: b.Inventory.Offline, Maintenance: b.Inventory.Maintenance,
+		Rules: b.Rules, Seen: b.Seen,
 	}
 	if b.Hanging != nil {
 		g.HangingTasks = b.Hanging(state, now)

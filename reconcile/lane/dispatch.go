@@ -17,7 +17,8 @@ import (
 var errTaskLost = errors.New("the process of its task ended without an outcome")
 
 // dispatch sends the step's calls in order, with their secrets, and waits for the effect of each.
-func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step plan.Step, calls []secret.FilledCall) conclusion {
+// Judged asks the policies again; it is the end of the last check, after everything that waits.
+func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step plan.Step, calls []secret.FilledCall, judged func() error) conclusion {
 	c := conclusion{}
 	end := func(result journal.Result, call cluster.Call, err error) conclusion {
 		c.result, c.err = result, fmt.Errorf("%s of %s: %w", call.Op, step.Guest, err)
@@ -26,6 +27,9 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 	for i, call := range step.Calls {
 		upid, err := w.cluster.Do(ctx, calls[i].Call, func(ctx context.Context) error {
 			err := w.lastCheck(ctx, basis, step, call)
+			if err == nil {
+				err = judged()
+			}
 			w.noteSent(id)
 			c.sent = err == nil && i == len(step.Calls)-1
 			return err

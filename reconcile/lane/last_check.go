@@ -11,9 +11,11 @@ import (
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -114,6 +116,28 @@ func (w *Worker) checkScope(ctx context.Context, basis *Basis, step plan.Step) e
 	}
 	return nil
 }
+
+// checkPolicies asks the policies again, with the present time and the reading that the step was planned from. The verdict has released the step.
+func (b *Basis) checkPolicies(state journal.State, now time.Time, step plan.Step, verdict gate.Verdict, seen guest.Observed) error {
+	if b.Rules == nil {
+		return nil
+	}
+	judge := gate.Gate{Cluster: b.Cluster, Now: now, Rules: b.Rules, Scope: b.Scope(state)}
+	if seen.VMID != 0 {
+		judge.Seen = map[int]guest.Observed{seen.VMID: seen}
+	}
+	findings := judge.Findings(step)
+	if f, denied := policy.First(findings, policy.Deny); denied {
+		return fmt.Errorf("%w: policy %s", errPolicy, f)
+	}
+	if f, asks := policy.First(findings, policy.RequireApproval); asks && policy.Approvals(findings) > verdict.Required {
+		return fmt.Errorf("%w: policy %s", errPolicy, f)
+	}
+	return nil
+}
+
+// errPolicy refuses a call that a policy holds since the step was judged.
+var errPolicy = errors.New("held by a policy")
 
 // errOutOfScope refuses a call that touches what the signer of the manifest may not touch.
 var errOutOfScope = errors.New("out of scope")

@@ -32,7 +32,9 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	started := time.Now()
 	w.hooks.stepBegun(report.StepBegun{Step: step, ID: id, Revision: basis.Revision})
 	ctx = cluster.WithStep(ctx, id)
-	c := w.dispatch(ctx, basis, id, step, calls)
+	c := w.dispatch(ctx, basis, id, step, calls, func() error {
+		return basis.checkPolicies(w.journal.State(), time.Now(), step, verdict, seen)
+	})
 	w.noteReturned(id)
 	c = w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, c)
 	if c.result == "" {

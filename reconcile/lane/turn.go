@@ -111,7 +111,9 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	if len(planned.Guests) != 1 {
 		return false, nil
 	}
-	step, verdict, ok := basis.Gate(state, time.Now()).Next(planned.Guests[0])
+	judge := basis.Gate(state, time.Now())
+	judge.Seen = got.Guests
+	step, verdict, ok := judge.Next(planned.Guests[0])
 	switch {
 	case !ok:
 		return false, nil

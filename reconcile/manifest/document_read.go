@@ -10,7 +10,10 @@ import (
 )
 
 // newDocument reads the fields that every kind has. It returns nil if the rest cannot be understood.
-func newDocument(n *tree.Node, r *report) *document {
+func newDocument(n *tree.Node, r *report) *document { return newDocumentOf(n, r, kindNames) }
+
+// newDocumentOf reads a document of one of some kinds.
+func newDocumentOf(n *tree.Node, r *report, kindNames []string) *document {
 	doc := &document{at: n.At}
 	doc.prefillLabel(n)
 	before := r.count

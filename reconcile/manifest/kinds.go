@@ -24,4 +24,7 @@ const (
 
 var kindNames = append([]string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container), kindSet, string(image.Kind)}, objectKinds()...)
 
+// APIVersion is the version of manifests.
+const APIVersion = apiVersion
+
 const maxDelay = 24 * time.Hour

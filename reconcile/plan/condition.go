@@ -76,6 +76,7 @@ const (
 	ReasonNeedsRoot           ConditionReason = "needs-root"           // Warned: the guest lacks a setting that only root@pam may make
 	ReasonOtherNode           ConditionReason = "other-node"           // Warned: the guest is on another node than its manifest names, and the manifest does not ask to move it
 	ReasonOverridden          ConditionReason = "overridden"           // Warned: an order overrides the run state of the manifest for a time
+	ReasonPolicy              ConditionReason = "policy"               // Warned: a policy warns about a step
 	ReasonWarnings            ConditionReason = "warnings"             // Warned: a task of the last work on the guest ended with warnings
 )
 
@@ -87,7 +88,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonOverridden, ReasonWarnings,
+		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonOverridden, ReasonPolicy, ReasonWarnings,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -118,6 +119,9 @@ func (c *compiled) checkFields() []Problem {
 	refuse(len(c.Message) > MaxMessage, "message", fmt.Sprintf("got %d bytes, want at most %d", len(c.Message), MaxMessage), "")
 	refuse(c.Approvals != 0 && c.Result != RequireApproval, "approvals", "got approvals with result: "+string(c.Result)+", want result: requireApproval", "")
 	refuse(c.Approvals < 0 || c.Approvals > MaxApprovals, "approvals", fmt.Sprintf("got %d, want 1 to %d", c.Approvals, MaxApprovals), "")
+	for _, op := range c.Operations {
+		refuse(!slices.Contains(cluster.Ops(), cluster.Op(op)), "operations", "got "+op+", want operations of steps, such as create, config, reboot or destroy", "docs/policies.md lists them")
+	}
 	refuse(c.On == OnGuest && len(c.Operations) > 0, "operations", "got operations of steps in a policy about guests", "set on: step")
 	refuse(c.On == OnGuest && len(c.Classes) > 0, "classes", "got classes of steps in a policy about guests", "set on: step")
 	return problems
@@ -148,7 +152,11 @@ func (c *compiled) program(field, text string, want *types.Type, means string) (
 	if !ast.OutputType().IsExactType(want) {
 		return nil, problem(fmt.Sprintf("got an expression of type %s, want %s", ast.OutputType(), means), "")
 	}
-	program, err := known[c.On].Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+	if cost, err := known[c.On].EstimateCost(ast, unknownSizes{}); err != nil || cost.Max > maxCost {
+		options = append(options, cel.CostLimit(maxCost)) // to count the cost takes about half of an evaluation
+	}
+	program, err := known[c.On].Program(ast, options...)
 	if err != nil {
 		return nil, problem(oneLine(err.Error()), "")
 	}

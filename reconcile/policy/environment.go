@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/checker"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 )
@@ -24,6 +25,17 @@ const (
 	varStep = "step"
 	varNow  = "now"
 )
+
+// unknownSizes is an estimator that knows no size: an expression whose cost depends on a list or a text has no bound then.
+type unknownSizes struct{}
+
+// EstimateSize implements checker.CostEstimator.
+func (unknownSizes) EstimateSize(checker.AstNode) *checker.SizeEstimate { return nil }
+
+// EstimateCallCost implements checker.CostEstimator.
+func (unknownSizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+	return nil
+}
 
 // environments are what the checker knows: what a policy is about decides which variables exist.
 var environments = sync.OnceValues(func() (map[On]*cel.Env, error) {

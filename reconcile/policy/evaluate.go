@@ -13,7 +13,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Subject is what expressions see. The pointers are not nil: the zero Guest does not exist.
+// Subject is what expressions see. The pointers are not nil: NoGuest does not exist.
 type Subject struct {
 	New, Old *Guest
 	Step     *Step
@@ -37,6 +37,9 @@ func (s *Subject) ResolveName(name string) (any, bool) {
 
 // Parent implements cel.Activation.
 func (s *Subject) Parent() cel.Activation { return nil }
+
+// NoGuest is a guest that does not exist.
+var NoGuest = (&Guest{}).sealed()
 
 // Guest returns what the policies about guests say of a guest that exists or will be created.
 func (s *Set) Guest(g *Guest) []Finding {

@@ -20,8 +20,6 @@ var (
 	mapOfLists = types.NewMapType(types.StringType, listOfText)
 )
 
-func asText(s string) ref.Val { return types.String(s) }
-
 // guestType is what `old` and `new` are.
 var guestType = &structType{name: typeGuest, kind: types.NewObjectType(typeGuest), fields: []fieldType{
 	row("exists", types.BoolType, "Whether there is such a guest. Of a guest that does not exist all other fields are empty or 0.", func(g *Guest) ref.Val { return types.Bool(g.Exists) }),
@@ -30,21 +28,21 @@ var guestType = &structType{name: typeGuest, kind: types.NewObjectType(typeGuest
 	row("vmid", types.IntType, "Number of the guest; 0 while the agent has not chosen one.", func(g *Guest) ref.Val { return types.Int(g.VMID) }),
 	row("node", types.StringType, "Node: where the guest is, or where it will be.", func(g *Guest) ref.Val { return types.String(g.Node) }),
 	row("pool", types.StringType, "Resource pool.", func(g *Guest) ref.Val { return types.String(g.Pool) }),
-	row("tags", listOfText, "Tags, sorted, without the agent's own.", func(g *Guest) ref.Val { return texts(g.Tags) }),
-	row("labels", mapOfText, "`metadata.labels` of the manifest.", func(g *Guest) ref.Val { return newSortedMap(g.Labels, asText) }),
+	row("tags", listOfText, "Tags, sorted, without the agent's own.", func(g *Guest) ref.Val { return g.lists.tags }),
+	row("labels", mapOfText, "`metadata.labels` of the manifest.", func(g *Guest) ref.Val { return g.lists.labels }),
 	row("state", types.StringType, "Of `new`: `running`, `stopped` or `ignored`. Of `old`: `running`, `stopped` or `paused`.", func(g *Guest) ref.Val { return types.String(g.State) }),
 	row("cpu", types.NewObjectType(typeCPU), "Processors.", func(g *Guest) ref.Val { return object{cpuType, &g.CPU} }),
 	row("memory", types.IntType, "Memory in bytes.", func(g *Guest) ref.Val { return types.Int(g.Memory) }),
-	row("disks", types.NewListType(types.NewObjectType(typeDisk)), "Disks and drives, sorted by slot.", func(g *Guest) ref.Val { return g.disks() }),
-	row("networks", types.NewListType(types.NewObjectType(typeNetwork)), "Network interfaces, sorted by slot.", func(g *Guest) ref.Val { return g.networks() }),
+	row("disks", types.NewListType(types.NewObjectType(typeDisk)), "Disks and drives, sorted by slot.", func(g *Guest) ref.Val { return g.lists.disks }),
+	row("networks", types.NewListType(types.NewObjectType(typeNetwork)), "Network interfaces, sorted by slot.", func(g *Guest) ref.Val { return g.lists.networks }),
 	row("onBoot", types.BoolType, "Whether the guest starts with its node.", func(g *Guest) ref.Val { return types.Bool(g.OnBoot) }),
 	row("protection", types.BoolType, "Whether Proxmox protects the guest against removal.", func(g *Guest) ref.Val { return types.Bool(g.Protection) }),
 	row("template", types.BoolType, "Whether it is a template.", func(g *Guest) ref.Val { return types.Bool(g.Template) }),
 	row("privileged", types.BoolType, "Of a container: whether root in it is root of the node.", func(g *Guest) ref.Val { return types.Bool(g.Privileged) }),
 	row("ha", types.BoolType, "Whether the HA manager has the guest.", func(g *Guest) ref.Val { return types.Bool(g.HA) }),
 	row("lifecycle", types.NewObjectType(typeLifecycle), "Guards in effect; of `new` only.", func(g *Guest) ref.Val { return object{lifecycleType, &g.Lifecycle} }),
-	row("config", mapOfText, "All native keys of Proxmox with their native values, without passwords: `new.config[\"ostype\"]`.", func(g *Guest) ref.Val { return newSortedMap(g.Config, asText) }),
-	row("signers", mapOfLists, "Of `new`: names of the signers who introduced a field, by native key such as `memory`, or by `spec.` and a field such as `spec.node`. Fields that were accepted before the agent recorded signers are missing.", func(g *Guest) ref.Val { return newSortedMap(g.Signers, texts) }),
+	row("config", mapOfText, "All native keys of Proxmox with their native values, without passwords: `new.config[\"ostype\"]`.", func(g *Guest) ref.Val { return textMap(g.config()) }),
+	row("signers", mapOfLists, "Of `new`: names of the signers who introduced a field, by native key such as `memory`, by `spec.` and a field such as `spec.node`, or `metadata.labels`. Fields that were accepted before the agent recorded signers are missing.", func(g *Guest) ref.Val { return listMap(g.fieldSigners()) }),
 }}
 
 var cpuType = &structType{name: typeCPU, kind: types.NewObjectType(typeCPU), fields: []fieldType{

@@ -24,7 +24,7 @@ func FuzzPolicy(f *testing.F) {
 				continue
 			}
 			judge := func() []Finding {
-				s := &Subject{New: webServer(), Old: &Guest{}, Step: &Step{Op: "config", Class: "live"}, Now: friday}
+				s := &Subject{New: webServer(), Old: NoGuest, Step: &Step{Op: "config", Class: "live"}, Now: friday}
 				return append(set.Guest(s.New), set.Step(s)...)
 			}
 			first := judge()

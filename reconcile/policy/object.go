@@ -143,11 +143,16 @@ type sortedMap struct {
 	keys []string
 }
 
-// newSortedMap returns a map as a value of CEL.
-func newSortedMap[V any](m map[string]V, convert func(V) ref.Val) ref.Val {
+// textMap returns a map of texts as a value of CEL.
+func textMap(m map[string]string) ref.Val {
+	return sortedMap{types.NewStringStringMap(types.DefaultTypeAdapter, m), slices.Sorted(maps.Keys(m))}
+}
+
+// listMap returns a map of lists as a value of CEL.
+func listMap(m map[string][]string) ref.Val {
 	values := make(map[ref.Val]ref.Val, len(m))
 	for k, v := range m {
-		values[types.String(k)] = convert(v)
+		values[types.String(k)] = texts(v)
 	}
 	return sortedMap{types.NewRefValMap(types.DefaultTypeAdapter, values), slices.Sorted(maps.Keys(m))}
 }

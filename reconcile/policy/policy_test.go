@@ -17,13 +17,17 @@ var friday = time.Date(2026, 3, 6, 23, 30, 0, 0, time.UTC)
 
 // webServer is a guest that most tests judge.
 func webServer() *Guest {
-	return &Guest{
+	g := &Guest{
 		Exists: true, Kind: "VirtualMachine", Name: "web-1", VMID: 201, Node: "pve1", Tags: []string{"prod", "web"}, Labels: map[string]string{"stage": "prod", "team": "web"}, State: "running",
 		CPU: CPU{4, 2}, Memory: 8 << 30,
-		Disks:    []Disk{{Slot: "ide2", Kind: "cdrom", Volume: "local:iso/debian.iso"}, {Slot: "scsi0", Kind: "disk", Storage: "local-lvm", Size: 32 << 30, Backup: true}},
-		Networks: []Network{{Slot: "net0", Bridge: "vmbr0", Connected: true, Signers: []string{"olga"}}, {Slot: "net1", Bridge: "vmbr1", Connected: true, Signers: []string{"wanda"}}},
-		Config:   map[string]string{"ostype": "l26"}, Signers: map[string][]string{"memory": {"olga"}}, Lifecycle: Lifecycle{Destroy: "approve"},
+		Disks:     []Disk{{Slot: "ide2", Kind: "cdrom", Volume: "local:iso/debian.iso"}, {Slot: "scsi0", Kind: "disk", Storage: "local-lvm", Size: 32 << 30, Backup: true}},
+		Networks:  []Network{{Slot: "net0", Bridge: "vmbr0", Connected: true, Signers: []string{"olga"}}, {Slot: "net1", Bridge: "vmbr1", Connected: true, Signers: []string{"wanda"}}},
+		Lifecycle: Lifecycle{Destroy: "approve"},
 	}
+	live := guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine}, Keys: map[string]guest.Value{"memory": set("8192"), "ostype": set("l26")}}
+	g.values = guest.ValuesNow(&live)
+	g.signers = func(field string) []string { return map[string][]string{"memory": {"olga"}}[field] }
+	return g.sealed()
 }
 
 func rule(change func(*Rule)) Rule {
@@ -74,7 +78,7 @@ func TestExpressions(t *testing.T) {
 			t.Parallel()
 			set := compiledSet(t, rule(func(r *Rule) { r.On, r.When = OnStep, test.when }))
 			findings := set.Step(&Subject{
-				New: webServer(), Old: &Guest{}, Now: friday,
+				New: webServer(), Old: NoGuest, Now: friday,
 				Step: &Step{Op: "reboot", Class: "disruptive", Changes: []Change{{Key: "memory", From: "4096", To: "8192", Class: "restart"}}},
 			})
 			if got := len(findings) == 1 && !findings[0].Failed; got != test.want || len(findings) == 1 && findings[0].Failed {
@@ -119,7 +123,7 @@ func TestFindings(t *testing.T) {
 	if f, _ := First(got, RequireApproval); f.String() != "c-approval requires an approval: m" {
 		t.Errorf("got %q", f)
 	}
-	if len(set.Guest(&Guest{})) != 0 {
+	if len(set.Guest(NoGuest)) != 0 {
 		t.Error("a policy about guests judged a guest that does not exist")
 	}
 }
@@ -131,6 +135,7 @@ func TestCostIsBounded(t *testing.T) {
 	for i := range 2000 {
 		g.Tags = append(g.Tags, fmt.Sprint("tag", i))
 	}
+	g.sealed()
 	set := compiledSet(t, rule(func(r *Rule) {
 		r.When = `new.tags.all(a, new.tags.all(b, new.tags.exists(c, c == a + b + "x") || true))`
 	}))
@@ -147,6 +152,7 @@ func TestSameInputSameFindings(t *testing.T) {
 	for i := range 20 {
 		g.Labels[fmt.Sprintf("label-%02d", i)] = "x"
 	}
+	g.sealed()
 	set := compiledSet(t, rule(func(r *Rule) { r.Message, r.Expression = "", `new.labels.map(k, k).join(" ")` }))
 	first := set.Guest(g)
 	var all sync.WaitGroup
@@ -201,6 +207,9 @@ func TestRejected(t *testing.T) {
 		"many_approvals": {func(r *Rule) { r.Result, r.Approvals = RequireApproval, 11 }, "approvals: got 11, want 1 to 10"},
 		"operations_of_a_guest": {
 			func(r *Rule) { r.Operations = []string{"create"} }, "operations: got operations of steps in a policy about guests (set on: step)",
+		},
+		"unknown_operation": {
+			func(r *Rule) { r.On, r.Operations = OnStep, []string{"delete"} }, "operations: got delete, want operations of steps, such as create, config, reboot or destroy (docs/policies.md lists them)",
 		},
 		"classes_of_a_guest": {
 			func(r *Rule) { r.Classes = []guest.Class{guest.Live} }, "classes: got classes of steps in a policy about guests (set on: step)",

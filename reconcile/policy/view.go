@@ -9,7 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Guest is a guest as expressions see it. The zero Guest does not exist. It is not changed after it was made.
+// Guest is a guest as expressions see it, made by NewGuest or ObservedGuest, or NoGuest. It is not changed after it was made.
 type Guest struct {
 	Exists                       bool
 	Kind, Name                   string
@@ -24,9 +24,14 @@ type Guest struct {
 	OnBoot, Protection, Template bool
 	Privileged, HA               bool
 	Lifecycle                    Lifecycle
-	Config                       map[string]string
-	Signers                      map[string][]string
+
+	values  guest.Values // for config, which few expressions read
+	signers Signers      // nil knows none
+	lists   lists
 }
+
+// lists are the lists and maps of a guest as values of CEL. A guest is judged by several policies, so they are made once.
+type lists struct{ tags, labels, disks, networks ref.Val }
 
 // CPU are the processors of a guest.
 type CPU struct{ Cores, Sockets int64 }
@@ -53,8 +58,34 @@ type Lifecycle struct{ Destroy, Recreate, RebootPolicy string }
 // Total returns the cores of all sockets.
 func (c CPU) Total() int64 { return c.Cores * c.Sockets }
 
-func (g *Guest) disks() ref.Val    { return objects(diskType, g.Disks) }
-func (g *Guest) networks() ref.Val { return objects(networkType, g.Networks) }
+// sealed returns the guest with its lists. It is not changed afterwards.
+func (g *Guest) sealed() *Guest {
+	g.lists = lists{texts(g.Tags), textMap(g.Labels), objects(diskType, g.Disks), objects(networkType, g.Networks)}
+	return g
+}
+
+// config returns all native keys.
+func (g *Guest) config() map[string]string {
+	config := make(map[string]string)
+	for _, key := range g.values.Keys() {
+		config[key] = g.values.Text(key)
+	}
+	return config
+}
+
+// fieldSigners returns who introduced each field whose signers are known.
+func (g *Guest) fieldSigners() map[string][]string {
+	fields := make(map[string][]string)
+	if g.signers == nil {
+		return fields
+	}
+	for _, field := range append(g.values.Keys(), "spec.vmid", "spec.node", "spec.pool", "spec.source", "spec.ha", "spec.template", "metadata.labels") {
+		if names := g.signers(field); len(names) > 0 {
+			fields[field] = names
+		}
+	}
+	return fields
+}
 
 // Signers returns the names of the signers who introduced a field of a guest; nil knows none.
 type Signers func(field string) []string
@@ -79,41 +110,31 @@ func NewGuest(d *guest.Desired, live *guest.Observed, signers Signers) *Guest {
 	}
 	g.Template = g.Template || d.Template
 	g.Lifecycle = Lifecycle{string(d.Lifecycle.Destroy), string(d.Lifecycle.Recreate), string(d.Lifecycle.RebootPolicy)}
-	return g
+	return g.sealed()
 }
 
 // ObservedGuest returns a guest as it is now. Labels are those of its manifest.
 func ObservedGuest(live *guest.Observed, labels map[string]string) *Guest {
 	g := newGuest(live.Ref, guest.ValuesNow(live), nil)
 	g.State, g.Node, g.Pool, g.HA, g.Template, g.Labels = string(live.Status), live.Node, live.Pool, live.HA, live.Template, labels
-	return g
+	return g.sealed()
 }
 
 // newGuest returns the part of a guest that follows from its native keys.
 func newGuest(of guest.Ref, values guest.Values, signers Signers) *Guest {
-	g := &Guest{Exists: true, Kind: string(of.Kind), Name: of.Name, VMID: of.VMID, Config: map[string]string{}, Signers: map[string][]string{}}
+	g := &Guest{Exists: true, Kind: string(of.Kind), Name: of.Name, VMID: of.VMID, values: values, signers: signers}
 	introduced := func(field string) []string {
 		if signers == nil {
 			return nil
 		}
-		names := signers(field)
-		if len(names) > 0 {
-			g.Signers[field] = names
-		}
-		return names
+		return signers(field)
 	}
-	for _, key := range values.Keys() {
-		g.Config[key] = values.Text(key)
-		names := introduced(key)
-		switch {
-		case values.IsDrive(key):
-			g.Disks = append(g.Disks, newDisk(key, values, names))
-		case values.IsCard(key):
-			g.Networks = append(g.Networks, newNetwork(key, values, names))
+	for _, key := range values.Slots() {
+		if values.IsDrive(key) {
+			g.Disks = append(g.Disks, newDisk(key, values, introduced(key)))
+		} else {
+			g.Networks = append(g.Networks, newNetwork(key, values, introduced(key)))
 		}
-	}
-	for _, field := range []string{"spec.vmid", "spec.node", "spec.pool", "spec.source", "spec.ha", "spec.template"} {
-		introduced(field)
 	}
 	g.Tags = guest.PlainTags(values.Text("tags"))
 	g.OnBoot, g.Protection = values.IsOn("onboot"), values.IsOn("protection")

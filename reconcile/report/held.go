@@ -6,6 +6,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/policy"
 )
 
 // Hold is why the gate holds a step, and what releases the step.
@@ -14,10 +15,11 @@ type Hold struct {
 	Message   string           `json:"message"`
 	Hint      string           `json:"hint,omitempty"`
 	Uncounted []gate.Uncounted `json:"uncountedApprovals,omitempty"` // approvals that name the step and do not count
+	Policies  []policy.Finding `json:"policies,omitempty"`           // what policies say of the step
 }
 
 // NewHold returns the hold of a verdict. The verdict must hold its step.
-func NewHold(v gate.Verdict) Hold { return Hold{v.Reason, v.Message, v.Hint, v.Uncounted} }
+func NewHold(v gate.Verdict) Hold { return Hold{v.Reason, v.Message, v.Hint, v.Uncounted, v.Policies} }
 
 // HeldStep is a step that the gate holds.
 type HeldStep struct {

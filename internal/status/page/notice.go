@@ -278,6 +278,7 @@ func guestNotices(r report.Report) []notice {
 		{warn, "1 guest is gone and not created again because of its lifecycle", "%d guests are gone and not created again because of their lifecycle", isHeld(gate.HoldRecreateDenied)},
 		{warn, "1 guest waits because of a volume", "%d guests wait because of a volume", isHeld(gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown)},
 		{warn, "1 guest waits because its signer may not touch what its manifest names", "%d guests wait because their signers may not touch what their manifests name", isHeld(gate.HoldScope)},
+		{warn, "1 guest waits because of a policy", "%d guests wait because of a policy", isHeld(gate.HoldPolicy)},
 		{warn, "1 guest is blocked", "%d guests are blocked", has(plan.Blocked)},
 		{warn, "1 guest could not be read", "%d guests could not be read", has(plan.NotObserved)},
 		{warn, "1 guest was not read for too long", "%d guests were not read for too long", stale},

@@ -11,6 +11,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/policy"
 )
 
 // plannedGuest is one guest of the fixture. The verdict of a step has the same index.
@@ -47,7 +48,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(), inRollout(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), heldByPolicy(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(), inRollout(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), pool(), orphanedPool(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -274,6 +275,24 @@ func onUnavailableNodes() plannedGuest {
 			held(gate.HoldNodeMaintenance, "node pve2 is in maintenance", "end the maintenance when it is done: ha-manager crm-command node-maintenance disable pve2"),
 			held(gate.HoldNodeOffline, "node pve3 is offline", "start the node, or wait until it is back; the agent creates nothing on another node instead"),
 		},
+	}
+}
+
+// heldByPolicy has too much memory, and breaks a rule about which people are only told.
+func heldByPolicy() plannedGuest {
+	memory := guest.Change{Key: "memory", From: "4096", To: "131072", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/web-8.yaml", 7, 18)}
+	verdict := held(gate.HoldPolicy, "policy team-web-memory denies it: guests of team web have at most 64 GiB, and web-8 has 128 GiB",
+		"correct what the policy is about; approvals have no effect")
+	verdict.Policies = []policy.Finding{
+		{Policy: "team-web-memory", Result: policy.Deny, Message: "guests of team web have at most 64 GiB, and web-8 has 128 GiB"},
+		{Policy: "no-iso-left", Result: policy.Warn, Message: "ide2 contains local:iso/debian-12.iso"},
+	}
+	return plannedGuest{
+		plan: plan.Guest{
+			Ref: ref(guest.VirtualMachine, "web-8", 218), Node: "pve1", Managed: true, Origin: at("guests/web-8.yaml", 1, 1), Changes: []guest.Change{memory},
+			Steps: []plan.Step{step(cluster.OpConfig, guest.Live, "configuration differs", memory)},
+		},
+		verdicts: []gate.Verdict{verdict},
 	}
 }
 

@@ -37,9 +37,12 @@ func newGuestView(p plan.Guest, judge func(plan.Step) gate.Verdict) guestView {
 	for _, c := range p.Changes {
 		g.Changes = append(g.Changes, changeView{report.NewChange(c)})
 	}
+	var verdicts []gate.Verdict
 	for _, s := range slices.Concat(p.Steps, p.Guards) {
-		g.Steps = append(g.Steps, newStepView(s, judge(s)))
+		verdicts = append(verdicts, judge(s))
+		g.Steps = append(g.Steps, newStepView(s, verdicts[len(verdicts)-1]))
 	}
+	g.Conditions = append(g.Conditions, gate.PolicyConditions(verdicts)...)
 	return g
 }
 

@@ -84,7 +84,7 @@ func Judge(ctx context.Context, opts Options) (Document, error) {
 func (o Options) proposal(repo *gitsource.Repository, policy *verify.Policy, state journal.State) intake.Proposal {
 	return intake.Proposal{
 		Repo: repo, Policy: policy, Scope: intake.Scope{Cluster: o.Config.Cluster.Name, Paths: o.Config.Source.Paths}, State: state,
-		Note: intake.RewriteNote{Dir: o.Config.StateDir}, SeparateApprover: o.Config.Trust.Guards.SeparateApprover,
+		Note: intake.RewriteNote{Dir: o.Config.StateDir}, RecordSigners: o.Config.RecordsSigners(),
 		Evidence: []verify.Evidence{evidence.NewNotes(repo)},
 	}
 }

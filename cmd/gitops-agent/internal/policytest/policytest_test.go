@@ -1,0 +1,88 @@
+package policytest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestExamples runs the tables of examples/policies. Each policy has a table, in which it says something and in which it says nothing.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	policies, err := filepath.Glob("../../../../examples/policies/*.yaml")
+	if err != nil || len(policies) != 10 {
+		t.Fatalf("got %d policies (%v), want 10", len(policies), err)
+	}
+	for _, file := range policies {
+		table, err := Read(filepath.Join(filepath.Dir(file), "tests", filepath.Base(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := table.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, silent := 0, 0
+		for _, c := range result.Cases {
+			if len(c.Problems) > 0 {
+				t.Errorf("%s: %s: %v", file, c.Name, c.Problems)
+			}
+			said, silent = said+min(len(c.Found), 1), silent+1-min(len(c.Found), 1)
+		}
+		if said == 0 || silent == 0 {
+			t.Errorf("%s: got %d cases in which it says something, and %d in which it does not, want both", file, said, silent)
+		}
+	}
+}
+
+const onePolicy = `apiVersion: proxmox.gitops/v1alpha1
+kind: Policy
+metadata: {name: tags}
+spec: {when: size(new.tags) == 0, message: no tags}
+`
+
+// TestTables are tables with mistakes, and a case that does not pass.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	guest := "{kind: VirtualMachine, metadata: {name: web-1}, spec: {}}"
+	tests := map[string]struct{ table, want string }{
+		"not_wanted":     {"policies: [p.yaml]\ncases: [{name: one, new: " + guest + "}]\n", "t.yaml: one: not wanted: tags denies it: no tags\n"},
+		"nothing_found":  {"policies: [p.yaml]\ncases: [{name: one, old: " + guest + ", want: [{policy: tags, result: deny, message: x}]}]\n", "t.yaml: one: no policy says: tags deny with x\n"},
+		"passes":         {"policies: [p.yaml]\ncases: [{name: one, new: " + guest + ", want: [{policy: tags, result: deny, message: no tags}]}]\n", "t.yaml: 1 of 1 case passed\n"},
+		"unknown_field":  {"policies: [p.yaml]\ncases: [{name: one, neww: {}}]\n", "t.yaml: yaml: unmarshal errors:\n  line 2: field neww not found"},
+		"no_cases":       {"policies: [p.yaml]\n", "t.yaml: got 1 policies and 0 cases, want at least one file in policies, and one of cases"},
+		"no_guest":       {"policies: [p.yaml]\ncases: [{name: one}]\n", "t.yaml: case one: got no guest, want old, new or both"},
+		"no_name":        {"policies: [p.yaml]\ncases: [{new: " + guest + "}]\n", "t.yaml: cases[0]: got no name, want one"},
+		"no_policy":      {"policies: [q.yaml]\ncases: [{name: one, new: " + guest + "}]\n", "q.yaml: no such file or directory"},
+		"wrong_guest":    {"policies: [p.yaml]\ncases:\n  - name: one\n    new: {kind: VirtualMachine, metadata: {name: web-1}, spec: {memory: {size: 1}}}\n", "t.yaml: case one: line 4: new: VirtualMachine web-1: memory.size: got"},
+		"another_kind":   {"policies: [p.yaml]\ncases: [{name: one, new: {kind: GuestClass, metadata: {name: web-1}, spec: {}}}]\n", "line 2: new: got 0 guests, want kind: VirtualMachine or Container"},
+		"wrong_step":     {"policies: [p.yaml]\ncases: [{name: one, new: " + guest + ", step: {op: delete}}]\n", "case one: got step delete of class live, want an operation and a change class of docs/policies.md"},
+		"not_a_document": {"policies: [p.yaml]\ncases: [{name: one, new: [1]}]\n", "line 2: new: yaml: unmarshal errors"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for file, text := range map[string]string{"p.yaml": onePolicy, "t.yaml": test.table} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out bytes.Buffer
+			table, err := Read(filepath.Join(dir, "t.yaml"))
+			if err == nil {
+				var result Result
+				result, err = table.Run()
+				result.WriteText(&out)
+			}
+			if err != nil {
+				out.WriteString(err.Error())
+			}
+			if got := strings.ReplaceAll(out.String(), dir+"/", ""); !strings.Contains(got, test.want) {
+				t.Errorf("got %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,227 @@
+package gate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/policy"
+)
+
+// Rules are policies with the guests that manifests name. A guest is judged once for each reading that differs. Several goroutines may use a Rules; a nil
+// Rules has no policies.
+type Rules struct {
+	set    *policy.Set
+	guests map[guest.Ref]*guest.Desired // by policyKey
+
+	mu    sync.Mutex
+	known map[guest.Ref]judged
+}
+
+// judged is a guest as expressions see it, with what the policies about guests say, and what both follow from.
+type judged struct {
+	new, old *policy.Guest
+	findings []policy.Finding
+
+	digest     string // of the configuration
+	readAt     time.Time
+	status     guest.Status
+	node, pool string
+	template   bool
+	ha         bool
+	by         []journal.Introduction
+}
+
+// NewRules returns the policies for guests; nil without policies. It is made once for each revision.
+func NewRules(set *policy.Set, guests []guest.Desired) *Rules {
+	if set.Len() == 0 {
+		return nil
+	}
+	r := &Rules{set: set, guests: make(map[guest.Ref]*guest.Desired, len(guests)), known: make(map[guest.Ref]judged)}
+	for i := range guests {
+		r.guests[policyKey(guests[i].Ref)] = &guests[i]
+	}
+	return r
+}
+
+// Findings returns what the policies say of a step now. The policies about guests are about every step that follows from a manifest, except for those
+// after which the guest is down: a guest that breaks a rule may be stopped.
+func (g Gate) Findings(step plan.Step) []policy.Finding {
+	r := g.Rules
+	if r == nil || step.Weakens != nil || step.Refused != "" {
+		return nil
+	}
+	key := policyKey(step.Guest)
+	d := r.guests[key]
+	aboutGuest := d != nil && step.Order == nil && !step.TakesDown()
+	brief := &policy.Step{Op: string(step.Op), Class: string(step.Class)}
+	aboutStep := r.set.HasSteps(brief)
+	if !aboutGuest && !aboutStep {
+		return nil
+	}
+	j := r.judge(g, key, step.Guest, d)
+	var findings []policy.Finding
+	if aboutGuest {
+		findings = j.findings
+	}
+	if aboutStep {
+		of := r.set.Step(&policy.Subject{New: j.new, Old: j.old, Step: stepOf(step, g.Scope), Now: g.Now})
+		findings = slices.Concat(findings, of)
+	}
+	return findings
+}
+
+// judge returns the guest of a step as expressions see it.
+func (r *Rules) judge(g Gate, key, ref guest.Ref, d *guest.Desired) judged {
+	seen, isLive := g.Seen[ref.VMID]
+	var live *guest.Observed
+	if isLive {
+		live = &seen
+	}
+	by := g.Scope.Introduced[labelOf(ref)].By
+	r.mu.Lock()
+	j, known := r.known[key]
+	r.mu.Unlock()
+	if known && j.isOf(seen, by) {
+		return j
+	}
+	j = judged{
+		new: policy.NoGuest, old: policy.NoGuest,
+		digest: seen.Digest, readAt: seen.ReadAt, status: seen.Status, node: seen.Node, pool: seen.Pool, template: seen.Template, ha: seen.HA, by: by,
+	}
+	if live != nil {
+		var labels map[string]string
+		if d != nil {
+			labels = d.Labels
+		}
+		j.old = policy.ObservedGuest(live, labels)
+	}
+	if d != nil {
+		j.new = policy.NewGuest(d, live, g.Scope.signersOf(d.Ref))
+		j.findings = r.set.Guest(j.new)
+	}
+	r.mu.Lock()
+	r.known[key] = j
+	r.mu.Unlock()
+	return j
+}
+
+// isOf reports whether the judgement is of the same reading, or of one with the same configuration, and of the same signers.
+func (j *judged) isOf(seen guest.Observed, by []journal.Introduction) bool {
+	sameConfig := j.readAt.Equal(seen.ReadAt) || j.digest != "" && j.digest == seen.Digest
+	sameSigners := len(j.by) == len(by) && (len(by) == 0 || &j.by[0] == &by[0]) // the journal replaces a record that changes
+	return sameConfig && sameSigners && j.status == seen.Status && j.node == seen.Node && j.pool == seen.Pool && j.template == seen.Template && j.ha == seen.HA
+}
+
+// signersOf returns who introduced the fields of a guest.
+func (s Scope) signersOf(ref guest.Ref) policy.Signers {
+	record, recorded := s.Introduced[labelOf(ref)]
+	if !recorded {
+		return nil
+	}
+	return func(field string) []string {
+		var names []string
+		for _, by := range introducers(record, field) {
+			names = append(names, by.Signer)
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+}
+
+// stepOf returns a step as expressions see it.
+func stepOf(step plan.Step, scope Scope) *policy.Step {
+	s := &policy.Step{
+		Op: string(step.Op), Class: string(step.Class), Volumes: step.Volumes, Signers: slices.Sorted(maps.Keys(scope.Authors(step))),
+	}
+	if step.Order != nil {
+		s.Order = step.Order.String()
+	}
+	for _, c := range step.Changes {
+		s.Changes = append(s.Changes, policy.Change{Key: c.Key, From: c.From, To: c.To, Class: string(c.Class)})
+	}
+	return s
+}
+
+// judgeDenial holds a step that a policy denies.
+func judgeDenial(findings []policy.Finding) Verdict {
+	var denied []string
+	for _, f := range findings {
+		if f.Result == policy.Deny {
+			denied = append(denied, f.String())
+		}
+	}
+	if len(denied) == 0 {
+		return Verdict{}
+	}
+	return held(HoldPolicy, "policy "+strings.Join(denied, "; policy "), "correct what the policy is about; approvals have no effect")
+}
+
+// judgeRequired holds a step that has fewer approvals than a policy requires.
+func (g Gate) judgeRequired(step plan.Step, findings []policy.Finding) Verdict {
+	f, asks := policy.First(findings, policy.RequireApproval)
+	adopts := step.TakesOwnership && step.Op != cluster.OpCreate // the adoption is a record; the approval names the identity that it makes
+	if !asks || adopts {
+		return Verdict{}
+	}
+	why := "policy " + f.String()
+	switch {
+	case step.AfterAdoption:
+		return held(HoldPolicy, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
+	case step.Op == cluster.OpCreate && step.Guest.VMID == 0:
+		return held(HoldPolicy, why, "approve it when the agent has chosen a vmid: an approval names it")
+	}
+	digest := step.Digest(g.Cluster, g.identity(step))
+	if d := g.Rules.guests[policyKey(step.Guest)]; step.Op == cluster.OpCreate && d != nil {
+		digest = creationDigest(g.Cluster, d)
+	}
+	required := policy.Approvals(findings)
+	v := g.judgeDigest(HoldPolicy, step, digest, why, required)
+	v.Required = required
+	if step.TakesOwnership {
+		v.ApprovalKeys = nil // the call that creates the guest uses them up
+	}
+	return v
+}
+
+// creationDigest identifies the creation of exactly the guest that a manifest wants. It contains neither marker nor uuid, which the agent draws between the
+// approval and the call.
+func creationDigest(clusterName string, d *guest.Desired) string {
+	wanted := d.WithoutOrigins()
+	wanted.Marker, wanted.UUID, wanted.Former, wanted.Override = "", "", nil, nil
+	subject := struct {
+		Creates string        `json:"creates"`
+		Cluster string        `json:"cluster"`
+		Guest   guest.Desired `json:"guest"`
+	}{d.Label(), clusterName, wanted}
+	text, _ := json.Marshal(subject) // marshalling texts, numbers and maps of texts cannot fail
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// PolicyConditions returns the conditions of a guest about which policies warn, one for each policy.
+func PolicyConditions(verdicts []Verdict) []plan.Condition {
+	var conditions []plan.Condition
+	told := make(map[policy.Finding]bool)
+	for _, v := range verdicts {
+		for _, f := range v.Policies {
+			if f.Result == policy.Warn && !told[f] {
+				told[f] = true
+				conditions = append(conditions, plan.Condition{
+					Type: plan.Warned, Reason: plan.ReasonPolicy, Message: fmt.Sprintf("policy %s", f), Hint: "this holds nothing",
+				})
+			}
+		}
+	}
+	return conditions
+}
