@@ -42,7 +42,7 @@ func TestReportHasEveryOrder(t *testing.T) {
 		},
 		"refused_by_the_guest":  {"start" + web1, true, nil, journal.OrderRefused, "refused", "the guest is not stopped", "sign a new order", false},
 		"unknown_guest":         {"start VirtualMachine/web-9", true, nil, journal.OrderRefused, "refused", "web-9", "sign a new order", false},
-		"unknown_operation":     {"promote Rollout/web", true, nil, journal.OrderRefused, "refused", "snapshot", "sign a new order", false},
+		"unknown_operation":     {"dance VirtualMachine/web-1", true, nil, journal.OrderRefused, "refused", "snapshot", "sign a new order", false},
 		"unknown_key":           {"reboot" + web1 + " when=later", true, nil, journal.OrderRefused, "refused", "when", "sign a new order", false},
 		"reserved_name":         {"snapshot" + web1 + " name=current", true, nil, journal.OrderRefused, "refused", "name", "sign a new order", false},
 		"template_by_hand":      {"start" + web1, false, func(l *lab) { l.ok(l.sim.Edit(201, "template", "1")) }, journal.OrderRefused, "refused", "the guest is a template", "sign a new order", false},

@@ -91,8 +91,8 @@ func NewPreview(
 	return Preview{Plan: planned, Guests: guests, Images: set.Images, Objects: set.Objects, Observed: seen, Gate: b.Gate(state, now)}, nil
 }
 
-// withheldInPreview returns the guests that a rollout of the journal has not released. A preview plans them for the manifests, so everything that would
-// interrupt them is held.
+// withheldInPreview returns the guests that a rollout of the journal has not released. A preview plans them for the manifests, so all of their steps are
+// held, as the agent would plan them for their last released revision.
 func withheldInPreview(guests []guest.Desired, state journal.State) map[int]gate.Withheld {
 	var withheld map[int]gate.Withheld
 	settings := make(map[string]guest.Rollout)
@@ -112,7 +112,7 @@ func withheldInPreview(guests []guest.Desired, state journal.State) map[int]gate
 			withheld = make(map[int]gate.Withheld)
 		}
 		r := state.Rollouts[s.Rollout]
-		withheld[vmid] = gate.Withheld{Live: settings[s.Rollout].Live, Hold: gate.NewWithheld(rollout.WaitText(s, r, ""), rollout.Hint(r, settings[s.Rollout].Approval))}
+		withheld[vmid] = gate.Withheld{Live: s.Commit != "" || settings[s.Rollout].Live, Hold: gate.NewWithheld(rollout.WaitText(s, r, ""), rollout.Hint(r, settings[s.Rollout].Approval))}
 	}
 	return withheld
 }

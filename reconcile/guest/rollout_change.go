@@ -18,15 +18,15 @@ func MayInterrupt(from, to Desired, live bool) bool {
 		case outside && (interrupts || live):
 			return true
 		case outside || field == "spec" || strings.HasPrefix(field, "spec.") || strings.HasPrefix(field, "metadata."):
-		case live || keyMayInterrupt(to.Kind, field):
+		case live || KeyMayInterrupt(to.Kind, field):
 			return true
 		}
 	}
 	return false
 }
 
-// keyMayInterrupt reports whether a change of a native key, or of one of its sub-keys, can interrupt a guest. An unknown key can.
-func keyMayInterrupt(kind Kind, key string) bool {
+// KeyMayInterrupt reports whether there is a guest that a change of a native key, or of one of its sub-keys, would interrupt. An unknown key can.
+func KeyMayInterrupt(kind Kind, key string) bool {
 	key, _, _ = strings.Cut(key, ".")
 	r, known := find(kind, key)
 	return !known || r.effect != atOnce || r.cost != nil

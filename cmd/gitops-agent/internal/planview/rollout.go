@@ -45,6 +45,11 @@ func batches(n int) string {
 	return strconv.Itoa(n) + " batches"
 }
 
+// mayInterrupt reports whether a change of a step would interrupt another guest, for example one that runs.
+func mayInterrupt(kind guest.Kind, s plan.Step) bool {
+	return slices.ContainsFunc(s.Changes, func(c guest.Change) bool { return guest.KeyMayInterrupt(kind, c.Key) })
+}
+
 // newRollouts returns the rollouts of guests that the plan would interrupt, by name. Which guests belong to a rollout follows from the revision in force
 // when a revision is accepted; the plan has the differences from the cluster.
 func newRollouts(preview reconcile.Preview) []rolloutView {
@@ -67,7 +72,7 @@ func newRollouts(preview reconcile.Preview) []rolloutView {
 	for _, g := range preview.Plan.Guests {
 		d := wanted[g.Ref.VMID]
 		changes := func(s plan.Step) bool {
-			return s.Op != cluster.OpCreate && !s.TakesOwnership && (s.Class != guest.Live || d.Rollout.Live)
+			return s.Op != cluster.OpCreate && !s.TakesOwnership && (s.Class != guest.Live || d.Rollout.Live || mayInterrupt(g.Ref.Kind, s))
 		}
 		if d != nil && slices.ContainsFunc(g.Steps, changes) {
 			labels[d.Rollout.Name] = append(labels[d.Rollout.Name], g.Ref.Label())
