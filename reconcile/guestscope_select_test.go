@@ -47,9 +47,9 @@ func TestGuestScopeIncludesSelectedGuests(t *testing.T) {
 			files["other-web.yaml"] = files["web-web.yaml"]
 			delete(files, "web-web.yaml")
 		}, ""},
-		"label_without_a_selection": {func(files map[string]string) {
+		"label_of_another_guest": {func(files map[string]string) { // labels also decide which policies apply
 			files["db-db.yaml"] = labelled("db-1", 202, "tier: db, owner: wanda")
-		}, ""},
+		}, "VirtualMachine/db-1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
