@@ -56,6 +56,9 @@ func (c Config) checkTraces() error {
 // configureTraces brings the traces of a config into force.
 func (a *Agent) configureTraces(c Config) error {
 	settings, err := c.traceSettings()
+	if a.replicas.isStandby() {
+		settings = traces.Settings{} // the leader tells
+	}
 	if err == nil {
 		a.traces.Configure(settings)
 	}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -174,12 +173,6 @@ func (m *Member) Start(t testing.TB) {
 		t.Fatal(err)
 	}
 }
-
-// Suspend stops the process until Resume, as an overloaded host does.
-func (m *Member) Suspend() { _ = m.process.Process.Signal(syscall.SIGSTOP) }
-
-// Resume lets a suspended process go on.
-func (m *Member) Resume() { _ = m.process.Process.Signal(syscall.SIGCONT) }
 
 // Save copies the data of a cluster of one member, as a backup does.
 func (c *Cluster) Save(t testing.TB) (dir string) {

@@ -195,6 +195,52 @@ func TestLostQuorum(t *testing.T) {
 	}
 }
 
+// An etcd that is restored from an old copy while the leader runs, and the leader after it on the same host, take no records.
+func TestRestoredFromOldCopy(t *testing.T) {
+	cluster := etcdtest.Start(t, 1)
+	client, err := etcdstore.Open(etcdstore.Options{Endpoints: cluster.Endpoints(), Prefix: "/old"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	leader, err := client.Elect(t.Context(), "first", func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, note := t.TempDir(), journal.Event{Name: "note"}
+	j, err := journal.Open(journal.Options{Dir: dir, Blocks: client.Store(leader)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Append(t.Context(), note); err != nil {
+		t.Fatal(err)
+	}
+	old := cluster.Save(t)
+	if err := j.Append(t.Context(), note, note); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Restore(t, old)
+	if err := j.Append(t.Context(), note); !errors.Is(err, journal.ErrRolledBack) {
+		t.Errorf("got %v of the leader that runs, want ErrRolledBack", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	leader.Release(false)
+	next, err := client.Elect(t.Context(), "next", func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Release(true)
+	if j, err = journal.Open(journal.Options{Dir: dir, Blocks: client.Store(next)}); err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if got := journal.FaultOf(j.Healthy()); got != journal.FaultRolledBack {
+		t.Errorf("got the fault %s (%v) of the next leader, want %s", got, j.Healthy(), journal.FaultRolledBack)
+	}
+}
+
 // A leader that releases its lease cleanly lets the next one begin at once.
 func TestRelease(t *testing.T) {
 	cluster := etcdtest.Start(t, 1)
