@@ -14,7 +14,7 @@ import (
 
 // TestFirewallBecomesAsWanted lets a firewall become one wanted state after the other, as a lane does: a reading, a call, a reading.
 func TestFirewallBecomesAsWanted(t *testing.T) {
-	ssh := guest.FirewallRule{Type: "in", Action: "ACCEPT", Macro: "SSH", Source: "+admins", Enabled: true, Comment: "from the office"}
+	ssh := guest.FirewallRule{Type: "in", Action: "ACCEPT", Macro: "ssh", Source: "+admins", Enabled: true, Comment: "from the office"}
 	web := guest.FirewallRule{Type: "in", Action: "ACCEPT", Protocol: "tcp", DestPort: "80,443", Enabled: true, Log: "info"}
 	out := guest.FirewallRule{Type: "out", Action: "REJECT", Dest: "printer", Interface: "net0", Enabled: true}
 	later := guest.FirewallRule{Type: "in", Action: "DROP", Protocol: "udp", DestPort: "53", Enabled: false}

@@ -26,7 +26,7 @@ func (f *FirewallWanted) NamesManaged() bool { return f.Aliases != nil || f.Sets
 type FirewallRule struct {
 	Type       string // in, out, group
 	Action     string // ACCEPT, DROP, REJECT, or the name of a security group
-	Macro      string
+	Macro      string // in lower case
 	Interface  string // net0
 	Source     string
 	Dest       string

@@ -83,7 +83,8 @@ func TestWorkflowIsAccepted(t *testing.T) {
 		t.Errorf("Signer: got %+v, want %+v", got, want)
 	}
 	verdict := policy.Audit(t.Context(), r.open(), id)
-	got := []string{verdict.Workflow, verdict.Repository, verdict.Ref, verdict.Trigger}
+	run := verdict.Run()
+	got := []string{run.BuildSignerURI, run.SourceRepositoryURI, run.SourceRepositoryRef, run.BuildTrigger}
 	if diff := cmp.Diff([]string{s.release().Subject, "https://github.com/example/homelab", "refs/heads/main", "push"}, got); diff != "" {
 		t.Errorf("Audit (-want +got):\n%s", diff)
 	}
