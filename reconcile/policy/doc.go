@@ -14,6 +14,6 @@
 //   - Every evaluation has a bounded cost. An expression that fails, or that costs too much, denies.
 //   - A Set is immutable, and may be used by several goroutines.
 //
-// The types that expressions see are tables (fields_guest.go, fields_step.go), from which the checker of CEL, docs/policies.md read the names.
+// The types that expressions see are tables (fields_guest.go, fields_step.go), from which the checker of CEL and docs/policies.md take the names.
 // Why policies hold steps and refuse no revision: docs/adr/0035.
 package policy
