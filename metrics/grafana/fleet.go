@@ -32,6 +32,7 @@ func Fleet() Dashboard {
 			query{`sum by (reason) (gitops_agent_steps_held{instance=~"$instance"}) > 0`, "{{reason}}"}),
 		series("Age of the oldest", "How long the oldest held step, pending restart and suspension have lasted.", "s", 8,
 			query{`time() - min by (reason) (gitops_agent_steps_held_oldest_timestamp_seconds{instance=~"$instance"} > 0)`, "held: {{reason}}"},
+			query{`max by (state) ((time() - gitops_agent_rollouts_oldest_timestamp_seconds{instance=~"$instance", state!="done"}) * (gitops_agent_rollouts_oldest_timestamp_seconds{instance=~"$instance", state!="done"} > bool 0))`, "rollout: {{state}}"},
 			query{`time() - min(gitops_agent_held_oldest_timestamp_seconds{instance=~"$instance"} > 0)`, "held: any reason"},
 			query{`time() - min(gitops_agent_restart_pending_oldest_timestamp_seconds{instance=~"$instance"} > 0)`, "restart pending"},
 			query{`time() - min(gitops_agent_suspended_oldest_timestamp_seconds{instance=~"$instance"} > 0)`, "suspended"}),
