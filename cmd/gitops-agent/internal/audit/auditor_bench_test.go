@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,9 +83,11 @@ func BenchmarkAuditRange(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N*commits), "ms/commit")
 }
 
-// BenchmarkAuditHistory runs the program on the history of a large project: 15,507 signed commits. Resident memory is the most of the process.
+var historyCommits = flag.Int("history-commits", 15_507, "signed commits of BenchmarkAuditHistory")
+
+// BenchmarkAuditHistory runs the program on the history of a large project, by default of 15,507 signed commits. Resident memory is the most of the process.
 func BenchmarkAuditHistory(b *testing.B) {
-	const commits = 15_507
+	commits := *historyCommits
 	dir, root := longHistory(b, commits)
 	program := filepath.Join(b.TempDir(), "gitops-agent")
 	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", program, "gitops-agent/cmd/gitops-agent").CombinedOutput(); err != nil {
@@ -94,7 +97,7 @@ func BenchmarkAuditHistory(b *testing.B) {
 	var resident int64 // KiB
 	for b.Loop() {
 		cmd := exec.CommandContext(b.Context(), program, "verify", "--repo", dir, "--trusted-root", root, "--signer", signer.Issuer+"="+signer.Subject, "..main")
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "15507 accepted, 0 refused") {
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), fmt.Sprintf("%d accepted, 0 refused", commits)) {
 			b.Fatalf("got %v, want every commit accepted:\n%s", err, out)
 		}
 		processor += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
