@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
@@ -45,19 +44,10 @@ func (w *Worker) advanceImage(ctx context.Context, t *turn) (again bool, err err
 	if !ok || slices.ContainsFunc(step.Uses(), func(s queue.Resource) bool { return !slices.Contains(t.uses, s) }) {
 		return false, nil
 	}
-	t.Step = step
-	calls, err := w.vault.Fill(step.Calls, nil, "")
-	if err != nil {
-		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
-	}
-	warnings, err := w.run(ctx, basis, step, verdict, calls, guest.Observed{})
-	t.Warnings = append(t.Warnings, warnings...)
-	if err != nil {
+	if err := w.runObject(ctx, basis, t, step, verdict); err != nil {
 		return false, err
 	}
-	t.Steps++
 	t.Heavy = true
-	t.last = step
 	return true, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
@@ -54,19 +55,24 @@ func (w *Worker) advanceObject(ctx context.Context, t *turn) (again bool, err er
 	if t.Steps > 0 && sameObjectStep(t.last, step) {
 		return false, fmt.Errorf("%s of %s: Proxmox accepted it, and nothing changed", step.Op, step.Guest)
 	}
+	return true, w.runObject(ctx, basis, t, step, verdict)
+}
+
+// runObject executes a step that concerns no guest.
+func (w *Worker) runObject(ctx context.Context, basis *Basis, t *turn, step plan.Step, verdict gate.Verdict) error {
 	t.Step = step
 	calls, err := w.vault.Fill(step.Calls, nil, "")
 	if err != nil {
-		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
+		return fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
 	warnings, err := w.run(ctx, basis, step, verdict, calls, guest.Observed{})
 	t.Warnings = append(t.Warnings, warnings...)
 	if err != nil {
-		return false, err
+		return err
 	}
 	t.Steps++
 	t.last = step
-	return true, nil
+	return nil
 }
 
 // kindOnly returns the entry of one kind.
