@@ -49,7 +49,7 @@ func decodeCluster(doc *document, r *report) (Cluster, []*clusterRollout, defaul
 		d.below("vmids").problem(v.at, fmt.Sprintf("got %d to %d, want a first and a last vmid", out.VMIDs.From, out.VMIDs.To), "")
 	}
 	checkInherited(d.below("defaults"), &s.defaults, inheritedHint, inheritedNever...)
-	return out, decodeRollouts(d, s.rollouts), s.defaults
+	return out, decodeRollouts(d, s.rollouts.value), s.defaults
 }
 
 // inheritedNever are the fields that no class and no Cluster can give to a guest.

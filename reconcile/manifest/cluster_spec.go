@@ -8,7 +8,7 @@ import (
 type clusterSpec struct {
 	vmids    opt[vmidRange]
 	guards   guards
-	rollouts map[string]*opt[namedRollout]
+	rollouts opt[map[string]opt[namedRollout]]
 	defaults defaults
 }
 
@@ -16,7 +16,7 @@ func (c *clusterSpec) fields() []field {
 	return []field{
 		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", withExamples(child(&c.vmids), `{"from": 200, "to": 299}`)},
 		{"guards", "", "Limits for the damage of one mistake.", withExamples(group(&c.guards), `{"maxDestroysPerDay": 3, "approvals": 2}`)},
-		{"rollouts", "", "How a change reaches guests that have much in common: a few at a time. A class can have its own.", withExamples(named(&c.rollouts, dnsName), `{"web": {"select": {"classes": ["web"]}, "canary": 1, "maxUnavailable": "10%", "pause": "10m"}}`)},
+		{"rollouts", "", "How a change reaches guests that have much in common: a few at a time. A class can have its own.", withExamples(namedObjects(&c.rollouts, dnsName), `{"web": {"select": {"classes": ["web"]}, "canary": 1, "maxUnavailable": "10%", "pause": "10m"}}`)},
 		{"defaults", "", "What every guest inherits. Its classes override it.", group(&c.defaults)},
 	}
 }

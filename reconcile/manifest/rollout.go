@@ -145,7 +145,7 @@ type clusterRollout struct {
 }
 
 // decodeRollouts checks the rollouts of the Cluster, and returns them by name.
-func decodeRollouts(d decoder, list map[string]*opt[namedRollout]) []*clusterRollout {
+func decodeRollouts(d decoder, list map[string]opt[namedRollout]) []*clusterRollout {
 	var out []*clusterRollout
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		r := list[name]
@@ -281,49 +281,4 @@ func (pauseCodec) format(p pause) string {
 
 func (pauseCodec) form() schema {
 	return schema{Type: nullable("string"), Pattern: `^(approval|([0-9.]+(h|m|s|ms))+)$`, Examples: textExamples("10m", pauseApproval)}
-}
-
-// named is a row that maps names that the user chooses to objects.
-func named[T any, P pointer[T]](into *map[string]*opt[T], names *textRule) value {
-	return namedValue[T, P]{into, names}
-}
-
-type namedValue[T any, P pointer[T]] struct {
-	into  *map[string]*opt[T]
-	names *textRule
-}
-
-func (v namedValue[T, P]) decode(d decoder, n *tree.Node) {
-	if n.Kind != tree.Mapping || len(n.Entries) > maxItems {
-		d.problem(n.At, fmt.Sprintf("got %s, want a mapping of at most %d names", n.Describe(), maxItems), "")
-		return
-	}
-	*v.into = map[string]*opt[T]{}
-	for _, e := range n.Entries {
-		below := d.below(segment(e.Name))
-		switch {
-		case !v.names.ok(e.Name):
-			below.problem(e.Value.Key, "got the name "+tree.Quote(e.Name)+", want "+v.names.wanted(), "")
-		case !e.Value.IsNull():
-			one := &opt[T]{place: place{e.Value.Key, below.path}, set: true}
-			decodeObject(below, e.Value, P(&one.value))
-			(*v.into)[e.Name] = one
-		}
-	}
-}
-
-func (v namedValue[T, P]) lower(*lowering, string) {}
-
-func (v namedValue[T, P]) schema() *schema {
-	var one T
-	return &schema{
-		Type: nullable("object"), PropertyNames: &schema{Pattern: v.names.pattern()},
-		PatternProperties: map[string]*schema{"": objectSchema(P(&one))},
-	}
-}
-
-func (v namedValue[T, P]) walk(pattern string, visit func(path string, row field)) {
-	var one T
-	visit(pattern+".*", field{})
-	walkObject(P(&one), pattern+".*", visit)
 }
