@@ -7,8 +7,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
+
+	"gitops-agent/internal/shell"
 
 	"gitops-agent/reconcile/hostfile"
 )
@@ -62,7 +63,7 @@ func checkPrivate(field, path string) error {
 	if mode := info.Mode().Perm(); mode&0o027 != 0 {
 		return &HostFileError{
 			Problem: fmt.Sprintf("%s: %s has mode %04o, so other users may read or change it", field, path, mode),
-			Fix:     "chmod g-w,o= " + shellWord(path),
+			Fix:     "chmod g-w,o= " + shell.Word(path),
 		}
 	}
 	return nil
@@ -130,7 +131,7 @@ func foreignState(dir, path string, owner, user int) error {
 	if user == 0 && path == dir {
 		e.Fix = fmt.Sprintf("run it as the agent's user: setpriv --reuid %d --clear-groups gitops-agent …, or sudo -u '#%d' gitops-agent …", owner, owner)
 	} else {
-		e.Fix = fmt.Sprintf("chown -R --no-dereference %d %s", user, shellWord(dir))
+		e.Fix = fmt.Sprintf("chown -R --no-dereference %d %s", user, shell.Word(dir))
 	}
 	return e
 }
@@ -152,15 +153,4 @@ func (c *Config) checkEncrypted() error {
 			"openssl s_client -connect %s:%s </dev/null | openssl x509 -noout -fingerprint -sha256 in proxmox.fingerprints", i, u.Redacted(), u.Hostname(), port))
 	}
 	return errors.Join(problems...)
-}
-
-// shellWord quotes a path for a shell if it needs quotes.
-func shellWord(path string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@", r)
-	}
-	if path != "" && !strings.ContainsFunc(path, func(r rune) bool { return !plain(r) }) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

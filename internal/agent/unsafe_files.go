@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"gitops-agent/internal/shell"
 )
 
 // UnsafeFiles returns a *HostFileError for each file that decides whom the agent trusts, and for each directory of such a file, if other users than root and the
@@ -50,11 +52,11 @@ func appendProblem(problems []error, field, path string) []error {
 	switch owner, known := info.Sys().(*syscall.Stat_t); {
 	case mode.Perm()&0o022 != 0 && mode&fs.ModeSticky == 0:
 		return append(problems, &HostFileError{
-			Problem: fmt.Sprintf("%s: %s has mode %04o, so other users may change it, and with it whom the agent trusts", field, path, mode.Perm()), Fix: "chmod go-w " + shellWord(path),
+			Problem: fmt.Sprintf("%s: %s has mode %04o, so other users may change it, and with it whom the agent trusts", field, path, mode.Perm()), Fix: "chmod go-w " + shell.Word(path),
 		})
 	case known && owner.Uid != 0 && int(owner.Uid) != os.Geteuid():
 		return append(problems, &HostFileError{
-			Problem: fmt.Sprintf("%s: %s belongs to user %d, who may change it, and with it whom the agent trusts", field, path, owner.Uid), Fix: "chown root " + shellWord(path),
+			Problem: fmt.Sprintf("%s: %s belongs to user %d, who may change it, and with it whom the agent trusts", field, path, owner.Uid), Fix: "chown root " + shell.Word(path),
 		})
 	}
 	return problems

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/internal/shell"
+
 	"gitops-agent/reconcile/preflight"
 )
 
@@ -75,10 +77,10 @@ func newGrantViews(grants []preflight.Grant, token string) []grantView {
 				role += "-" + strconv.Itoa(used[kind])
 			}
 			roles[kind+" "+privileges] = role
-			add, more := "pveum role add "+role+" --privs "+shellWord(privileges), "pveum role modify "+role+" --append 1 --privs "+shellWord(privileges)
+			add, more := "pveum role add "+role+" --privs "+shell.Word(privileges), "pveum role modify "+role+" --append 1 --privs "+shell.Word(privileges)
 			v.Commands = append(v.Commands, add+" || "+more)
 		}
-		entry := "pveum acl modify " + shellWord(g.Path) + " --tokens " + shellWord(token) + " --roles " + role
+		entry := "pveum acl modify " + shell.Word(g.Path) + " --tokens " + shell.Word(token) + " --roles " + role
 		if !g.Propagate {
 			entry += " --propagate 0"
 		}
@@ -92,15 +94,4 @@ func newGrantViews(grants []preflight.Grant, token string) []grantView {
 func kindOf(path string) string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return cmp.Or(kind, "cluster")
-}
-
-// shellWord quotes text as one word of a shell. Names come from manifests and may contain any character.
-func shellWord(text string) string {
-	plain := strings.IndexFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("/._-@", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) < 0
-	if plain && text != "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -8,26 +8,6 @@ import (
 	"gitops-agent/reconcile/preflight"
 )
 
-// Users copy the commands, and paths come from manifests: every name stays one word of the shell.
-func TestShellWord(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct{ text, want string }{
-		"plain":        {"/storage/local-lvm", "/storage/local-lvm"},
-		"several":      {"VM.Audit VM.Clone", "'VM.Audit VM.Clone'"},
-		"token":        {"gitops@pve!agent", "'gitops@pve!agent'"},
-		"substitution": {"/pool/$(reboot)", "'/pool/$(reboot)'"},
-		"quote":        {"/pool/a'; reboot; '", `'/pool/a'\''; reboot; '\'''`},
-		"nothing":      {"", "''"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := shellWord(test.text); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
-		})
-	}
-}
-
 // A role is created once for each set of privileges and kind of object, and named for the kind.
 func TestGrantViews(t *testing.T) {
 	t.Parallel()

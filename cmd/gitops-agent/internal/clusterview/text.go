@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/internal/shell"
+
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/preflight"
 )
@@ -128,7 +130,7 @@ func (t textPrinter) writeGrants(d *Document) {
 		}
 	}
 	t.line("", term.Printable("These commands are for a token with privilege separation, whose privileges are those that both the token and its user have. For a token without it (see pveum user token list "+user+
-		"), write --users "+user+" instead of --tokens "+shellWord(d.Token)+"."))
+		"), write --users "+user+" instead of --tokens "+shell.Word(d.Token)+"."))
 }
 
 // shortCauses returns the first causes, and the number of the others.
