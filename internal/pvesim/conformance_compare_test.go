@@ -61,7 +61,7 @@ var measured = map[string]bool{
 	"used": true, "avail": true, "used_fraction": true, "pid": true, "pstart": true, "starttime": true, "endtime": true, "ctime": true,
 	"snaptime": true, "digest": true, "freemem": true, "pressurecpufull": true, "pressurecpusome": true, "pressureiofull": true, "pressureiosome": true,
 	"pressurememoryfull": true, "pressurememorysome": true, "blockstat": true, "ballooninfo": true, "ssl_fingerprint": true, "saved": true,
-	"total": true, "rx-bytes": true, "rx-packets": true, "tx-bytes": true, "tx-packets": true,
+	"next-run": true, "total": true, "rx-bytes": true, "rx-packets": true, "tx-bytes": true, "tx-packets": true,
 }
 
 // isMeasured reports whether a value is measured. Some keys are measured in a status and settings in a config.

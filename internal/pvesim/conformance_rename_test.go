@@ -30,9 +30,11 @@ var vmidContexts = func() []*regexp.Regexp {
 		`(\b(?:VM|CT|container|ID) )(9?\d{3})(\b)`,
 		`(\bCT)(9?\d{3})(\b)`,
 		`(lock-)(9?\d{3})(\.)`,
-		`("(?:vmid|newid|vms)": ?"?)(9?\d{3})(\b)`,
+		`("(?:vmid|newid|vms|exclude)": ?"?)(9?\d{3})(\b)`,
 		`("id":")(9?\d{3})([@"])`,
-		`(\b(?:vmid|newid|vms)=)(9?\d{3})(\b)`,
+		`("id":)(9\d{3})(\b)`,
+		`("id":")(9\d{3})(:)`,
+		`(\b(?:vmid|newid|vms|exclude)=)(9?\d{3})(\b)`,
 		`(:[a-z]+:)(9?\d{3})([:@])`,
 		`(\bsid=)(9?\d{3})(\b)`,
 		`(\b(?:vm|ct):)(9?\d{3})(\b)`,
@@ -48,12 +50,19 @@ var vmidContexts = func() []*regexp.Regexp {
 	return out
 }()
 
+// furtherVMIDs matches a list of vmids of which vmidContexts rename the first one.
+var (
+	furtherVMIDs = regexp.MustCompile(`\b(?:vmid|exclude)"?[=:]"?9\d{3}(?:,9\d{3})+`)
+	vmidInList   = regexp.MustCompile(`9\d{3}`)
+)
+
 var namePatterns = []struct {
 	find *regexp.Regexp
 	with string
 }{
 	{regexp.MustCompile(`\blocal2\b`), "tank"},
 	{regexp.MustCompile(`\blocal-lvm\b`), "slow-lvm"},
+	{regexp.MustCompile(`\brec9700("|$|&|/|')`), "set9700${1}"},
 	{regexp.MustCompile(`\brec-(p|nl|none|tagent|tro|tnone)\b`), "set-${1}"},
 	{regexp.MustCompile(`\bgitops("|$|&|/|')`), "crew${1}"}, // the pool, not the user gitops@pve
 }
@@ -61,7 +70,7 @@ var namePatterns = []struct {
 // guestNames are all names that the recordings send for guests; TestRenamingReachesEveryName checks that none is missing.
 const guestNames = `(?:r5|min|del|js|nx|dup|novmid|bad_name!?|started|opts|UPPER\.case|UPPER|a\.b-c|1abc|under_score|-x|ünï|run2?|lk|clone-full|` +
 	`linked|fulltpl|snap|w|race\d+|p\d+|again|ct1|bad_host|web1\.example\.com|web1|newname|c2|inpool|la|wa|bk|gold|sf|xc|k|` +
-	`fwct2?|fw-vm|fw-clone|fw-linked|again2|idc|snct|x_y|z|b|cl|d|e|fs|sn2?|po|img|bkct|a\.b\.c|a_b|aaaa+)`
+	`fwct2?|fw-vm|fw-clone|fw-linked|again2|idc|snct|x_y|z|b|cl|d|e|fs|sn2?|po|img|bkct|bk-[ab]|other|a\.b\.c|a_b|aaaa+)`
 
 // nameContexts match the places where one of guestNames names a guest. The new name has a suffix, so that a name that is rejected for its
 // beginning is rejected again.
@@ -97,6 +106,10 @@ func (n renaming) text(s string) string {
 		}
 		s = re.ReplaceAllString(s, "${1}${2}-re${3}")
 	}
+	s = furtherVMIDs.ReplaceAllStringFunc(s, func(list string) string {
+		first, rest, _ := strings.Cut(list, ",")
+		return first + "," + vmidInList.ReplaceAllStringFunc(rest, func(id string) string { return itoa(n.vmid(atoi(id))) })
+	})
 	for _, re := range vmidContexts {
 		s = re.ReplaceAllStringFunc(s, func(m string) string {
 			g := re.FindStringSubmatch(m)

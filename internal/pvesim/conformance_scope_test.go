@@ -16,6 +16,7 @@ var endpoints = map[string]*regexp.Regexp{
 	"pools":     regexp.MustCompile(`^/pools(?:/|\?|$)`),
 	"access":    regexp.MustCompile(`^/access/permissions(?:\?|$)`),
 	"cluster":   regexp.MustCompile(`^/cluster(?:$|/(?:resources|status|options|nextid|ha)(?:/|\?|$))|^/version$|^/nodes(?:/[^/]+(?:/version)?)?$`),
+	"backups":   regexp.MustCompile(`^/cluster/backup(?:-info)?(?:/|\?|$)`),
 	"firewall":  regexp.MustCompile(`^/(?:cluster|nodes/[^/]+)/firewall(?:/|\?|$)`),
 	"unknown":   regexp.MustCompile(`^/nosuch$`), // a path that no API has
 }

@@ -55,6 +55,20 @@ var secondActions = map[string]hostAction{
 	"54/89":  dropGroupRules("web"),
 	"54/105": dropClusterRules,
 
+	"55/0": inOrder(agentMay("Sys.Modify"), renew(Guest{VMID: 9703, Config: "name: bk-a\nmemory: 64\n"}),
+		renew(Guest{VMID: 9704, Config: "name: bk-b\nmemory: 64\nscsi0: local:1,format=qcow2,backup=0\nscsi1: local:1,format=qcow2\n"}), destroyContainer(9722),
+		addCT(9722, "arch: amd64\nhostname: bkct\nmemory: 64\nmp0: local:1,mp=/a\nmp1: local:1,mp=/b,backup=1\nostype: debian\nrootfs: local:1\nswap: 512\nunprivileged: 1\n"),
+		poolOf9700(9703, 9722)),
+	"55/16": generatedJob("08b9cb4f-e530-44df-b929-1b708ccb6219"),
+	"55/19": generatedJob("428ac6d1-c2c9-455e-8f6c-6b5c97fe686c"),
+	"55/21": generatedJob("a3a72276-e8ae-4fbc-b3e2-bf4752d58863"),
+	"55/45": dropGeneratedJobs,
+	"55/83": noneSees(ACL{Path: "/", Privileges: []string{"Sys.Audit"}}, ACL{Path: "/vms/9703", Role: "PVEAuditor"}, ACL{Path: "/vms/9704", Role: "PVEAuditor"}),
+	"55/86": noneSees(),
+	"56/0":  func(r *replay) error { r.sim.RemoveBackupJob("job-p"); r.sim.RemovePool(recordedPool(r)); return nil },
+	"56/1":  generatedJob("9d033881-61cb-4036-8f5b-33e250d0a084"),
+	"56/2":  generatedJob("200eb490-d3df-4d12-a4ec-da53bce6b722"),
+
 	"57/0": inOrder(agentMay(), destroyContainer(9722), addCT(9722, "arch: amd64\nhostname: bkct\nlock: backup\nmemory: 64\nostype: debian\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
 	"57/8": inOrder(edit(9722, "lock", ""), run(9722)), // what startall did
 	"58/0": renew(Guest{VMID: 9705, Config: "#d1\nname: sn\nmemory: 64\ntags: a\nscsihw: virtio-scsi-single\nscsi0: local:1,format=qcow2\n" +
@@ -106,9 +120,41 @@ func noneSees(entries ...ACL) hostAction {
 	return func(r *replay) error {
 		acl := []ACL{{Path: "/", Role: "NoAccess"}}
 		for _, a := range entries {
-			acl = append(acl, ACL{Path: r.rename.text(a.Path), Role: a.Role})
+			a.Path = r.rename.text(a.Path)
+			acl = append(acl, a)
 		}
 		r.sim.SetPrivileges("root@pam!none9700", acl)
+		return nil
+	}
+}
+
+// generatedJob states which id the recorder's host gave to the newest job.
+func generatedJob(recorded string) hostAction {
+	return func(r *replay) error {
+		r.upids[recorded] = r.sim.backupJobs[len(r.sim.backupJobs)-1].id
+		return nil
+	}
+}
+
+// dropGeneratedJobs removes the backup jobs whose ids were generated.
+func dropGeneratedJobs(r *replay) error {
+	return r.sim.locked(func() error {
+		r.sim.backupJobs = slices.DeleteFunc(r.sim.backupJobs, func(j *backupJob) bool { return uuidPattern.MatchString(j.id) })
+		return nil
+	})
+}
+
+// recordedPool returns the name of the pool of the recordings 55 and 56.
+func recordedPool(r *replay) string { return strings.TrimSuffix(r.rename.text("rec9700/"), "/") }
+
+// poolOf9700 makes this pool with guests.
+func poolOf9700(vmids ...int) hostAction {
+	return func(r *replay) error {
+		var renamed []int
+		for _, vmid := range vmids {
+			renamed = append(renamed, r.vmid(vmid))
+		}
+		r.sim.AddPool(recordedPool(r), "", renamed...)
 		return nil
 	}
 }

@@ -101,6 +101,7 @@ func (t *task) destroy(g *guest, c *call) error {
 	}
 	if c.flag("purge") {
 		t.printf("purging %s %d from related configurations..", g.label(), g.vmid)
+		s.dropFromBackupJobs(g.vmid)
 	}
 	if s.ha[g.vmid] != nil {
 		t.printf("NOTE: removed %s %d from HA resource configuration.", g.label(), g.vmid)

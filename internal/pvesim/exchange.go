@@ -116,6 +116,9 @@ func (s *Sim) checkNode(c *call) error {
 
 // checkCall runs all checks that do not need the handler. The state is locked.
 func (s *Sim) checkCall(c *call) error {
+	if err := c.refusePathParams(); err != nil {
+		return err
+	}
 	if c.route.permission != nil {
 		if err := c.route.permission(c); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -107,6 +108,17 @@ func (s *Sim) Tasks() []TaskInfo {
 		})
 	}
 	return out
+}
+
+// BackupJob returns the keys of a backup job, nil if there is none.
+func (s *Sim) BackupJob(id string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.backupJob(id)
+	if j == nil {
+		return nil
+	}
+	return maps.Clone(j.values)
 }
 
 // PoolComment returns the comment of a pool, and whether the pool exists.

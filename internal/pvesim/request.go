@@ -28,7 +28,7 @@ type call struct {
 
 	vars   values // from the path: node, vmid, ...
 	params values
-	arrays map[string]bool // parameters that were sent more than once or as a JSON array
+	arrays map[string][]string // the values of parameters that were sent more than once or as a JSON array
 }
 
 func (c *call) node() string { return c.vars["node"] }
@@ -88,7 +88,7 @@ func (c *call) isRoot() bool { return c.caller.ID == "root@pam" }
 
 // readParams reads the parameters of query and body. The query takes precedence.
 func (c *call) readParams(r *http.Request, body []byte) error {
-	c.params, c.arrays = values{}, map[string]bool{}
+	c.params, c.arrays = values{}, map[string][]string{}
 	if len(body) > 0 {
 		if err := c.readBody(r, body); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (c *call) addForm(form string) error {
 	for k, vs := range q {
 		c.params[k] = strings.Join(vs, ",")
 		if len(vs) > 1 {
-			c.arrays[k] = true
+			c.arrays[k] = vs
 		}
 	}
 	return nil
@@ -135,13 +135,13 @@ func (c *call) addJSON(body []byte) error {
 		return &apiError{status: http.StatusInternalServerError, message: jsonParseError(body), plainText: true}
 	}
 	for k, raw := range fields {
-		v, isList, err := jsonParam(k, raw)
+		v, items, err := jsonParam(k, raw)
 		if err != nil {
 			return err
 		}
 		c.params[k] = v
-		if isList {
-			c.arrays[k] = true
+		if items != nil {
+			c.arrays[k] = items
 		}
 	}
 	return nil
@@ -156,37 +156,49 @@ func jsonParseError(body []byte) string {
 }
 
 // jsonParam returns a JSON value as the text that a form would contain.
-func jsonParam(key string, raw json.RawMessage) (text string, list bool, err error) {
+func jsonParam(key string, raw json.RawMessage) (text string, list []string, err error) {
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case string(raw) == "null":
-		return "", false, apiErrorf("unable to parse value of '%s' - got undefined value", key)
+		return "", nil, apiErrorf("unable to parse value of '%s' - got undefined value", key)
 	case string(raw) == "true":
-		return "1", false, nil
+		return "1", nil, nil
 	case string(raw) == "false":
-		return "0", false, nil
+		return "0", nil, nil
 	case raw[0] == '"':
 		err = json.Unmarshal(raw, &text)
-		return text, false, err
+		return text, nil, err
 	case raw[0] == '[':
 		var items []json.RawMessage
 		if err := json.Unmarshal(raw, &items); err != nil {
-			return "", true, apiErrorf("unable to parse value of '%s'", key)
+			return "", nil, apiErrorf("unable to parse value of '%s'", key)
 		}
 		parts := make([]string, 0, len(items))
 		for _, it := range items {
 			t, _, err := jsonParam(key, it)
 			if err != nil {
-				return "", true, err
+				return "", nil, err
 			}
 			parts = append(parts, t)
 		}
-		return strings.Join(parts, ","), true, nil
+		return strings.Join(parts, ","), parts, nil
 	}
 	if f, err := strconv.ParseFloat(string(raw), 64); err == nil {
-		return strconv.FormatFloat(f, 'f', -1, 64), false, nil
+		return strconv.FormatFloat(f, 'f', -1, 64), nil, nil
 	}
-	return string(raw), false, nil
+	return string(raw), nil, nil
+}
+
+// refusePathParams rejects a parameter that repeats a part of the path with another value.
+func (c *call) refusePathParams() error {
+	for k, inPath := range c.vars {
+		v, given := c.params[k]
+		if given && v != inPath {
+			return paramError(k, "duplicate parameter (already defined in URI) with conflicting values!")
+		}
+		delete(c.params, k)
+	}
+	return nil
 }
 
 // listParams are the parameters whose format is a list. For them an array is as valid as a comma-separated text.
@@ -202,7 +214,11 @@ func (c *call) refuseArrays(s *schema) error {
 			continue
 		}
 		typ := typeString
-		if r, ok := s.rules[k]; ok && r.typ != "" {
+		r := s.rules[k] // the zero rule if it is unknown
+		if r.array {
+			continue
+		}
+		if r.typ != "" {
 			typ = r.typ
 		}
 		bad[k] = fmt.Sprintf("type check ('%s') failed - got ARRAY", typ)

@@ -31,6 +31,7 @@ type rule struct {
 	check            func(text string) error // its error becomes "invalid format - ..."
 	required         bool
 	defaultKey       bool
+	array            bool   // an array of such texts
 	requires         string // another parameter that must be given with this one
 	alias, modelFrom string // in property strings: the key that this name stands for, and the key whose value is this name
 }
@@ -54,6 +55,7 @@ func (r rule) length(lo, hi int) rule { r.minLen, r.maxLen = lo, hi; return r }
 func (r rule) needed() rule           { r.required = true; return r }
 func (r rule) with(other string) rule { r.requires = other; return r }
 func (r rule) asDefaultKey() rule     { r.defaultKey = true; return r }
+func (r rule) asArray() rule          { r.array = true; return r }
 
 // verify returns the text that Proxmox shows for an invalid value, or "" for a valid value.
 func (r rule) verify(value string) string {

@@ -2,6 +2,8 @@ package pvesim
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -208,6 +210,27 @@ func (s *Sim) generatedGuest(i int) (Kind, Guest) {
 		"\nostype: l26\nscsihw: virtio-scsi-single\nagent: 1\nonboot: 1\ntags: " + role + ";prod\ncpu: x86-64-v2-AES\nscsi0: " + st +
 		":32,discard=on,iothread=1\nide2: " + st + ":cloudinit\nciuser: ops\nipconfig0: ip=dhcp\nnet0: virtio,bridge=vmbr0,firewall=1\n"
 	return QEMU, g
+}
+
+// SetBackupJob makes or replaces a backup job with the given keys, as a person would. The paths of exclude-path are separated by line feeds.
+func (s *Sim) SetBackupJob(id string, keys map[string]string) {
+	_ = s.locked(func() error {
+		v := withoutEmpty(maps.Clone(keys))
+		if j := s.backupJob(id); j != nil {
+			j.values = v
+			return nil
+		}
+		s.backupJobs = append(s.backupJobs, &backupJob{id, v})
+		return nil
+	})
+}
+
+// RemoveBackupJob removes a backup job, as a person would.
+func (s *Sim) RemoveBackupJob(id string) {
+	_ = s.locked(func() error {
+		s.backupJobs = slices.DeleteFunc(s.backupJobs, func(j *backupJob) bool { return j.id == id })
+		return nil
+	})
 }
 
 // RemovePool removes a pool, as a person would. Its members stay.

@@ -28,6 +28,7 @@ type Sim struct {
 	pools           map[string]*pool
 	ha              map[int]*haResource
 	replications    []replicationJob
+	backupJobs      []*backupJob
 	placements      map[string]values // HA groups
 	haRules         []*haRule
 	firewalls       map[string]*firewall // by file: the cluster, nodes, vmids
