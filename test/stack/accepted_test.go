@@ -30,7 +30,7 @@ func TestPersonIsAccepted(t *testing.T) {
 	}
 	want := verify.Verdict{
 		Object: tip, Accepted: true, Subject: "alice@lab.test", Issuer: s.people.url, Log: "https://" + rekorHost, LogIndex: 2,
-		Signer: "alice", Roles: []verify.Role{verify.RoleChange}, Target: "home/main",
+		Title: "another change", Signer: "alice", Roles: []verify.Role{verify.RoleChange}, Target: "home/main",
 		ProvenTime: verdict.ProvenTime, Certificate: verdict.Certificate, Payload: verdict.Payload, // these differ between runs
 	}
 	if diff := cmp.Diff(want, verdict); diff != "" || len(verdict.Payload) != 64 {
