@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // Op names an effect on a guest.
@@ -37,6 +38,9 @@ type Counters struct {
 	Routes  map[string]int     `json:"routes"`  // by "METHOD /path/{with}/variables"
 	Effects map[int]map[Op]int `json:"effects"` // by vmid
 	Freed   map[string]string  `json:"freed"`   // volume id to the reason
+
+	// Objects counts the calls that changed an object of the cluster that is no guest, by its path, such as /pools/web, and by method.
+	Objects map[string]map[string]int `json:"objects"`
 }
 
 type counts struct {
@@ -44,10 +48,11 @@ type counts struct {
 	routes        map[string]int
 	effects       map[int]map[Op]int
 	freed         map[string]string
+	objects       map[string]map[string]int
 }
 
 func newCounts() counts {
-	return counts{routes: map[string]int{}, effects: map[int]map[Op]int{}, freed: map[string]string{}}
+	return counts{routes: map[string]int{}, effects: map[int]map[Op]int{}, freed: map[string]string{}, objects: map[string]map[string]int{}}
 }
 
 func (s *Sim) countCall(c *call) {
@@ -63,6 +68,34 @@ func (s *Sim) countCall(c *call) {
 	} else {
 		s.counts.writes++
 	}
+}
+
+// objectIDs are the parameters that name the object of a call whose path does not.
+var objectIDs = []string{"poolid", "id", "sid", "rule", "group", "name", "cidr"}
+
+// countObject counts a call that had an effect on an object of the cluster. A call with rename changes an object, although its method is POST.
+func (s *Sim) countObject(c *call) {
+	if c.method == http.MethodGet || !strings.HasPrefix(c.path, "/pools") && !strings.HasPrefix(c.path, "/cluster/") {
+		return
+	}
+	path, method := c.path, c.method
+	for _, name := range objectIDs {
+		if id := c.params[name]; id != "" && c.vars[name] == "" {
+			path += "/" + id
+			break
+		}
+	}
+	if c.params["rename"] != "" {
+		method = http.MethodPut
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.counts.objects[path]
+	if m == nil {
+		m = map[string]int{}
+		s.counts.objects[path] = m
+	}
+	m[method]++
 }
 
 // countEffect counts an effect on a guest. The state is locked.
@@ -82,7 +115,10 @@ func (s *Sim) Counters() Counters {
 	defer s.mu.Unlock()
 	c := Counters{
 		Reads: s.counts.reads, Writes: s.counts.writes, Routes: maps.Clone(s.counts.routes), Freed: maps.Clone(s.counts.freed),
-		Effects: map[int]map[Op]int{},
+		Effects: map[int]map[Op]int{}, Objects: map[string]map[string]int{},
+	}
+	for path, m := range s.counts.objects {
+		c.Objects[path] = maps.Clone(m)
 	}
 	for id, m := range s.counts.effects {
 		c.Effects[id] = maps.Clone(m)

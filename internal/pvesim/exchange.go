@@ -82,6 +82,7 @@ func (s *Sim) perform(c *call, authorization string, paramErr error) response {
 	if err != nil {
 		return s.failure(err)
 	}
+	s.countObject(c)
 	return success(rep)
 }
 

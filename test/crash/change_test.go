@@ -223,6 +223,8 @@ var changes = map[string]func(w *world) string{
 		}
 		return "ha of " + g.name
 	},
+	"firewall":     (*world).editFirewall,
+	"rule by hand": (*world).editRulesByHand,
 	"adopt": func(w *world) string {
 		vmid := 10000 + w.names
 		w.person("/nodes/pve1/qemu", fmt.Sprintf("vmid=%d&name=foreign-%d&memory=512&scsi0=local:1", vmid, vmid))
@@ -274,6 +276,9 @@ func (w *world) create(s source) string {
 	g.class = w.rng.IntN(2) == 0
 	if w.rng.IntN(3) == 0 {
 		g.destroy = "approve"
+	}
+	if w.rng.IntN(3) == 0 {
+		g.ports = w.firewallPorts()
 	}
 	if w.rng.IntN(3) == 0 {
 		g.reboot = "approve"

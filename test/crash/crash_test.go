@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/report"
 )
 
 var (
@@ -156,6 +157,9 @@ func (w *world) startRound(round int) {
 	for _, g := range w.guests {
 		g.changed, g.approve = false, false
 	}
+	for _, o := range w.things {
+		o.changed, o.approve = false, false
+	}
 	var done []string
 	for tries := 0; len(done) < 2 && tries < 20; tries++ {
 		names := slices.Sorted(maps.Keys(changes))
@@ -164,6 +168,14 @@ func (w *world) startRound(round int) {
 			name = "create"
 		}
 		if did := changes[name](w); did != "" {
+			done = append(done, did)
+			w.total.changed(name)
+		}
+	}
+	for range w.rng.IntN(3) {
+		names := slices.Sorted(maps.Keys(thingChanges))
+		name := names[w.rng.IntN(len(names))]
+		if did := thingChanges[name](w); did != "" {
 			done = append(done, did)
 			w.total.changed(name)
 		}
@@ -252,21 +264,25 @@ func (w *world) approve(a *agent) {
 	if !ok {
 		return
 	}
-	for _, g := range w.guests {
-		for _, held := range doc.Guests {
-			if !g.approve || held.VMID != g.vmid {
-				continue
-			}
-			for _, step := range held.Held {
-				// An approval is used up as soon as its call may have acted. If the step is held again, a person approves it again.
-				inForce := doc.Source.Accepted != nil && doc.Source.Accepted.Commit == w.repo.Tip
-				if at := w.approved[step.Digest]; step.Digest != "" && (at.IsZero() || inForce && time.Since(at) > approvalTime) {
-					w.approved[step.Digest] = time.Now()
-					w.commit("Approve "+string(step.Op)+" of "+g.name+"\n\nGitops-Approve: "+step.Digest+"\n", olga)
-				}
+	for _, row := range doc.Guests {
+		if !w.mayApprove(row) {
+			continue
+		}
+		for _, step := range row.Held {
+			// An approval is used up as soon as its call may have acted. If the step is held again, a person approves it again.
+			inForce := doc.Source.Accepted != nil && doc.Source.Accepted.Commit == w.repo.Tip
+			if at := w.approved[step.Digest]; step.Digest != "" && (at.IsZero() || inForce && time.Since(at) > approvalTime) {
+				w.approved[step.Digest] = time.Now()
+				w.commit("Approve "+string(step.Op)+" of "+row.Name+"\n\nGitops-Approve: "+step.Digest+"\n", olga)
 			}
 		}
 	}
+}
+
+// mayApprove reports whether people approve what the agent holds for a row of its status.
+func (w *world) mayApprove(row report.Guest) bool {
+	return slices.ContainsFunc(w.guests, func(g *machine) bool { return g.approve && g.vmid == row.VMID }) ||
+		slices.ContainsFunc(w.things, func(o *thing) bool { return o.approve && o.kind == string(row.Kind) && o.id == row.Name })
 }
 
 // settle lets the agent converge without interruptions, and compares what happened with what must have happened.

@@ -24,10 +24,10 @@ var faults = []map[string]any{
 	{"kind": "list-race", "delay": "200ms"},
 }
 
-// inject arms one fault for one of the next writes to a guest.
+// inject arms one fault for one of the next writes to a guest or another object.
 func (w *world) inject() {
 	w.Helper()
-	fault := map[string]any{"writes": true, "path": "^/nodes/[^/]+/(qemu|lxc|vzdump)", "nth": 1 + w.rng.IntN(3)}
+	fault := map[string]any{"writes": true, "path": "^/(pools|cluster|nodes/[^/]+/(qemu|lxc|vzdump))", "nth": 1 + w.rng.IntN(3)}
 	maps.Copy(fault, faults[w.rng.IntN(len(faults))])
 	w.post("/faults", fault)
 	w.did("fault: %v", fault)

@@ -22,6 +22,9 @@ func (w *world) finishChanges(a *agent) {
 			for _, g := range w.guests {
 				g.changed, g.approve = false, false
 			}
+			for _, o := range w.things {
+				o.changed, o.approve = false, false
+			}
 			return
 		}
 		w.waitFor(a)

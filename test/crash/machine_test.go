@@ -30,6 +30,7 @@ type machine struct {
 	adopted     bool
 	reboot      string   // lifecycle.rebootPolicy; "" is auto
 	dependsOn   *machine // nil if it depends on none
+	ports       []int    // of the rules of its firewall; nil if the manifest has no firewall
 	service     *service // that shows whether it is ready; nil if its run state does
 
 	snapshot string // that somebody ordered, and that it may have; "" if it has none
@@ -77,6 +78,7 @@ func (g *machine) manifest() string {
 	add(g.ha != "", "ha: "+g.ha)
 	add(g.class, "class: common")
 	add(g.secret != "", fmt.Sprintf("cloudInit: {user: ops, passwordFrom: {file: %s}}", g.secret))
+	add(g.ports != nil, firewallText(g.ports))
 	if on := g.dependsOn; on != nil && on.wanted {
 		add(true, fmt.Sprintf("dependsOn: [%s/%s]", on.kind, on.name))
 	}

@@ -47,6 +47,7 @@ type world struct {
 
 	agents   []*agent   // one, or two that compete
 	guests   []*machine // also destroyed ones
+	things   []*thing   // objects that are no guests, also removed ones
 	orders   []*order
 	approved map[string]time.Time // by digest: when it was approved last
 	nextVMID int
@@ -271,6 +272,12 @@ func (w *world) push(message string) {
 			w.repo.Files[g.file] = g.manifest()
 		}
 	}
+	for _, o := range w.things {
+		delete(w.repo.Files, o.file())
+		if o.wanted {
+			w.repo.Files[o.file()] = o.manifest()
+		}
+	}
 	w.commit(message, alice)
 }
 
@@ -342,9 +349,12 @@ func (w *world) compare() (differences []string, more bool) {
 	w.Helper()
 	w.readOrders(w.agents[0]) // before the effects: an order that was executed has all of them
 	slack, differences := w.slack()
+	unlike, more := w.compareThings()
+	differences = append(differences, unlike...)
 	want := map[int]map[string]int{}
 	got := w.effects() // before the state, which then has every guest that was counted
 	state := w.state()
+	differences = append(differences, w.compareFirewalls(state)...)
 	for _, g := range w.guests {
 		var found []int
 		for _, row := range state.Guests {

@@ -19,7 +19,7 @@ import (
 
 // Usage lists the calls, one on each line.
 const Usage = `  GET  /state                  guests, volumes, tasks, held calls, violated invariants
-  GET  /counters               calls by route and effects by guest
+  GET  /counters               calls by route, effects by guest, changes of other objects
   GET  /config/{vmid}          the config file of a guest
   GET  /held?n=1&timeout=10s   waits until n calls are held
   POST /faults                 {"kind":"hold-before","method":"POST","path":"/status/start$","vmid":100}
