@@ -32,6 +32,9 @@ func mutations() []mutation {
 		{off("users of volumes", lane+"volumes.go", "	if len(step.Touches) == 0 {\n		return nil\n	}\n	owned", "	if OFF || len(step.Touches) == 0 {\n		return nil\n	}\n	owned"), "volume", "which [900] uses"},
 		{off("approval of a destroy", gate, "	case permission == guest.Allow && step.Doubt == \"\":", "	case OFF || permission == guest.Allow && step.Doubt == \"\":"), "approval", "without approval"},
 		{off("a missing task is no outcome of an order", lane+"order.go", "	if len(tasks) == 0 && time.Now().Before(d.late) {", "	if OFF && len(tasks) == 0 {\n		return settled(open, journal.NotRun, cluster.ErrNotReady), nil\n	}\n	if len(tasks) == 0 && time.Now().Before(d.late) {"), "order", "has a second effect"},
+		{off("last check of an object", lane+"object.go", "	case exists != (seen != nil) || exists && (", "	case !OFF && (exists != (seen != nil)) || !OFF && exists && ("), "pool-removal", "not the agent's"},
+		{off("marker of an object that is removed", "reconcile/plan/object.go", "	case !exists || !IsOwnedObject(k, owned, live):", "	case !exists || !OFF && !IsOwnedObject(k, owned, live):"), "pool-removal", "not the agent's"},
+		{off("marker of an object that is changed", "reconcile/plan/object.go", "	case isOwned && (marker == o.owned.Marker || claims):", "	case isOwned && (OFF || marker == o.owned.Marker || claims):"), "pool", "not the agent's"},
 		{off("approval to create again", gate, "	case step.Recreates:", "	case !OFF && step.Recreates:"), "gone", "creates a guest again"},
 	}
 }

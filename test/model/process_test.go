@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
@@ -151,20 +152,23 @@ func (p *process) setBasis() {
 	resolved := guard.Resolve(guard.Input{Cluster: p.force.set.Cluster, Guests: p.force.guests, State: state, At: time.Now()})
 	p.now = &lane.Basis{
 		Cluster: "home", Revision: p.force.name(), Epoch: p.epoch, Guests: resolved.Guests, Policies: gate.NewPolicies(resolved.Guests), Guards: resolved.Guards,
-		Weakenings: resolved.Weakenings, VMIDs: manifest.Range{From: 200, To: 299}, Inventory: seen.Inventory, Seen: seen.Guests, NoWrites: gate.WritesAllowed,
+		Weakenings: resolved.Weakenings, Objects: p.force.set.Objects, VMIDs: manifest.Range{From: 200, To: 299}, Inventory: seen.Inventory, Seen: seen.Guests, NoWrites: gate.WritesAllowed,
 	}
 }
 
-// next returns what the engine would offer to the lane of a guest: whether there is work, what it uses, and otherwise why it stays as it is.
-func (p *process) next(vmid int) (uses []queue.Resource, work bool, planned plan.Guest, why string) {
+// next returns what the engine would offer to a lane: whether there is work, what it uses, and otherwise why the object stays as it is.
+func (p *process) next(key object.Key) (uses []queue.Resource, work bool, planned plan.Guest, why string) {
 	p.setBasis()
 	state := p.journal.State()
 	judge := p.now.Gate(state, time.Now())
 	for _, open := range state.Open {
-		work = work || open.VMID == vmid
+		work = work || open.Key() == key
 	}
-	for _, g := range plan.New(p.now.Desired(state), p.snapshot()).Guests {
-		if g.Ref.VMID != vmid {
+	want, got := p.now.Desired(state), p.snapshot()
+	want.Objects = plan.Objects{Wanted: p.now.Objects, Owned: state.Objects}
+	got.Objects = observe.ReadObjects(context.Background(), p.reader, want.Objects.Reads())
+	for _, g := range plan.New(want, got).Guests {
+		if object.KeyOf(g.Ref.VMID, g.Ref.Label()) != key {
 			continue
 		}
 		planned = g
@@ -215,9 +219,10 @@ func (p *process) FirewallEnabled(ctx context.Context) (bool, error) {
 	return p.reader.FirewallEnabled(ctx)
 }
 
-// Objects lists none, as the world.
+// Objects reads the pools. After the first reading of a turn others may act.
 func (p *process) Objects(ctx context.Context, kind guest.Kind, ids []string) (map[string]cluster.Object, error) {
-	return p.reader.Objects(ctx, kind, ids)
+	objects, err := p.reader.Objects(ctx, kind, ids)
+	return objects, errors.Join(err, p.afterReading(ctx))
 }
 
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.
@@ -251,7 +256,7 @@ func (p *process) afterReading(ctx context.Context) error {
 		return nil
 	}
 	t.hasRead = true
-	_, err := p.giveWay(t, "has read the guest")
+	_, err := p.giveWay(t, "has read its object")
 	return err
 }
 
@@ -287,7 +292,7 @@ func (p *process) Do(ctx context.Context, call cluster.Call, check cluster.LastC
 	}
 	step, revision := "", ""
 	for _, open := range p.journal.State().Open {
-		if open.VMID == call.VMID {
+		if open.VMID == call.VMID && open.Detail[journal.DetailObject] == call.Object {
 			step, revision = open.Step, open.Revision
 			if key := open.Detail["order"]; key != "" {
 				step = orderStep + key // whatever its step: an order has its effect once
@@ -314,12 +319,15 @@ func (p *process) Do(ctx context.Context, call cluster.Call, check cluster.LastC
 
 // sent checks a call that leaves the agent.
 func (p *process) sent(call cluster.Call, revision string) {
-	name := fmt.Sprintf("%s of %d", call.Op, call.VMID)
+	name := nameOf(call)
 	if revision != p.force.name() {
 		p.violate("%s is sent under %s, which %s has superseded", name, revision, p.force.name())
 	}
 	if call.Op == cluster.OpCreate && p.gone[call.VMID] && !p.force.mayCreateAgain[call.VMID] {
 		p.violate("%s creates a guest again that a person destroyed, without its data and without approval", name)
+	}
+	if call.Op == cluster.OpObjectRemove && !p.force.mayRemove {
+		p.violate("%s without permission under %s", name, p.force.name())
 	}
 	if call.Op != cluster.OpDestroy {
 		return
@@ -335,6 +343,14 @@ func (p *process) sent(call cluster.Call, revision string) {
 // orderStep begins the name of what an order causes, in place of the id of a step.
 const orderStep = "order "
 
+// nameOf names a call.
+func nameOf(call cluster.Call) string {
+	if call.Object != "" {
+		return fmt.Sprintf("%s of %s/%s", call.Op, call.Kind, call.Object)
+	}
+	return fmt.Sprintf("%s of %d", call.Op, call.VMID)
+}
+
 // carryOut lets a call act and checks its effect.
 func (r *run) carryOut(call cluster.Call, step string, isLate bool) (string, error) {
 	before, existed := r.world.guests[call.VMID]
@@ -344,17 +360,18 @@ func (r *run) carryOut(call cluster.Call, step string, isLate bool) (string, err
 		before, slots = &copied, mapOfSlots(before.keys)
 		before.pending = mapOf(before.pending)
 	}
+	foreign := r.world.isForeign(call)
 	upid, err := r.world.act(call)
 	if err != nil {
 		return upid, err
 	}
-	name := fmt.Sprintf("%s of %d", call.Op, call.VMID)
+	name := nameOf(call)
 	effect := step + " " + string(call.Op)
 	if r.effects[effect]++; r.effects[effect] > 1 {
 		r.violate("%s has a second effect", name)
 	}
 	switch {
-	case existed && before.foreign && !isLate: // a call that was sent acts on what it finds
+	case foreign && !isLate: // a call that was sent acts on what it finds
 		r.violate("%s acts on a guest that is not the agent's", name)
 	case call.Op == cluster.OpReboot && len(before.pending) == 0 && !strings.HasPrefix(step, orderStep):
 		r.violate("%s with nothing to apply: it was restarted already", name)

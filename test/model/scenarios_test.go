@@ -105,6 +105,17 @@ func (r *revision) ordering(text string) *revision {
 	return r
 }
 
+// pool is the manifest of a pool.
+func pool(id, comment string) string {
+	return fmt.Sprintf("---\napiVersion: proxmox.gitops/v1alpha1\nkind: Pool\nmetadata: {name: %s}\nspec: {comment: %s, lifecycle: {destroy: allow}}\n", id, comment)
+}
+
+// removing returns a revision that may remove objects that are no guests.
+func (r *revision) removing() *revision {
+	r.mayRemove = true
+	return r
+}
+
 const mayGo = "lifecycle: {destroy: allow}"
 
 // scenarios returns the small worlds.
@@ -149,6 +160,18 @@ func scenarios(t *testing.T) []*scenario {
 		{
 			name: "gone", unpruned: 45, vmids: []int{201}, before: clusterManifest + vm("web-1", 201, disk), crash: true, events: []event{destroyed(201)},
 			first: newRevision(t, 2, clusterManifest+vm("web-1", 201, disk, "description: second")),
+		},
+		{
+			name: "pool", pools: []string{"web"}, before: clusterManifest + keep, crash: true, lost: true, events: []event{poolReplaced("web"), poolRemoved("web")},
+			first: newRevision(t, 2, clusterManifest+keep+pool("web", "first")), second: newRevision(t, 3, clusterManifest+keep+pool("web", "second")),
+		},
+		{
+			name: "pool-edit", unpruned: 85, pools: []string{"web"}, before: clusterManifest + keep + pool("web", "first"), crash: true, lost: true,
+			first: newRevision(t, 2, clusterManifest+keep+pool("web", "second")),
+		},
+		{
+			name: "pool-removal", pools: []string{"web"}, before: clusterManifest + keep + pool("web", "first"), crash: true, lost: true, events: []event{poolReplaced("web")},
+			first: newRevision(t, 2, clusterManifest+keep).removing(), second: newRevision(t, 3, clusterManifest+keep+pool("web", "third")),
 		},
 		{
 			name: "two", vmids: []int{201, 202}, large: true, before: clusterManifest + web + keep, crash: true, events: []event{replaced(202)},

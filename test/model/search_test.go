@@ -33,6 +33,7 @@ type revision struct {
 	guests                     []guest.Desired
 	approves                   int          // the vmid of the guest whose held step it approves
 	orders                     string       // a one-shot operation: the value of its trailer; "" orders none
+	mayRemove                  bool         // also objects that are no guests
 	mayDestroy, mayCreateAgain map[int]bool // what its manifests and orders allow, as a person reads them
 }
 
@@ -49,7 +50,8 @@ type event struct {
 type scenario struct {
 	name     string
 	vmids    []int
-	before   string // manifests that converged before the path begins; "" is nothing
+	pools    []string // ids of objects that are no guests
+	before   string   // manifests that converged before the path begins; "" is nothing
 	first    *revision
 	second   *revision // pushed at any moment; nil is none
 	events   []event
@@ -60,9 +62,21 @@ type scenario struct {
 	lost     bool // one call is refused, or its reply is lost, and it acts now, later or never
 }
 
+// keys returns what has a lane.
+func (s *scenario) keys() []object.Key {
+	var keys []object.Key
+	for _, vmid := range s.vmids {
+		keys = append(keys, object.Guest(vmid))
+	}
+	for _, id := range s.pools {
+		keys = append(keys, object.Key{Label: "Pool/" + id})
+	}
+	return keys
+}
+
 // turn is one turn of a lane.
 type turn struct {
-	vmid    int
+	key     object.Key
 	at      string // where it gives way, "" while it runs
 	resume  chan fate
 	hasRead bool
@@ -78,9 +92,9 @@ type run struct {
 	stepIDs   int
 	process   *process
 	force     *revision
-	turns     map[int]*turn
-	failed    map[int]error // guests whose last turn failed, until time passes
-	waited    int           // how often time passed
+	turns     map[object.Key]*turn
+	failed    map[object.Key]error // those whose last turn failed, until time passes
+	waited    int                  // how often time passed
 	used      map[string]bool
 	lost      bool
 	lateCall  *cluster.Call
@@ -88,9 +102,9 @@ type run struct {
 	disturbed bool // by a person or a lost reply: the world may be left waiting for a person
 	effects   map[string]int
 	destroys  int
-	gone      map[int]bool      // guests that a person destroyed
-	refused   map[int]bool      // guests whose last turn was refused because of volumes
-	data      map[string]string // volumes with data, by vmid and slot
+	gone      map[int]bool        // guests that a person destroyed
+	refused   map[object.Key]bool // guests whose last turn was refused because of volumes
+	data      map[string]string   // volumes with data, by vmid and slot
 	violation string
 
 	trace []string
@@ -125,8 +139,8 @@ type action struct {
 // actions returns the possible continuations, in a fixed order. The first one is the ordinary course of things.
 func (r *run) actions() []action {
 	var list []action
-	for _, vmid := range r.scenario.vmids {
-		list = append(list, r.laneActions(vmid)...)
+	for _, key := range r.scenario.keys() {
+		list = append(list, r.laneActions(key)...)
 	}
 	busy := len(list) > 0
 	if r.lateCall != nil {
@@ -137,7 +151,7 @@ func (r *run) actions() []action {
 			if err := r.process.accept(rev); err != nil {
 				r.violate("accept: %v", err)
 			}
-			r.failed = map[int]error{}
+			r.failed = map[object.Key]error{}
 		}})
 	}
 	for _, e := range r.scenario.events {
@@ -157,21 +171,21 @@ func (r *run) actions() []action {
 	return list
 }
 
-// laneActions returns what the lane of a guest can do: begin a turn, or continue it with one of the fates of its call.
-func (r *run) laneActions(vmid int) []action {
-	t := r.turns[vmid]
+// laneActions returns what the lane of a guest or another object can do: begin a turn, or continue it with one of the fates of its call.
+func (r *run) laneActions(key object.Key) []action {
+	t := r.turns[key]
 	switch {
 	case t == nil:
-		uses, work, _, _ := r.process.next(vmid)
-		if !work || r.failed[vmid] != nil {
+		uses, work, _, _ := r.process.next(key)
+		if !work || r.failed[key] != nil {
 			return nil
 		}
-		return []action{{fmt.Sprintf("lane %d begins a turn", vmid), func() {
-			t := &turn{vmid: vmid, resume: make(chan fate)}
-			r.turns[vmid] = t
-			t.history = append(t.history, r.hashFor(vmid))
+		return []action{{fmt.Sprintf("lane %s begins a turn", key), func() {
+			t := &turn{key: key, resume: make(chan fate)}
+			r.turns[key] = t
+			t.history = append(t.history, r.hashFor(key))
 			go func(p *process) {
-				result := p.worker.Work(context.WithValue(context.Background(), turnKey{}, t), object.Guest(vmid), uses)
+				result := p.worker.Work(context.WithValue(context.Background(), turnKey{}, t), key, uses)
 				t.result.Store(&result)
 			}(r.process)
 		}}}
@@ -181,19 +195,19 @@ func (r *run) laneActions(vmid int) []action {
 	release := func(f fate) func() {
 		return func() {
 			t.at = ""
-			t.history = append(t.history, r.hashFor(vmid)*31+uint64(f))
+			t.history = append(t.history, r.hashFor(key)*31+uint64(f))
 			t.resume <- f
 		}
 	}
-	list := []action{{fmt.Sprintf("lane %d, which %s, continues", vmid, t.at), release(answered)}}
+	list := []action{{fmt.Sprintf("lane %s, which %s, continues", key, t.at), release(answered)}}
 	if r.scenario.lost && !r.lost && strings.HasPrefix(t.at, "waits for a slot") {
 		lose := func(f fate) func() {
 			return func() { r.lost, r.disturbed = true, true; release(f)() }
 		}
 		list = append(list,
-			action{fmt.Sprintf("lane %d, which %s, continues, and Proxmox refuses the call", vmid, t.at), lose(rejected)},
-			action{fmt.Sprintf("lane %d, which %s, continues, and the reply is lost", vmid, t.at), lose(replyLost)},
-			action{fmt.Sprintf("lane %d, which %s, continues, and the call gets stuck", vmid, t.at), lose(late)})
+			action{fmt.Sprintf("lane %s, which %s, continues, and Proxmox refuses the call", key, t.at), lose(rejected)},
+			action{fmt.Sprintf("lane %s, which %s, continues, and the reply is lost", key, t.at), lose(replyLost)},
+			action{fmt.Sprintf("lane %s, which %s, continues, and the call gets stuck", key, t.at), lose(late)})
 	}
 	return list
 }
@@ -213,7 +227,7 @@ func (r *run) crash() {
 		r.violate("close: %v", err)
 	}
 	r.bury()
-	r.failed = map[int]error{}
+	r.failed = map[object.Key]error{}
 	force := r.force
 	if err := r.start(); err != nil {
 		r.violate("the journal does not open: %v", err)
@@ -226,11 +240,11 @@ func (r *run) crash() {
 // bury waits until the turns of a dead process have ended.
 func (r *run) bury() {
 	for len(r.turns) > 0 {
-		for vmid, t := range r.turns {
+		for key, t := range r.turns {
 			synctest.Wait()
 			switch {
 			case t.result.Load() != nil:
-				delete(r.turns, vmid)
+				delete(r.turns, key)
 			case t.at != "":
 				t.at = ""
 				t.resume <- answered
@@ -248,19 +262,19 @@ func (r *run) timePasses() {
 	}
 	r.waited++
 	time.Sleep(d)
-	r.failed = map[int]error{}
+	r.failed = map[object.Key]error{}
 }
 
 // explore continues a path to its end. It takes the first choices from a list; widths are the numbers of options that an earlier path had there. It returns the choices that it had at each point.
 func (r *run) explore(choices, widths []int, visited map[uint64]bool) (options []int, pruned bool) {
 	for range 400 {
 		synctest.Wait()
-		for _, vmid := range r.scenario.vmids {
-			if t := r.turns[vmid]; t != nil && t.result.Load() != nil {
-				delete(r.turns, vmid)
-				_, _, r.refused[vmid] = volumes.Refusal(t.result.Load().Err)
+		for _, key := range r.scenario.keys() {
+			if t := r.turns[key]; t != nil && t.result.Load() != nil {
+				delete(r.turns, key)
+				_, _, r.refused[key] = volumes.Refusal(t.result.Load().Err)
 				if t.result.Load().Err != nil {
-					r.failed[vmid] = t.result.Load().Err
+					r.failed[key] = t.result.Load().Err
 				}
 			}
 		}
@@ -306,16 +320,16 @@ func (r *run) finish() {
 	if r.violation != "" {
 		return
 	}
-	for _, vmid := range r.scenario.vmids {
-		_, work, planned, why := r.process.next(vmid)
-		failed := r.failed[vmid]
+	for _, key := range r.scenario.keys() {
+		_, work, planned, why := r.process.next(key)
+		failed := r.failed[key]
 		switch {
 		case !r.disturbed && !r.scenario.held && (work || !planned.Empty() || failed != nil):
-			r.violate("nobody interfered, and %d does not converge: %s%v", vmid, why, failed)
+			r.violate("nobody interfered, and %s does not converge: %s%v", key, why, failed)
 		case work && failed == nil:
-			r.violate("%d has work, and no lane does it", vmid)
+			r.violate("%s has work, and no lane does it", key)
 		case !planned.Converged() && why == "" && failed == nil:
-			r.violate("%d is not as wanted, and nothing says why", vmid)
+			r.violate("%s is not as wanted, and nothing says why", key)
 		}
 	}
 	if _, err := journal.Read(r.dir, func(journal.Record) error { return nil }); err != nil {
@@ -333,20 +347,28 @@ func (r *run) stop() {
 // hash identifies the state at a choice: two paths with the same hash have the same continuations.
 func (r *run) hash() uint64 {
 	h := fnv.New64a()
-	for _, vmid := range r.scenario.vmids {
-		fmt.Fprintf(h, "%d %x|", vmid, r.hashFor(vmid))
-		if t := r.turns[vmid]; t != nil {
+	for _, key := range r.scenario.keys() {
+		fmt.Fprintf(h, "%s %x|", key, r.hashFor(key))
+		if t := r.turns[key]; t != nil {
 			fmt.Fprintf(h, "turn %s %v %v|", t.at, t.hasRead, t.history)
 		}
-		fmt.Fprintf(h, "failed %v %v %v|", r.failed[vmid] != nil, r.refused[vmid], r.gone[vmid])
+		fmt.Fprintf(h, "failed %v %v %v|", r.failed[key] != nil, r.refused[key], r.gone[key.VMID])
 	}
 	fmt.Fprintf(h, "%v %v %v %d %v %d", slices.Sorted(maps.Keys(r.used)), r.lost, r.disturbed, r.waited, r.lateCall != nil, r.destroys)
 	fmt.Fprint(h, r.process.cache) // in the order of the keys
 	return h.Sum64()
 }
 
-// hashFor identifies everything that a turn of one guest can read. Random identities count only as far as the guest has them.
-func (r *run) hashFor(vmid int) uint64 {
+// hashFor identifies everything that a turn of one lane can read.
+func (r *run) hashFor(key object.Key) uint64 {
+	if key.VMID == 0 {
+		return r.hashOfPool(strings.TrimPrefix(key.Label, "Pool/"))
+	}
+	return r.hashOfGuest(key.VMID)
+}
+
+// hashOfGuest identifies what the turn of a guest can read. Random identities count only as far as the guest has them.
+func (r *run) hashOfGuest(vmid int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %v %d|", r.force.commit, r.process.epoch, slices.Sorted(maps.Keys(r.world.volumes)), r.waited)
 	state := r.process.journal.State()
@@ -412,7 +434,7 @@ func (s *scenario) begin(t *testing.T) beginning {
 	b := beginning{world: newWorld(), data: map[string]string{}}
 	dir := scratch(t)
 	synctest.Test(t, func(t *testing.T) {
-		calm := &scenario{name: s.name, vmids: s.vmids}
+		calm := &scenario{name: s.name, vmids: s.vmids, pools: s.pools}
 		r := calm.newRun(b.world, dir, 0)
 		if err := r.start(); err != nil {
 			t.Fatal(err)
@@ -441,8 +463,8 @@ func (s *scenario) begin(t *testing.T) beginning {
 
 func (s *scenario) newRun(w *world, dir string, ids int) *run {
 	return &run{
-		scenario: s, world: w, dir: dir, stepIDs: ids, turns: map[int]*turn{}, failed: map[int]error{}, used: map[string]bool{}, effects: map[string]int{},
-		data: map[string]string{}, gone: map[int]bool{}, refused: map[int]bool{},
+		scenario: s, world: w, dir: dir, stepIDs: ids, turns: map[object.Key]*turn{}, failed: map[object.Key]error{}, used: map[string]bool{}, effects: map[string]int{},
+		data: map[string]string{}, gone: map[int]bool{}, refused: map[object.Key]bool{},
 	}
 }
 

@@ -27,14 +27,17 @@ type machine struct {
 type world struct {
 	guests  map[int]*machine
 	volumes map[string]bool
+	pools   map[string]string // comments by id
 	tasks   []cluster.Task
 	made    int // volumes that were ever made
 }
 
-func newWorld() *world { return &world{guests: map[int]*machine{}, volumes: map[string]bool{}} }
+func newWorld() *world {
+	return &world{guests: map[int]*machine{}, volumes: map[string]bool{}, pools: map[string]string{}}
+}
 
 func (w *world) clone() *world {
-	c := &world{guests: map[int]*machine{}, volumes: maps.Clone(w.volumes), tasks: slices.Clone(w.tasks), made: w.made}
+	c := &world{guests: map[int]*machine{}, volumes: maps.Clone(w.volumes), pools: maps.Clone(w.pools), tasks: slices.Clone(w.tasks), made: w.made}
 	for vmid, g := range w.guests {
 		copied := *g
 		copied.keys, copied.pending = maps.Clone(g.keys), maps.Clone(g.pending)
@@ -122,6 +125,9 @@ var errRefused = errors.New("refused")
 
 // act carries out a call as Proxmox does, and refuses what Proxmox refuses.
 func (w *world) act(call cluster.Call) (upid string, err error) {
+	if call.Op.IsObject() {
+		return "", w.actOnPool(call)
+	}
 	g, exists := w.guests[call.VMID]
 	switch {
 	case call.Op == cluster.OpCreate && exists:
@@ -223,11 +229,6 @@ func (r reader) Firewall(context.Context, cluster.Row, bool) (guest.FirewallSeen
 }
 
 func (r reader) FirewallEnabled(context.Context) (bool, error) { return true, nil }
-
-// Objects lists none: no manifest of the model describes an object that is no guest.
-func (r reader) Objects(context.Context, guest.Kind, []string) (map[string]cluster.Object, error) {
-	return map[string]cluster.Object{}, nil
-}
 
 func (r reader) Observe(_ context.Context, row cluster.Row) (guest.Observed, error) {
 	g, exists := r.guests[row.VMID]
