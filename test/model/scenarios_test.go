@@ -105,9 +105,9 @@ func (r *revision) ordering(text string) *revision {
 	return r
 }
 
-// pool is the manifest of a pool.
-func pool(id, comment string) string {
-	return fmt.Sprintf("---\napiVersion: proxmox.gitops/v1alpha1\nkind: Pool\nmetadata: {name: %s}\nspec: {comment: %s, lifecycle: {destroy: allow}}\n", id, comment)
+// pool is the manifest of the pool web.
+func pool(comment string) string {
+	return fmt.Sprintf("---\napiVersion: proxmox.gitops/v1alpha1\nkind: Pool\nmetadata: {name: web}\nspec: {comment: %s, lifecycle: {destroy: allow}}\n", comment)
 }
 
 // removing returns a revision that may remove objects that are no guests.
@@ -163,15 +163,15 @@ func scenarios(t *testing.T) []*scenario {
 		},
 		{
 			name: "pool", pools: []string{"web"}, before: clusterManifest + keep, crash: true, lost: true, events: []event{poolReplaced("web"), poolRemoved("web")},
-			first: newRevision(t, 2, clusterManifest+keep+pool("web", "first")), second: newRevision(t, 3, clusterManifest+keep+pool("web", "second")),
+			first: newRevision(t, 2, clusterManifest+keep+pool("first")), second: newRevision(t, 3, clusterManifest+keep+pool("second")),
 		},
 		{
-			name: "pool-edit", unpruned: 85, pools: []string{"web"}, before: clusterManifest + keep + pool("web", "first"), crash: true, lost: true,
-			first: newRevision(t, 2, clusterManifest+keep+pool("web", "second")),
+			name: "pool-edit", unpruned: 85, pools: []string{"web"}, before: clusterManifest + keep + pool("first"), crash: true, lost: true,
+			first: newRevision(t, 2, clusterManifest+keep+pool("second")),
 		},
 		{
-			name: "pool-removal", pools: []string{"web"}, before: clusterManifest + keep + pool("web", "first"), crash: true, lost: true, events: []event{poolReplaced("web")},
-			first: newRevision(t, 2, clusterManifest+keep).removing(), second: newRevision(t, 3, clusterManifest+keep+pool("web", "third")),
+			name: "pool-removal", pools: []string{"web"}, before: clusterManifest + keep + pool("first"), crash: true, lost: true, events: []event{poolReplaced("web")},
+			first: newRevision(t, 2, clusterManifest+keep).removing(), second: newRevision(t, 3, clusterManifest+keep+pool("third")),
 		},
 		{
 			name: "two", vmids: []int{201, 202}, large: true, before: clusterManifest + web + keep, crash: true, events: []event{replaced(202)},
