@@ -26,7 +26,7 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 		b.Objects = accepted.Set().Objects
 		b.Revision, b.Guests, b.Policies, b.Rules = accepted.Revision().String(), e.guests, e.policies, e.rules
 		b.Guards, b.Minimum, b.Weakenings = e.guards.now.Guards, e.opts.Minimum, e.guards.now.Weakenings
-		b.VMIDs = accepted.Set().Cluster.VMIDs
+		b.VMIDs, b.Unplaced = accepted.Set().Cluster.VMIDs, e.unplaced
 		b.Withheld, b.Former = e.rollouts.withheld, e.rollouts.former
 	}
 	b.NoWrites, b.Why = e.writeStop()

@@ -29,6 +29,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	e.releaseWeakenings(ctx)
 	e.recoverOwnership(ctx)
 	e.beginRetry(began)
+	e.chooseNodes(ctx)
 	started := time.Now()
 	planned := e.advanceRollouts(ctx, e.plan())
 	made := report.PlanOutcome{Revision: e.basis.Load().Revision, Duration: time.Since(started), Steps: countSteps(planned)}

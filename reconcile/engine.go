@@ -20,6 +20,7 @@ import (
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/recovery"
@@ -118,6 +119,7 @@ type Engine struct {
 	recovery    recovery.Found             // guests that have a marker and no record
 	ownGuests   map[int]bool               // vmids of the guests in which the agent may run itself; replaced, never changed
 	unassigned  error                      // why guests without a vmid did not get one
+	unplaced    map[string]plan.Unplaced   // new guests for which no node was chosen, by label; replaced, never changed
 	uuidHolders map[string]int             // vmids of machines that have the uuid of a manifest without a vmid, by its label
 	overridden  map[int]journal.Overridden // run states that orders override, as of the newest assessment
 	unsettled   map[object.Key]bool        // objects with a step whose outcome is not known, as of the newest assessment

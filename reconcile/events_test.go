@@ -126,7 +126,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
 		"approvals": lifeOfApprovals, "orders": lifeOfOrders, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
 		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry, "trouble": lifeOfTrouble, "hanging_task": lifeOfHangingTask,
-		"rollouts": lifeOfRollouts, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk,
+		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

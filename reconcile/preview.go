@@ -73,8 +73,10 @@ func NewPreview(
 	if reads := objects.Reads(); len(reads) > 0 {
 		seen.Objects = read.Objects(ctx, reads)
 	}
+	guests, unplaced := placedInPreview(plan.Desired{Guests: guests, Owned: state.Owned, VMIDs: set.Cluster.VMIDs}, set.Images, seen)
 	b := &lane.Basis{
-		Objects: set.Objects, Images: set.Images, AllowedServer: host.AllowedServer,
+		Unplaced: unplaced,
+		Objects:  set.Objects, Images: set.Images, AllowedServer: host.AllowedServer,
 		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Rules: gate.NewRules(host.Rules, guests), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
 		Limits: host.Limits, Separate: host.SeparateApprover, Inventory: seen.Inventory, Seen: seen.Guests, NoWrites: gate.WritesAllowed,

@@ -302,7 +302,8 @@ func TestPageShowsEveryText(t *testing.T) {
 	elsewhere := map[string]string{
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
 
-		".Guests.Digest": "gitops-agent status -o json has it, for attestations",
+		".Guests.WhyNode": "the page of the guest shows it",
+		".Guests.Digest":  "gitops-agent status -o json has it, for attestations",
 
 		".Late.Component":                     "the text of the notice describes it",
 		".Late.Node":                          "only the guests of a node have one",

@@ -44,6 +44,7 @@ const (
 	GuestFailed    Name = "guest.failed"
 	GuestDestroyed Name = "guest.destroyed"
 	GuestRecovered Name = "guest.recovered" // its ownership record was lost and is there again
+	GuestPlaced    Name = "guest.placed"    // its node was chosen, before it is created
 	GuestRetried   Name = "guest.retried"   // a person asked that it is tried again at once
 )
 
@@ -103,7 +104,7 @@ func Names() []Name {
 		RevisionAccepted, RevisionResumed, RevisionUnverified, RevisionRefused, RevisionWaiting, RevisionConverged,
 		PlanMade, StepHeld, StepReleased, StepWithdrawn, StepBegun, StepEnded, StepSettled,
 		OrderAccepted, OrderExecuted, OrderRefused, OrderExpired, OrderUnknown, OrderFailed,
-		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered, GuestRetried,
+		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered, GuestPlaced, GuestRetried,
 		GuestHidden, GuestVisible, TaskHangs, TaskEnded, ClusterLost, ClusterReady, SourceLost, SourceAnswers, StateLost, StateRestored,
 		JournalFailed, ClockDiffers, ClockAgrees, RootExpired, RootRenewed,
 		RolloutAdvanced, RolloutFailed, RolloutHeld, RolloutEnded,

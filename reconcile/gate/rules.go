@@ -195,10 +195,13 @@ func (g Gate) judgeRequired(step plan.Step, findings []policy.Finding) Verdict {
 }
 
 // creationDigest identifies the creation of exactly the guest that a manifest wants. It contains neither marker nor uuid, which the agent draws between the
-// approval and the call.
+// approval and the call, nor the node if the agent chooses it.
 func creationDigest(clusterName string, d *guest.Desired) string {
 	wanted := d.WithoutOrigins()
 	wanted.Marker, wanted.UUID, wanted.Former, wanted.Override = "", "", nil, nil
+	if wanted.WhyNode = ""; wanted.Placement != nil {
+		wanted.Node = "" // the manifest leaves it to the agent
+	}
 	subject := struct {
 		Creates string        `json:"creates"`
 		Cluster string        `json:"cluster"`

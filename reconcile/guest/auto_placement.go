@@ -1,6 +1,8 @@
 package guest
 
-// Placement says how the agent chooses the node of a new guest. It has no effect on a guest that exists. Manifests have no field for it yet.
+import "slices"
+
+// Placement says how the agent chooses the node of a new guest. It has no effect on a guest that exists.
 type Placement struct {
 	Prefer       Preference
 	AntiAffinity []string // names of labels: the guest avoids nodes with guests that have the same value
@@ -16,3 +18,8 @@ const (
 	LeastCPU    Preference = "least-cpu"
 	Spread      Preference = "spread" // guests
 )
+
+// Allows reports whether a node may be chosen.
+func (p *Placement) Allows(node string) bool {
+	return len(p.Nodes) == 0 || slices.Contains(p.Nodes, node)
+}

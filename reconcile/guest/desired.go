@@ -11,6 +11,7 @@ type Desired struct {
 	Nodes     []string // where the guest may be, including Node; compared only if Migrate allows a move
 	Migrate   Migration
 	Placement *Placement // how the agent chooses Node if the guest does not exist; nil if the manifest names a node, or the source implies one
+	WhyNode   string     // why the agent chose Node, for people; "" if it did not. Not from the manifest
 	Template  bool       // the guest is a template; false is unmanaged
 	HA        *HAWanted  // entry with the HA manager; nil is unmanaged
 	Secrets   []Secret   // sorted by key

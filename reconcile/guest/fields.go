@@ -18,7 +18,7 @@ func ChangedFields(a, b Desired) []string {
 	note("spec.vmid", a.VMID == b.VMID)
 	note("spec.adopt", a.Adopt == b.Adopt)
 	note("spec.source", reflect.DeepEqual(a.Source, b.Source))
-	note("spec.node", a.Node == b.Node && slices.Equal(a.Nodes, b.Nodes) && a.Migrate == b.Migrate)
+	note("spec.node", a.Node == b.Node && slices.Equal(a.Nodes, b.Nodes) && a.Migrate == b.Migrate && reflect.DeepEqual(a.Placement, b.Placement))
 	note("spec.pool", a.Pool == b.Pool)
 	note("spec.template", a.Template == b.Template)
 	note("spec.mode", a.Observe == b.Observe)
@@ -46,6 +46,7 @@ func noteLifecycle(note func(field string, same bool), a, b Lifecycle) {
 // others returns the fields that ChangedFields does not name.
 func (d Desired) others() Desired {
 	d.VMID, d.Adopt, d.Source, d.Node, d.Nodes, d.Migrate, d.Pool, d.Template = 0, false, Source{}, "", nil, "", "", false
+	d.Placement, d.WhyNode = nil, ""
 	d.Observe, d.Suspend, d.Invalid, d.Labels = false, nil, nil, nil
 	d.Lifecycle, d.HA, d.Intents, d.Secrets, d.Ignore, d.Origin = Lifecycle{}, nil, nil, nil, nil, Origin{}
 	return d

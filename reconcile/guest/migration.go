@@ -26,11 +26,12 @@ func LeavesNode(d Desired, node string) bool {
 	return allowed && node != "" && d.target() != "" && node != d.Node && !slices.Contains(d.Nodes, node) && !c.ignoresKey("node")
 }
 
-// OnOtherNode reports whether a guest is on a node that its manifest does not name, and the manifest does not ask to move it.
+// OnOtherNode reports whether a guest is on a node that its manifest does not name, and the manifest does not ask to move it. A guest whose node the agent
+// chose may be anywhere.
 func OnOtherNode(d Desired, o Observed) bool {
 	c := comparison{want: &d, live: &o}
 	moves := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
-	return !moves && d.Node != "" && o.Node != "" && o.Node != d.Node && !slices.Contains(d.Nodes, o.Node) && !c.ignoresKey("node")
+	return !moves && d.Placement == nil && d.Node != "" && o.Node != "" && o.Node != d.Node && !slices.Contains(d.Nodes, o.Node) && !c.ignoresKey("node")
 }
 
 // target returns the node that a guest moves to: the node to create it on, or else the first node where it may be.

@@ -107,7 +107,7 @@ func (n *needs) create() {
 	case s.Clone != nil:
 		n.add(guestPath(s.Clone.VMID), "VM.Clone", "source", at)
 		n.allocates(s.Clone.Storage, "source", at)
-		if n.d.Node != "" { // the clone is created on the node of the template, which may be another node
+		if n.d.Node != "" || n.d.Placement != nil { // the clone is created on the node of the template, which may be another node
 			n.onGuest("VM.Migrate", "node", at)
 		}
 	case s.Image != nil:

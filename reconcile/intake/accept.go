@@ -20,9 +20,11 @@ import (
 type Accepted struct {
 	revision verify.Revision
 	set      manifest.Set
-	guests   []guest.Desired // the guests of set, with the vmids in assigned
+	guests   []guest.Desired // the guests of set, with the vmids in assigned and the nodes in placed
+	lowered  []guest.Desired // the same without the nodes
 	assigned map[string]int  // vmids by label, for guests whose manifests contain no vmid
-	trace    trace           // what the new commits introduced
+	placed   map[int]journal.Placed
+	trace    trace // what the new commits introduced
 }
 
 // Valid reports whether the value holds a verified revision.
@@ -37,18 +39,22 @@ func (a Accepted) Set() manifest.Set { return a.set }
 // Guests returns the desired guests, in the order of the manifests. The caller must not change them.
 func (a Accepted) Guests() []guest.Desired { return a.guests }
 
-// Assign returns the revision with guests that have the vmids assigned in the journal. It lowers the manifests again only if an assignment has
-// changed. It fails if two guests would have the same vmid.
+// Assign returns the revision with guests that have the vmids assigned in the journal, and the nodes that were chosen. It lowers the manifests again only
+// if an assignment has changed, and makes no new slice of guests if a choice has not changed either. It fails if two guests would have the same vmid.
 func (a Accepted) Assign(state journal.State) (Accepted, error) {
 	assigned := plan.AssignedLabels(a.set, state)
-	if a.guests != nil && maps.Equal(assigned, a.assigned) {
+	isLowered := a.guests != nil && maps.Equal(assigned, a.assigned)
+	if isLowered && maps.Equal(a.placed, state.Placed) {
 		return a, nil
 	}
-	guests, err := a.set.Lower(assigned)
-	if err != nil {
-		return a, err
+	if !isLowered {
+		guests, err := a.set.Lower(assigned)
+		if err != nil {
+			return a, err
+		}
+		a.lowered, a.assigned = guests, assigned
 	}
-	a.guests, a.assigned = guests, assigned
+	a.guests, a.placed = plan.WithNodes(a.lowered, state.Placed), state.Placed
 	return a, nil
 }
 

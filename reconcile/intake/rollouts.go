@@ -58,7 +58,7 @@ func (t formerTrees) wanted(tree string, state journal.State) (map[int]guest.Des
 	if !known {
 		return nil, false
 	}
-	guests, err := set.Lower(plan.AssignedLabels(set, state))
+	guests, err := plan.WantedGuests(set, state)
 	if err != nil {
 		return nil, false // a vmid went to another guest since
 	}

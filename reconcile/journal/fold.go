@@ -32,6 +32,7 @@ type fold struct {
 	removed     map[int]Label // labels of removed manifests, by the vmid of the guest
 	rollouts    *index[string, Rollout]
 	staged      *index[int, Staged]
+	placed      *index[int, Placed]
 	freed       *index[int, time.Time]
 	destroys    []destroy
 	writers     []entry[Writer] // oldest first
@@ -67,6 +68,7 @@ func newFold() *fold {
 		removed:     map[int]Label{},
 		rollouts:    newIndex[string, Rollout](),
 		staged:      newIndex[int, Staged](),
+		placed:      newIndex[int, Placed](),
 		freed:       newIndex[int, time.Time](),
 	}
 }
@@ -142,6 +144,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.flapping.remove(b.VMID)
 	f.overridden.remove(b.VMID)
 	f.staged.remove(b.VMID)
+	f.placed.remove(b.VMID)
 	f.freed.set(b.VMID, r, r.Time)
 }
 
@@ -216,6 +219,7 @@ func (f *fold) needed() map[uint64]bool {
 	f.introduced.addSeqs(seqs)
 	f.rollouts.addSeqs(seqs)
 	f.staged.addSeqs(seqs)
+	f.placed.addSeqs(seqs)
 	f.freed.addSeqs(seqs)
 	return seqs
 }
@@ -239,6 +243,7 @@ func (f *fold) state() State {
 		Introduced:          f.introduced.snapshot(),
 		Rollouts:            f.rollouts.snapshot(),
 		Staged:              f.staged.snapshot(),
+		Placed:              f.placed.snapshot(),
 		Freed:               f.freed.snapshot(),
 	}
 	if f.accepted != nil {

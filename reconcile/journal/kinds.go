@@ -231,6 +231,18 @@ var kinds = []*kind{
 		},
 		kept: "until the vmid's next `staged` or `disowned`; one without batch no longer",
 	}.kind(),
+	row[Placed]{
+		name: "placed", version: 10,
+		complete: func(b Placed) bool { return b.VMID > 0 && (b.Node == "" || b.Kind != "" && b.Name != "") },
+		fold: func(f *fold, r Record, b Placed) {
+			if b.Node == "" {
+				f.placed.remove(b.VMID)
+				return
+			}
+			f.placed.set(b.VMID, r, b)
+		},
+		kept: "until the vmid's next `placed` or `disowned`; one without node no longer",
+	}.kind(),
 	row[Event]{
 		name: "event", version: 1,
 		newer:    func(b Event) int { return laterField(5, b.Detail != "" || b.Hint != "") },
@@ -272,7 +284,7 @@ func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended, downloaded,
 // owned-object, disowned-object, assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced,
-// rollout, staged or event.
+// rollout, staged, placed or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 
 // check returns ErrRefused if a field that the kind requires is empty or invalid.

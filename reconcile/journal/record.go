@@ -172,7 +172,7 @@ type Owned struct {
 }
 
 // Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached,
-// Repeated, Flapping, Overridden and Staged entries from the state.
+// Repeated, Flapping, Overridden, Staged and Placed entries from the state.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
 	Reason string `json:"reason,omitempty"`
@@ -335,6 +335,16 @@ type Introduction struct {
 // AllFields stands for every field of a manifest that no other introduction lists.
 const AllFields = "*"
 
+// Placed records which node was chosen to create a guest on, before the guest is created. It replaces the vmid's earlier Placed record. It is of no use
+// for a guest with another label. A record without a node ends it.
+type Placed struct {
+	VMID   int    `json:"vmid"`
+	Kind   string `json:"kind,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Node   string `json:"node,omitempty"`
+	Reason string `json:"reason,omitempty"` // for people
+}
+
 // Event is audit history only: it does not change the state, and compaction drops old events.
 type Event struct {
 	Name     string `json:"name"`
@@ -368,6 +378,7 @@ func (Ordered) isBody()            {}
 func (Overridden) isBody()         {}
 func (Writer) isBody()             {}
 func (Introduced) isBody()         {}
+func (Placed) isBody()             {}
 func (Event) isBody()              {}
 
 func (b Introduced) complete() bool {

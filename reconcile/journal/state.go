@@ -29,6 +29,7 @@ type State struct {
 	Introduced          map[Label]Introduced       // by label; that of a removed manifest lasts until its guest is disowned
 	Rollouts            map[string]Rollout         // by name
 	Staged              map[int]Staged             // by vmid: guests of rollouts; lasts until the rollout ends or the guest is disowned
+	Placed              map[int]Placed             // by vmid: nodes that were chosen for new guests; lasts until the guest is disowned
 	Freed               map[int]time.Time          // by vmid: when a guest was disowned in the last 24 hours
 	Destroys            []time.Time                // times at which destroys ended in the last 24 hours that were sent, done or unknown, oldest first
 }

@@ -26,9 +26,10 @@ type Basis struct {
 	Guests        []guest.Desired // with the guards in effect
 	Images        []image.Desired
 	Objects       []kind.Desired
-	Policies      gate.Policies   // of Guests
-	Rules         *gate.Rules     // of Guests; nil without policies
-	Guards        manifest.Guards // of the Cluster, in effect
+	Policies      gate.Policies            // of Guests
+	Rules         *gate.Rules              // of Guests; nil without policies
+	Unplaced      map[string]plan.Unplaced // why no node was chosen for a new guest, by label
+	Guards        manifest.Guards          // of the Cluster, in effect
 	Minimum       guard.Minimum
 	Weakenings    []guard.Weakening                        // held; a lane puts none into force
 	Withheld      map[int]gate.Withheld                    // guests that a rollout has not released
@@ -53,7 +54,7 @@ func (b *Basis) Desired(state journal.State) plan.Desired {
 		Images:  plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Allowed: b.AllowedServer},
 		Objects: plan.Objects{Wanted: b.Objects, Owned: state.Objects},
 		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
-		Attached: state.Attached, Orders: order.OpenOrders(state, now.Add(-gate.OrderLifetime)), Weakenings: b.Weakenings, VMIDs: b.VMIDs, NoRevision: b.Revision == "",
+		Attached: state.Attached, Orders: order.OpenOrders(state, now.Add(-gate.OrderLifetime)), Weakenings: b.Weakenings, VMIDs: b.VMIDs, Unplaced: b.Unplaced, NoRevision: b.Revision == "",
 	}
 }
 

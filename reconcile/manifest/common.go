@@ -92,14 +92,14 @@ func (c *common) lowerPlacement(l *lowering) {
 		l.problem(c.node.place, "got node beside "+l.describePlace(p.prefer.place)+", want one of the two", "null drops an inherited one")
 	case p.prefer.set && len(p.prefer.value) == 0:
 		l.missing(p.prefer.place, "got an empty list, want at least one node", "null leaves the field alone")
-	case c.migration() != guest.MigrateDeny && c.home() == "":
+	case c.migration() != guest.MigrateDeny && c.home() == "" && !p.auto.set:
 		l.missing(p.migrate.place, "got migrate: "+p.migrate.value+" without a node to move to", "add placement.prefer")
 	}
 }
 
 func (c *common) needNode(l *lowering, p place) {
-	if c.home() == "" {
-		l.missing(p, "got no node, want one to create the guest on", "add node: at the top of the spec")
+	if c.home() == "" && !c.placement.auto.set {
+		l.missing(p, "got no node, want one to create the guest on", "add node: at the top of the spec, or placement: {auto: {}}")
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *common) fields() []field {
 	return []field{
 		{"vmid", "", "The guest's number on the cluster. Default: the next free one of the Cluster's vmids.", withExamples(integer(&c.vmid, minVMID, maxVMID), `201`)},
 		{"node", "node", "Node to create the guest on. Default: the node of the template that it is cloned from.", byHand(text(&c.node, nodeName))},
-		{"placement", "", "Nodes that the guest may be on, and whether it is moved there.", withExamples(group(&c.placement), `{"prefer": ["pve1", "pve2"], "migrate": "offline"}`)},
+		{"placement", "", "Nodes that the guest may be on, and whether it is moved there; or how the agent chooses one.", withExamples(group(&c.placement), `{"prefer": ["pve1", "pve2"], "migrate": "offline"}`)},
 		{"class", "", "GuestClasses to inherit from, later ones over earlier ones, this spec over all.", withExamples(list(&c.class, className, ""), `["debian", "small"]`)},
 		{"description", "description", "Notes, shown in Markdown by the web interface.", withExamples(byHand(text(&c.description, anyText)), `"PostgreSQL for the web servers."`)},
 		{"tags", "tags", "Tags, as a set: any other tag is removed from the guest. The order does not matter.", withExamples(byHand(list(&c.tags, tagName, ";")), `["prod", "web"]`)},
@@ -174,6 +174,7 @@ func (c *common) lower(l *lowering) {
 	}
 	c.lowerTemplate(l)
 	c.lowerPlacement(l)
+	c.lowerAuto(l)
 	c.lowerHA(l)
 	c.lowerHealth(l)
 	c.lifecycle.check(l)

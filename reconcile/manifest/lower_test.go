@@ -35,6 +35,9 @@ func describe(d guest.Desired) string {
 			fmt.Fprintf(&b, "  %s: %s\n", part.name, part.value)
 		}
 	}
+	if p := d.Placement; p != nil {
+		fmt.Fprintf(&b, "  placement: %s, apart by %v, of %v\n", p.Prefer, p.AntiAffinity, p.Nodes)
+	}
 	if d.Health != (guest.Health{}) {
 		fmt.Fprintf(&b, "  health: %+v\n", d.Health)
 	}

@@ -152,7 +152,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 	lowerObject(l, s)
 	s.defaultName(l, opt[string]{place{doc.meta.name.at, "metadata.name"}, ref.Name, true})
 	d := guest.Desired{
-		Ref: ref, Origin: guest.Origin(doc.at), Node: c.home(), Nodes: c.nodes(), Migrate: c.migration(), Pool: c.pool.value, State: guest.Ignored,
+		Ref: ref, Origin: guest.Origin(doc.at), Node: c.home(), Nodes: c.nodes(), Migrate: c.migration(), Placement: c.placed(), Pool: c.pool.value, State: guest.Ignored,
 		Template: c.template.value, HA: c.ha.value.wanted(c.ha.place), Refresh: s.refresh(),
 		Adopt: c.adopt.value == "ifUnmanaged", Observe: c.mode.value == "observe", Wave: c.wave.value,
 		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),

@@ -17,7 +17,7 @@ type Input struct {
 	Inventory cluster.Inventory
 	Guests    []guest.Desired // all that manifests want
 	Images    []image.Desired
-	New       func(vmid int) bool // reports that a guest with the vmid certainly does not exist
+	New       func(d *guest.Desired) bool // reports that a guest certainly does not exist
 }
 
 // Choice is the node of a new guest.
@@ -34,7 +34,7 @@ func Choose(in Input) (choices []Choice, waiting map[string]string) {
 	var open []*guest.Desired
 	for i := range in.Guests {
 		d := &in.Guests[i]
-		if d.Placement != nil && d.Node == "" && d.VMID != 0 && d.Invalid == nil && in.New(d.VMID) {
+		if d.Placement != nil && d.Node == "" && d.Invalid == nil && in.New(d) {
 			open = append(open, d)
 		}
 	}
@@ -77,7 +77,7 @@ func (in Input) choose(d *guest.Desired, n need, template cluster.Row, nodes map
 	var unfit []string
 	images := imageNodes(d, in.Images)
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		if len(d.Placement.Nodes) > 0 && !slices.Contains(d.Placement.Nodes, name) {
+		if !d.Placement.Allows(name) {
 			continue
 		}
 		if why := in.unfit(d, n, template, nodes[name], images); why != "" {

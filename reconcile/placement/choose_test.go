@@ -55,7 +55,7 @@ func running(vmid int, node string, memory int64) cluster.Row {
 
 // threeNodes returns a cluster of three nodes with 64 GiB and 16 processors each, local storages and a shared one.
 func threeNodes(rows ...cluster.Row) placement.Input {
-	in := placement.Input{New: func(int) bool { return true }}
+	in := placement.Input{New: func(*guest.Desired) bool { return true }}
 	for _, node := range []string{"pve1", "pve2", "pve3"} {
 		in.Inventory.Capacity.Nodes = append(in.Inventory.Capacity.Nodes, cluster.NodeCapacity{Node: node, MaxMem: 64 * gib, Mem: 2 * gib, CPUs: 16})
 		in.Inventory.Capacity.Storages = append(in.Inventory.Capacity.Storages,
@@ -106,7 +106,7 @@ func TestChoose(t *testing.T) {
 		"memory_of_the_template": {threeNodes(cluster.Row{Kind: guest.VirtualMachine, VMID: 900, Name: "tmpl", Template: true, Node: "pve2", MaxMem: 65 * gib}), nil, []guest.Desired{wanted(201, 512, func(d *guest.Desired) {
 			d.Source, d.Intents = guest.Source{Clone: &guest.Clone{Name: "tmpl", Full: true}}, nil
 		})}, "-", "and 65.0 GiB are needed"},
-		"no_capacity":  {placement.Input{New: func(int) bool { return true }}, nil, []guest.Desired{wanted(201, 512)}, "-", "the capacity of the nodes is not known yet"},
+		"no_capacity":  {placement.Input{New: func(*guest.Desired) bool { return true }}, nil, []guest.Desired{wanted(201, 512)}, "-", "the capacity of the nodes is not known yet"},
 		"no_privilege": {threeNodes(), func(in *placement.Input) { in.Inventory.Capacity.Nodes = []cluster.NodeCapacity{{Node: "pve1"}} }, []guest.Desired{wanted(201, 512)}, "-", "pve1 does not show its capacity: the token needs Sys.Audit on /nodes/pve1"},
 		"waves":        {threeNodes(running(101, "pve1", 62), running(102, "pve2", 62), running(103, "pve3", 60)), nil, []guest.Desired{wanted(201, 3072, func(d *guest.Desired) { d.Wave = 1 }), wanted(202, 3072)}, "- pve3", ""},
 	}
@@ -160,7 +160,7 @@ func TestChooseLeavesOthersAlone(t *testing.T) {
 		wanted(201, 512), wanted(202, 512, onNode("pve2")), wanted(203, 512, func(d *guest.Desired) { d.Placement = nil }), wanted(0, 512),
 		wanted(204, 512, func(d *guest.Desired) { d.Invalid = &guest.Invalid{} }),
 	}
-	in.New = func(vmid int) bool { return vmid != 201 }
+	in.New = func(d *guest.Desired) bool { return d.VMID != 201 && d.VMID != 0 }
 	choices, waiting := placement.Choose(in)
 	if diff := cmp.Diff([]placement.Choice(nil), choices); diff != "" || len(waiting) > 0 {
 		t.Errorf("got choices and %v waiting, want none:\n%s", waiting, diff)

@@ -47,6 +47,7 @@ const (
 	ReasonInvalid             ConditionReason = "invalid"              // Blocked: this release refuses the manifest, which an older one accepted
 	ReasonLocked              ConditionReason = "locked"               // Blocked: a task or a backup holds the guest
 	ReasonMayExist            ConditionReason = "may-exist"            // Blocked: the manifest names no vmid, and the guest may exist already
+	ReasonNoNode              ConditionReason = "no-node"              // Blocked: no node was chosen yet to create the guest on, since it fits on none or nothing may be written
 	ReasonNoSecret            ConditionReason = "no-secret"            // Blocked: a secret is missing without which the guest is not created or not started
 	ReasonNoSource            ConditionReason = "no-source"            // Blocked: the guest does not exist, and the manifest does not define how to create it
 	ReasonNoVMID              ConditionReason = "no-vmid"              // Blocked: the agent has no free vmid to assign
@@ -84,7 +85,7 @@ const (
 func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
-		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInUse, ReasonInvalid, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
+		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInUse, ReasonInvalid, ReasonLocked, ReasonMayExist, ReasonNoNode, ReasonNoSecret, ReasonNoSource,
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,

@@ -48,6 +48,10 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		p.Conditions = append(p.Conditions, *c)
 		return p
 	}
+	if d.Placement != nil && d.Node == "" {
+		p.Conditions = append(p.Conditions, noNode(want.Unplaced[d.Label()]))
+		return p
+	}
 	call, err := createCall(&mine, got.Inventory)
 	if err != nil {
 		p.Conditions = append(p.Conditions, cannotCreate(d, err))
@@ -74,6 +78,15 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: cluster.OpStart, Class: guest.Live, Wave: d.Wave, Calls: []cluster.Call{start}, Reason: "state: running"})
 	}
 	return p
+}
+
+// noNode returns the condition of a guest for which no node was chosen.
+func noNode(u Unplaced) Condition {
+	c := Condition{Type: Blocked, Reason: ReasonNoNode, Message: cmp.Or(u.Why, "no node was chosen yet")}
+	if u.Why != "" && !u.Fits {
+		c.Hint = "free what it needs on a node, allow more nodes in placement.auto.nodes, or name the node in spec.node"
+	}
+	return c
 }
 
 // errKeys marks an error for keys that the create call cannot carry.

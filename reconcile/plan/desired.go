@@ -25,11 +25,18 @@ type Desired struct {
 	VMIDs      manifest.Range                // the Cluster's range of vmids
 	Weakenings []guard.Weakening             // held changes of guards in force
 	Orders     map[int][]order.Open          // one-shot operations that were accepted and have not begun, by vmid, the oldest first
+	Unplaced   map[string]Unplaced           // guests for which no node was chosen although their manifests leave it to the agent, by label
 	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
 
 	gone guard.GoneGuests // of Remembered
 
 	ClusterContext *ClusterContext // the other guests, if a guest is planned alone; else nil
+}
+
+// Unplaced is why no node was chosen for a guest.
+type Unplaced struct {
+	Why  string // for people
+	Fits bool   // a node would be chosen if the agent could work on the guest
 }
 
 // ClusterContext contains the other guests of the cluster for a guest that is planned alone.

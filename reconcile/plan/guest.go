@@ -13,7 +13,7 @@ import (
 
 // planGuest plans one guest that a manifest names.
 func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
-	p := Guest{Ref: d.Ref, Node: d.Node, Wave: d.Wave, Origin: d.Origin, Managed: true}
+	p := Guest{Ref: d.Ref, Node: d.Node, WhyNode: d.WhyNode, Wave: d.Wave, Origin: d.Origin, Managed: true}
 	if d.Invalid != nil {
 		return planInvalid(p, d, got)
 	}
@@ -28,7 +28,9 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	if !seen || got.Absent[d.VMID] == cluster.Unknown {
 		return planAbsent(p, want, d, got, volumes)
 	}
-	p.Node = live.Node
+	if p.Node = live.Node; live.Node != d.Node {
+		p.WhyNode = ""
+	}
 	if cluster.PartlyCreated(live) {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p

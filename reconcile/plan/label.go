@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -44,9 +45,27 @@ func AssignedLabels(set manifest.Set, state journal.State) map[string]int {
 	return assigned
 }
 
-// WantedGuests returns the guests that a set of manifests describes, with the vmids that the journal records.
+// WantedGuests returns the guests that a set of manifests describes, with the vmids and the nodes that the journal records.
 func WantedGuests(set manifest.Set, state journal.State) ([]guest.Desired, error) {
-	return set.Lower(AssignedLabels(set, state))
+	guests, err := set.Lower(AssignedLabels(set, state))
+	return WithNodes(guests, state.Placed), err
+}
+
+// WithNodes returns the guests with the nodes that were chosen for them, by vmid. A choice for another label, or that the manifest does not allow any more,
+// has no effect.
+func WithNodes(guests []guest.Desired, placed map[int]journal.Placed) []guest.Desired {
+	if len(placed) == 0 {
+		return guests
+	}
+	out := slices.Clone(guests)
+	for i := range out {
+		d := &out[i]
+		p, known := placed[d.VMID]
+		if known && d.Placement != nil && p.Kind == string(d.Kind) && p.Name == d.Name && d.Placement.Allows(p.Node) {
+			d.Node, d.WhyNode = p.Node, p.Reason
+		}
+	}
+	return out
 }
 
 // stillNamed returns why an owned guest may still be wanted although no manifest names its vmid: a manifest has its label. It returns "" if no

@@ -19,6 +19,7 @@ type Plan struct {
 type Guest struct {
 	Ref        guest.Ref
 	Node       string
+	WhyNode    string // why the agent chose the node; "" if it did not
 	Wave       int
 	Origin     guest.Origin
 	Managed    bool              // a manifest names the guest

@@ -35,7 +35,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 	for i := range guests {
 		d := &guests[i]
 		_, exists := around.Inventory.Row(d.VMID)
-		for _, node := range nodesOf(d) {
+		for _, node := range append(nodesOf(d), selectableNodes(d, exists)...) {
 			if around.Nodes != nil && !slices.Contains(around.Nodes, node) {
 				note(Unresolved{What: "node", Name: node, Problem: "is not a member of the cluster", Hint: manifest.Suggestion(node, around.Nodes)}, Cause{d.Ref, "node", d.Origin})
 			}

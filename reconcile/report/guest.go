@@ -75,6 +75,7 @@ type Guest struct {
 	Status     guest.Status     `json:"status,omitempty"`
 	Digest     string           `json:"digest,omitempty"`    // of the configuration as it was read: SHA-1, from Proxmox
 	Tags       []string         `json:"tags,omitempty"`      // of the guest as it was read, sorted, without ownership markers
+	WhyNode    string           `json:"whyNode,omitempty"`   // why the agent chose the node; absent if the manifest names it, or the guest was moved
 	DependsOn  []string         `json:"dependsOn,omitempty"` // labels of the guests that its manifest makes it wait for
 	Conditions []plan.Condition `json:"conditions,omitempty"`
 	Changes    []Change         `json:"changes,omitempty"`

@@ -270,7 +270,7 @@ func onUnavailableNodes() plannedGuest {
 	create.TakesOwnership, create.Calls = true, []cluster.Call{{Op: cluster.OpCreate, Node: "pve2"}}
 	start.Calls = []cluster.Call{{Op: cluster.OpStart, Node: "pve3"}}
 	return plannedGuest{
-		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "files-3", 226), Node: "pve2", Managed: true, Origin: at("guests/files.yaml", 30, 1), Steps: []plan.Step{create, start}},
+		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "files-3", 226), Node: "pve2", WhyNode: "least memory of 3 that fit: 2.0 GiB of 64.0 GiB are taken", Managed: true, Origin: at("guests/files.yaml", 30, 1), Steps: []plan.Step{create, start}},
 		verdicts: []gate.Verdict{
 			held(gate.HoldNodeMaintenance, "node pve2 is in maintenance", "end the maintenance when it is done: ha-manager crm-command node-maintenance disable pve2"),
 			held(gate.HoldNodeOffline, "node pve3 is offline", "start the node, or wait until it is back; the agent creates nothing on another node instead"),

@@ -19,6 +19,7 @@ type guestView struct {
 	Action action `json:"action"`
 	report.GuestName
 
+	WhyNode    string           `json:"whyNode,omitempty"` // of a guest that is created: why the agent chooses the node
 	Origin     string           `json:"origin,omitempty"`
 	ObservedAt time.Time        `json:"observedAt,omitzero"` // of a guest that exists
 	Changes    []changeView     `json:"changes"`
@@ -33,6 +34,9 @@ func newGuestView(p plan.Guest, judge func(plan.Step) gate.Verdict) guestView {
 	g := guestView{
 		Action: actionOf(p), GuestName: report.NewGuestName(p.Ref, p.Node), Origin: p.Origin.String(),
 		Changes: []changeView{}, Steps: []stepView{}, Conditions: append([]plan.Condition{}, p.Conditions...),
+	}
+	if g.Action == actionCreate {
+		g.WhyNode = p.WhyNode
 	}
 	for _, c := range p.Changes {
 		g.Changes = append(g.Changes, changeView{report.NewChange(c)})
@@ -59,6 +63,14 @@ func (g guestView) name() string { return g.Ref().String() }
 
 // label returns "VirtualMachine/web-1 (201) on pve1".
 func (g guestView) label() string { return g.name() + term.Prefixed(" on ", g.Node) }
+
+// choice returns "on pve1: least memory of 3 that fit" if the agent chooses the node, and "" otherwise.
+func (g guestView) choice() string {
+	if g.WhyNode == "" {
+		return ""
+	}
+	return "on " + g.Node + ": " + g.WhyNode
+}
 
 // oldReading is the age of an observation from which a plan prints it.
 const oldReading = 10 * time.Second

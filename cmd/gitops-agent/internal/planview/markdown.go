@@ -104,6 +104,9 @@ func markdownSection(g guestView) string {
 	if g.Origin != "" {
 		fmt.Fprintf(&b, "manifest: %s\n\n", markdownCode(g.Origin))
 	}
+	if choice := g.choice(); choice != "" {
+		fmt.Fprintf(&b, "%s\n\n", markdownText(choice))
+	}
 	writeMarkdownChanges(&b, g)
 	for _, s := range g.Steps {
 		if s.Held != nil || s.obvious() {

@@ -46,6 +46,7 @@ func (t textPrinter) write(d Document) {
 
 func (t textPrinter) writeGuest(g guestView) {
 	t.writeHead(g)
+	t.line(term.Plain, "    ", g.choice())
 	t.writeChanges(g)
 	for _, s := range g.Steps {
 		t.writeStep(s)

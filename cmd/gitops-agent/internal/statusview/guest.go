@@ -50,6 +50,7 @@ func guestRows(d report.GuestDocument) [][]term.Cell {
 	}
 	add(term.Plain, "vmid", vmid)
 	add(term.Plain, "node", g.Node)
+	add(term.Plain, "chosen as", g.WhyNode)
 	sync := string(g.Sync)
 	if !g.DriftSince.IsZero() {
 		sync += " for " + span(d.Time.Sub(g.DriftSince))
