@@ -80,7 +80,7 @@ func downloadURL(c *call) (reply, error) {
 			return apiErrorf("storage '%s' is not configured for content-type '%s'", st.ID, content)
 		case !downloadNames[content].MatchString(name) && content == "import":
 			return paramError("filename", "invalid filename or wrong extension")
-		case !downloadNames[content].MatchString(name):
+		case !downloadNames[content].MatchString(name) && !c.sim.isOCIArchive(content, name):
 			return paramError("filename", "wrong file extension")
 		}
 		return nil
@@ -96,6 +96,11 @@ func downloadURL(c *call) (reply, error) {
 		}
 		return d.run()
 	})
+}
+
+// isOCIArchive reports whether a file is a container template that is an archive of an OCI image, by its name.
+func (s *Sim) isOCIArchive(content, name string) bool {
+	return s.major() >= 9 && content == "vztmpl" && strings.HasSuffix(strings.ToLower(name), ".tar")
 }
 
 var unusualInName = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)

@@ -15,13 +15,14 @@ func TestReleasesDiffer(t *testing.T) {
 		env          int    // status of setting a container's environment
 		groups       int    // status of the list of HA groups
 		rules        int    // status of the list of HA rules
+		oci          int    // status of the download of an archive of an OCI image
 		agent        string // the privilege that the token lacks to ask an agent
 		start        int    // status of creating and starting without VM.PowerMgmt
 		hasMemHost   bool
 		hasPressures bool
 	}{
-		"9.2": {"9.2.11", true, 200, 500, 200, "VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted", 403, true, true},
-		"8.4": {"8.4.14", false, 400, 200, 501, "VM.Monitor", 200, false, false},
+		"9.2": {"9.2.11", true, 200, 500, 200, 200, "VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted", 403, true, true},
+		"8.4": {"8.4.14", false, 400, 200, 501, 400, "VM.Monitor", 200, false, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -42,6 +43,9 @@ func TestReleasesDiffer(t *testing.T) {
 				}
 				if got := c.call("GET", "/cluster/ha/rules"); got.status != tt.rules {
 					t.Errorf("rules: got %d %s, want %d", got.status, got.reason, tt.rules)
+				}
+				if got := c.call("POST", "/nodes/pve1/storage/local/download-url", "content=vztmpl", "filename=nginx.tar", "url="+imageURL); got.status != tt.oci {
+					t.Errorf("OCI archive: got %d %s, want %d", got.status, got.body, tt.oci)
 				}
 				u := c.as("u@pve!audit")
 				u.ok("POST", vm100+"/agent/ping")

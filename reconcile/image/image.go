@@ -57,11 +57,12 @@ func (d Desired) Volume() string { return d.Storage + ":" + string(d.Content) + 
 func (d Desired) IsOn(node string) bool { return len(d.Nodes) == 0 || slices.Contains(d.Nodes, node) }
 
 // formats are the endings that Proxmox accepts for each content. An OVA archive is left out: a disk is imported from a member of it.
+// A template whose ending is tar is an archive of an OCI image, which Proxmox accepts since 9.1.
 //
 // Source: pve-storage, PVE/Storage.pm, the patterns of download-url.
 var formats = map[Content][]string{
 	ISO:      {"iso", "img"},
-	Template: {"tar.gz", "tar.xz", "tar.zst", "tar.bz2"},
+	Template: {"tar.gz", "tar.xz", "tar.zst", "tar.bz2", "tar"},
 	Import:   {"qcow2", "raw", "vmdk"},
 }
 

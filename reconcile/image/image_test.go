@@ -22,6 +22,7 @@ func TestFormatOf(t *testing.T) {
 		{"/haos.qcow2.gz", Import, "gz", "qcow2"},
 		{"/haos.qcow2.xz", Import, "", ""},
 		{"/debian-12-standard.tar.zst", Template, "", "tar.zst"},
+		{"/nginx-1.29.tar", Template, "", "tar"},
 		{"", ISO, "", ""},
 	}
 	for _, test := range tests {
