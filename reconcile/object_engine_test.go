@@ -24,6 +24,7 @@ type objectCase struct {
 	edit     func(sim *pvesim.Sim, keepMarker string) // by hand; the comment keeps what is given
 	foreign  func(sim *pvesim.Sim)                    // made by hand
 	remove   func(sim *pvesim.Sim)                    // by hand
+	needs    []string                                 // privileges that the documented role lacks
 }
 
 // objectCases are one object of each kind of package kinds.
@@ -38,6 +39,28 @@ var objectCases = map[string]objectCase{
 		foreign: func(sim *pvesim.Sim) { sim.AddPool("web", "of another team") },
 		remove:  func(sim *pvesim.Sim) { sim.RemovePool("web") },
 	},
+	"backup_job": {
+		label: "BackupJob/nightly", route: "POST /cluster/backup", reads: "GET /cluster/backup", path: "/cluster/backup", want: "02:00 all=1 web servers",
+		manifest: func(lines ...string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: nightly}\nspec:\n  comment: web servers\n  schedule: \"02:00\"\n  guests: {all: true}\n" + indented(lines)
+		},
+		live: func(sim *pvesim.Sim) (string, bool) {
+			job := sim.BackupJob("nightly")
+			comment, exists := withoutMarker(job["comment"], job != nil)
+			if !exists {
+				return "", false
+			}
+			return job["schedule"] + " all=" + job["all"] + " " + comment, true
+		},
+		edit: func(sim *pvesim.Sim, marker string) {
+			sim.SetBackupJob("nightly", map[string]string{"schedule": "03:00", "vmid": "201", "enabled": "1", "comment": strings.TrimSpace("web servers " + marker)})
+		},
+		foreign: func(sim *pvesim.Sim) {
+			sim.SetBackupJob("nightly", map[string]string{"schedule": "daily", "all": "1", "enabled": "1", "comment": "of another team"})
+		},
+		remove: func(sim *pvesim.Sim) { sim.RemoveBackupJob("nightly") },
+		needs:  []string{"Sys.Modify", "Datastore.Allocate"},
+	},
 }
 
 func withoutMarker(comment string, exists bool) (string, bool) {
@@ -51,11 +74,18 @@ func forEachObject(t *testing.T, test func(t *testing.T, l *lab, c objectCase)) 
 	for name, c := range objectCases {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.grant(c.needs...)
 				l.files["web.yaml"], l.files["object.yaml"] = vmYAML("web-1", 201), c.manifest()
 				test(t, l, c)
 			})
 		})
 	}
+}
+
+// grant adds privileges on / to the agent's token.
+func (l *lab) grant(privileges ...string) {
+	role := pvesim.DefaultTokens()[1].ACL[0].Privileges
+	l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Privileges: slices.Concat(role, privileges)}})
 }
 
 // markerOf returns the marker of the one object that the journal records.

@@ -21,9 +21,10 @@ type exchange struct {
 	reply string // of status 200
 	done  bool   // reply is complete
 
-	alone   bool              // of a read: a failed answer counts without another endpoint that confirms it
-	check   cluster.LastCheck // runs when nothing is left to wait for; nil always passes
-	secrets []string          // among the parameters; errors must not contain them
+	lists   map[string][]string // parameters of the body that are arrays
+	alone   bool                // of a read: a failed answer counts without another endpoint that confirms it
+	check   cluster.LastCheck   // runs when nothing is left to wait for; nil always passes
+	secrets []string            // among the parameters; errors must not contain them
 }
 
 type exchangeKey struct{}

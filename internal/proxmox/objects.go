@@ -3,6 +3,7 @@ package proxmox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -43,14 +44,25 @@ func encodeObject(call cluster.Call) (*exchange, map[string]string, error) {
 	if request.Method == "" {
 		return nil, nil, fmt.Errorf("operation %q of %s has no call", string(call.Op), call.Kind)
 	}
-	if err := checkParams(request.Params); err != nil {
+	if err := checkRequest(request.Params, request.Lists); err != nil {
 		return nil, nil, err
 	}
-	x := &exchange{}
+	x := &exchange{lists: request.Lists}
 	if request.Method == http.MethodDelete { // Proxmox rejects a body
 		x.to(request.Method, request.Route, request.Path+query(request.Params))
 		return x, nil, nil
 	}
 	x.to(request.Method, request.Route, request.Path)
 	return x, request.Params, nil
+}
+
+// checkRequest checks the parameters of a request, and each item of its arrays like a parameter.
+func checkRequest(params map[string]string, lists map[string][]string) error {
+	problems := []error{checkParams(params)}
+	for name, items := range lists {
+		for _, item := range items {
+			problems = append(problems, checkParams(map[string]string{name: item}))
+		}
+	}
+	return errors.Join(problems...)
 }

@@ -54,7 +54,17 @@ func hasData(reply string) bool {
 func (c *Client) write(ctx context.Context, x *exchange, params map[string]string) (string, error) {
 	ctx = withExchange(ctx, x)
 	var body any // not a map: for nil the library sends no body, and for a nil map it sends null
-	if len(params) > 0 {
+	switch {
+	case len(x.lists) > 0:
+		all := make(map[string]any, len(params)+len(x.lists))
+		for name, text := range params {
+			all[name] = text
+		}
+		for name, items := range x.lists {
+			all[name] = items
+		}
+		body = all
+	case len(params) > 0:
 		body = params
 	}
 	var data scalar

@@ -118,6 +118,14 @@ func (s *Sim) RemoveGuest(vmid int) error {
 	})
 }
 
+// PurgeGuest is RemoveGuest with the option purge: the guest is taken out of all backup jobs, and a job whose last guest it was is removed.
+func (s *Sim) PurgeGuest(vmid int) error {
+	if err := s.RemoveGuest(vmid); err != nil {
+		return err
+	}
+	return s.locked(func() error { s.dropFromBackupJobs(vmid); return nil })
+}
+
 // LockGuest takes the lock of a guest's config without waiting, as a command on the host does. It returns an error if the lock is taken.
 // Calls that need the lock wait for LockTimeout and fail.
 func (s *Sim) LockGuest(vmid int) (unlock func(), err error) {

@@ -18,8 +18,9 @@ type Desired struct {
 	Destroy guest.Permission
 	Adopt   bool // take ownership of an object that exists
 	Observe bool
-	Needs   []Need       // objects without which Proxmox refuses this one
-	Guests  []GuestLabel // that keys name by their labels; Kind.Resolve puts them into Keys
+	Needs   []Need            // objects without which Proxmox refuses this one
+	Guests  []GuestLabel      // that keys name by their labels; Kind.Resolve puts them into Keys
+	Selects map[string]string // metadata.labels that guests must have, each with this value; nil selects none
 }
 
 // Intent is what is wanted of one native key.

@@ -20,7 +20,8 @@ type Text struct {
 	Want     string // "the name of a storage"
 	Pattern  string // of the whole text, without anchors
 	Examples []string
-	Max      int // bytes; 0 is 255
+	Max      int  // bytes; 0 is 255
+	Number   bool // a YAML number is accepted as its text
 }
 
 // Flag is true or false. Its text is 1 or 0.
@@ -34,6 +35,9 @@ type Choice struct{ Words []string }
 
 // List is a list of texts. An empty list removes the key.
 type List struct{ Item Text }
+
+// Labels is a mapping of names to texts, as metadata.labels of a guest.
+type Labels struct{}
 
 // Group is a mapping with fields of its own.
 type Group struct{ Fields []Field }
@@ -49,6 +53,7 @@ func (Flag) isForm()    {}
 func (Integer) isForm() {}
 func (Choice) isForm()  {}
 func (List) isForm()    {}
+func (Labels) isForm()  {}
 func (Group) isForm()   {}
 func (Items) isForm()   {}
 
@@ -58,6 +63,7 @@ type Value struct {
 	Text   string // of Text, Flag, Integer and Choice
 	List   []Value
 	Fields Spec // of Group, and of each item of Items
+	Labels map[string]string
 }
 
 // Spec contains the fields that a manifest sets, by name.

@@ -22,8 +22,9 @@ type Kind struct {
 	Lower func(spec Spec, d *Desired) []Problem
 	// Reserved returns why no manifest may describe the object with an id, "" if one may.
 	Reserved func(id string) string
-	// Resolve puts the guests that the manifest names into the keys of the object. It is required if Lower names guests.
-	Resolve func(d Desired, guests map[string]guest.Ref) Desired
+	// Resolve puts the guests that the manifest names or selects into the keys of the object. It is required if Lower names or selects guests. With a reason, the
+	// object cannot be planned now.
+	Resolve func(d Desired, found Found) (resolved Desired, reason string)
 
 	// Read reads the objects of the kind, and those of ids also if a list leaves them out.
 	Read func(ctx context.Context, get Get, ids []string) ([]cluster.Object, error)
@@ -56,6 +57,14 @@ type CommentRule struct {
 	ASCII bool // other characters do not come back as they were sent
 }
 
+// Found is what the names and labels of a manifest mean at the moment.
+type Found struct {
+	Named    map[string]guest.Ref // the guests of Desired.Guests, by label
+	Selected []guest.Ref          // the guests that have all labels of Desired.Selects and a vmid, sorted by vmid
+	Orphans  map[int]bool         // vmids of guests that the agent owns and no manifest names: they exist until they are destroyed
+	Live     cluster.Object       // as it was read; the zero value of an object that is to be made
+}
+
 // Change is what a step does to an object.
 type Change struct {
 	Op     cluster.Op
@@ -83,4 +92,5 @@ func Method(op cluster.Op) string { return methods[op] }
 type Request struct {
 	Method, Route, Path string
 	Params              map[string]string
+	Lists               map[string][]string // parameters that are arrays, none of them in Params
 }

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// Raised is a field of a manifest that describes a live object. Value is a string, a bool, an int, a []string, a []Raised or a [][]Raised.
+// Raised is a field of a manifest that describes a live object. Value is a string, a bool, an int, a []string, a []int, a []Raised or a [][]Raised.
 type Raised struct {
 	Name  string
 	Value any

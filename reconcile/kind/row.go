@@ -39,6 +39,34 @@ func nativeText(value any) string {
 	return ""
 }
 
+// Options returns a property that is an object of native texts, nil if it is none.
+func (r Row) Options(name string) map[string]string {
+	object, ok := r[name].(map[string]any)
+	if !ok {
+		return nil
+	}
+	options := make(map[string]string, len(object))
+	for key, value := range object {
+		options[key] = nativeText(value)
+	}
+	return options
+}
+
+// Texts returns a property that is an array of native texts. A single text is an array of one item.
+func (r Row) Texts(name string) []string {
+	items, ok := r[name].([]any)
+	if !ok {
+		items = []any{r[name]}
+	}
+	var texts []string
+	for _, item := range items {
+		if text := nativeText(item); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // TextOf returns the text with which Proxmox refused a request, "" if an error has none.
 func TextOf(err error) string {
 	var refusal interface {

@@ -52,7 +52,7 @@ func (b *Basis) Desired(state journal.State) plan.Desired {
 	now := time.Now()
 	return plan.Desired{
 		Images:  plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Allowed: b.AllowedServer},
-		Objects: plan.Objects{Wanted: b.Objects, Owned: state.Objects},
+		Objects: plan.NewObjects(b.Objects, b.Guests, state),
 		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
 		Attached: state.Attached, Orders: order.OpenOrders(state, now.Add(-gate.OrderLifetime)), Weakenings: b.Weakenings, VMIDs: b.VMIDs, Unplaced: b.Unplaced, NoRevision: b.Revision == "",
 	}

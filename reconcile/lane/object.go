@@ -35,7 +35,7 @@ func (b *Basis) plannedObject(objects plan.Objects, read map[guest.Kind]cluster.
 // advanceObject executes the next released step of an object that is no guest. It returns whether another step may follow.
 func (w *Worker) advanceObject(ctx context.Context, t *turn) (again bool, err error) {
 	basis, state := w.basis(), w.journal.State()
-	all := plan.Objects{Wanted: basis.Objects, Owned: state.Objects}
+	all := plan.NewObjects(basis.Objects, basis.Guests, state)
 	objects := all.For(t.Key.Label)
 	if len(objects.Wanted)+len(objects.Owned) == 0 || isOpenElsewhere(state, t, objects) {
 		return false, nil

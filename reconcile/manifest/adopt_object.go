@@ -99,6 +99,12 @@ func raisedNode(value any) *yaml.Node {
 			items = append(items, yamlText(text))
 		}
 		return list(items)
+	case []int:
+		var items []*yaml.Node
+		for _, n := range v {
+			items = append(items, raisedNode(n))
+		}
+		return list(items)
 	case []kind.Raised:
 		out := yamlMap()
 		for _, f := range v {

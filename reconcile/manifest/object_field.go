@@ -77,6 +77,16 @@ func bindForm(form kind.Form) (value, func() (kind.Value, bool)) {
 			}
 			return v, set
 		}
+	case kind.Labels:
+		into := &labelMap{}
+		return labelsValue{dictionary(&into.labels, labelName), into}, func() (kind.Value, bool) {
+			v, set := valueOf(into.opt, "")
+			v.Labels = make(map[string]string, len(into.labels))
+			for name, text := range into.labels {
+				v.Labels[name] = text.value
+			}
+			return v, set
+		}
 	case kind.Group:
 		into := &opt[bool]{}
 		own := bind(f.Fields)
@@ -103,7 +113,7 @@ func valueOf[T any](o opt[T], text string) (kind.Value, bool) {
 
 // ruleOf returns the rule of a text of package kind.
 func ruleOf(f kind.Text) *textRule {
-	r := &textRule{want: f.Want, examples: f.Examples, maxBytes: f.Max, accept: printable}
+	r := &textRule{want: f.Want, examples: f.Examples, maxBytes: f.Max, accept: printable, numbers: f.Number}
 	if f.Pattern != "" {
 		r.shape = exactly(f.Pattern)
 	}
@@ -119,6 +129,23 @@ type markedGroup struct {
 func (g markedGroup) decode(d decoder, n *tree.Node) {
 	*g.into = opt[bool]{place{n.Key, d.path}, true, true}
 	g.groupValue.decode(d, n)
+}
+
+// labelMap is a mapping of labels, and whether it was decoded.
+type labelMap struct {
+	opt[bool]
+	labels textMap
+}
+
+// labelsValue is a mapping that remembers that it was decoded.
+type labelsValue struct {
+	value
+	into *labelMap
+}
+
+func (l labelsValue) decode(d decoder, n *tree.Node) {
+	l.into.opt = opt[bool]{place{n.Key, d.path}, true, true}
+	l.value.decode(d, n)
 }
 
 // itemsValue is an ordered list of mappings.

@@ -23,6 +23,8 @@ type textRule struct {
 	accept   func(string) bool
 	maxBytes int // 0 is 255
 
+	numbers bool // a YAML number is read as its text
+
 	hintFor func(string) string // returns a hint for a text that is refused, or ""; may be nil
 	hidden  bool                // a refused text may be a secret, and is not repeated
 }
@@ -54,7 +56,7 @@ func (r *textRule) read(n *tree.Node) (string, *rejection) {
 	if n.Kind != tree.Scalar {
 		return "", wanted(n, r.wanted())
 	}
-	if n.Tag != "!!str" {
+	if n.Tag != "!!str" && (!r.numbers || n.Tag != "!!int") {
 		wrong := wanted(n, r.wanted())
 		wrong.hint = "YAML does not read this as text: put it in quotes"
 		return "", wrong

@@ -53,6 +53,7 @@ const (
 	ReasonNoVMID              ConditionReason = "no-vmid"              // Blocked: the agent has no free vmid to assign
 	ReasonPartlyCreated       ConditionReason = "partly-created"       // Blocked: another call is still creating the guest, or left it incomplete
 	ReasonSecret              ConditionReason = "secret"               // Blocked: a secret cannot be given to the guest
+	ReasonSelectsNone         ConditionReason = "selects-none"         // Blocked: no guest has the labels that the manifest of an object selects
 	ReasonServerDenied        ConditionReason = "server-denied"        // Blocked: the config of the agent's host does not allow downloads from the server of an Image
 	ReasonTaskHangs           ConditionReason = "task-hangs"           // Blocked: a task of the guest still runs after the time that its operation may take
 	ReasonVolumeInUse         ConditionReason = "volume-in-use"        // Blocked: another guest uses a volume that the plan would destroy or attach
@@ -86,7 +87,7 @@ func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
 		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInUse, ReasonInvalid, ReasonLocked, ReasonMayExist, ReasonNoNode, ReasonNoSecret, ReasonNoSource,
-		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
+		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonSelectsNone, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
 		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonOverridden, ReasonPolicy, ReasonWarnings,

@@ -16,8 +16,25 @@ import (
 
 // Objects are the objects of the kinds of package kinds.
 type Objects struct {
-	Wanted []kind.Desired
-	Owned  map[journal.ObjectID]journal.OwnedObject // by the agent
+	Wanted  []kind.Desired
+	Owned   map[journal.ObjectID]journal.OwnedObject // by the agent
+	Orphans map[int]bool                             // vmids of guests that the agent owns and no manifest names
+}
+
+// NewObjects returns the objects of manifests and of the journal, among the guests of the manifests.
+func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.State) Objects {
+	o := Objects{Wanted: wanted, Owned: state.Objects}
+	if len(wanted) == 0 {
+		return o
+	}
+	o.Orphans = make(map[int]bool)
+	for vmid := range state.Owned {
+		o.Orphans[vmid] = true
+	}
+	for i := range guests {
+		delete(o.Orphans, guests[i].VMID)
+	}
+	return o
 }
 
 // ObjectStep is what a step on an object that is no guest is about.
@@ -47,7 +64,7 @@ func (o Objects) Reads() map[guest.Kind][]string {
 
 // For returns the objects of one label: the one that a manifest describes, and the owned ones that had the label and that no manifest describes.
 func (o Objects) For(label string) Objects {
-	one := Objects{Owned: make(map[journal.ObjectID]journal.OwnedObject)}
+	one := Objects{Owned: make(map[journal.ObjectID]journal.OwnedObject), Orphans: o.Orphans}
 	wanted := o.wantedIDs()
 	for _, d := range o.Wanted {
 		if id := objectID(d); d.Label() == label {
@@ -152,11 +169,9 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 		return p
 	}
 	p.Present, p.ReadAt = o.exists, got.Objects[d.Kind].ReadAt
-	var missing string
-	if o.desired, missing = resolveGuests(k, d, want); missing != "" {
-		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: ReasonNoVMID, Message: missing + " has no vmid yet", Hint: "it gets one when the agent creates it; or give its manifest a vmid",
-		})
+	var blocked *Condition
+	if o.desired, blocked = resolveGuests(k, d, want, o.live); blocked != nil {
+		p.Conditions = append(p.Conditions, *blocked)
 		return p
 	}
 	var isOwned bool
@@ -195,23 +210,45 @@ func (o objectPlan) notManaged(isOwned bool) Condition {
 	return c
 }
 
-// resolveGuests puts the vmids of the guests that a manifest names into its keys. It returns the label of a guest that has none yet.
-func resolveGuests(k *kind.Kind, d kind.Desired, want Desired) (resolved kind.Desired, missing string) {
-	if len(d.Guests) == 0 {
-		return d, ""
+// resolveGuests puts the vmids of the guests that a manifest names or selects into its keys. It returns a condition if that is not possible now.
+func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, live cluster.Object) (kind.Desired, *Condition) {
+	if len(d.Guests)+len(d.Selects) == 0 {
+		return d, nil
 	}
-	guests := make(map[string]guest.Ref, len(want.Guests)+len(want.Others))
+	found := kind.Found{Named: make(map[string]guest.Ref), Orphans: want.Objects.Orphans, Live: live}
 	for _, list := range [][]guest.Desired{want.Others, want.Guests} {
 		for i := range list {
-			guests[list[i].Label()] = list[i].Ref
+			g := &list[i]
+			found.Named[g.Label()] = g.Ref
+			if len(d.Selects) > 0 && g.VMID != 0 && hasLabels(g.Labels, d.Selects) {
+				found.Selected = append(found.Selected, g.Ref)
+			}
 		}
 	}
+	slices.SortFunc(found.Selected, func(a, b guest.Ref) int { return cmp.Compare(a.VMID, b.VMID) })
+	found.Selected = slices.Compact(found.Selected)
 	for _, g := range d.Guests {
-		if guests[g.Label].VMID == 0 {
-			return d, g.Label
+		if found.Named[g.Label].VMID == 0 {
+			return d, &Condition{
+				Type: Blocked, Reason: ReasonNoVMID, Message: g.Label + " has no vmid yet", Hint: "it gets one when the agent creates it; or give its manifest a vmid",
+			}
 		}
 	}
-	return k.Resolve(d, guests), ""
+	resolved, reason := k.Resolve(d, found)
+	if reason != "" {
+		return d, &Condition{Type: Blocked, Reason: ReasonSelectsNone, Message: reason, Hint: "give a guest the labels, or remove the manifest"}
+	}
+	return resolved, nil
+}
+
+// hasLabels reports whether a guest has all labels of a selection.
+func hasLabels(labels, selects map[string]string) bool {
+	for name, value := range selects {
+		if labels[name] != value {
+			return false
+		}
+	}
+	return true
 }
 
 // add plans an object that does not exist.

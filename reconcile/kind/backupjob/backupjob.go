@@ -1,0 +1,177 @@
+// Package backupjob describes the kind BackupJob: at certain times, Proxmox backs up some guests to a storage, and removes older backups of them.
+package backupjob
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+)
+
+// Name is the kind in manifests and labels.
+const Name guest.Kind = "BackupJob"
+
+// Native keys that are not simply texts of fields.
+const (
+	keyAll         = "all"
+	keyVMID        = "vmid"
+	keyExclude     = "exclude"
+	keyPool        = "pool"
+	keyNode        = "node"
+	keyStorage     = "storage"
+	keyEnabled     = "enabled"
+	keySchedule    = "schedule"
+	keyCompress    = "compress"
+	keyRetention   = "prune-backups"
+	keyPrune       = "remove"
+	keyPaths       = "exclude-path"
+	keyFleecing    = "fleecing"
+	keyPerformance = "performance"
+	keyNotes       = "notes-template"
+)
+
+const (
+	routeJobs = "/cluster/backup"
+	routeJob  = "/cluster/backup/{id}"
+)
+
+// pathSeparator separates the paths of exclude-path in its text. No path contains it, because Proxmox stores a path on one line.
+const pathSeparator = "\n"
+
+// Kind returns the kind.
+func Kind() *kind.Kind {
+	k := &kind.Kind{
+		Name: Name, Noun: "backup job", Plural: "backup jobs", Fields: fields(),
+		ID: kind.IDRule{
+			Want: "the id of a backup job: letters, digits, - and _", Examples: []string{"nightly"}, Max: 50, Pattern: `[A-Za-z0-9][A-Za-z0-9_-]+`,
+		},
+		Note:       kind.CommentRule{Key: "comment", Max: 512},
+		Lower:      lower,
+		Resolve:    resolve,
+		Read:       read,
+		Encode:     encode,
+		Privileges: privileges,
+	}
+	k.Raise = func(o cluster.Object) ([]kind.Raised, []string) { return raise(k, o) }
+	return k
+}
+
+// read lists the jobs. The list needs Sys.Audit on / and has every job.
+//
+// Source: PVE API, GET /cluster/backup.
+func read(ctx context.Context, get kind.Get, _ []string) ([]cluster.Object, error) {
+	data, err := get(ctx, routeJobs, routeJobs)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kind.Rows(data)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []cluster.Object
+	for _, row := range rows {
+		if row.Text("type") == "vzdump" {
+			jobs = append(jobs, observed(row))
+		}
+	}
+	return jobs, nil
+}
+
+// observed returns a job in canonical texts.
+func observed(row kind.Row) cluster.Object {
+	o := cluster.Object{ID: row.Text("id"), Keys: map[string]string{}}
+	for name := range row {
+		switch name {
+		case "id", "type", "next-run":
+			continue
+		case keyRetention:
+			o.Keys[name] = retentionText(row.Options(name))
+		case keyFleecing, keyPerformance:
+			o.Keys[name] = optionsText(row.Options(name))
+		case keyPaths:
+			o.Keys[name] = strings.Join(row.Texts(name), pathSeparator)
+		case keyVMID, keyExclude:
+			o.Keys[name] = vmidText(strings.FieldsFunc(row.Text(name), isListSeparator))
+		case "mailto":
+			o.Keys[name] = strings.Join(strings.FieldsFunc(row.Text(name), isListSeparator), ",")
+		case keyCompress:
+			o.Keys[name] = cmp.Or(map[string]string{"1": "lzo"}[row.Text(name)], row.Text(name))
+		default:
+			o.Keys[name] = row.Text(name)
+		}
+		if o.Keys[name] == "" {
+			delete(o.Keys, name)
+		}
+	}
+	if o.Keys[keyEnabled] == "" {
+		o.Keys[keyEnabled] = "1"
+	}
+	if o.Keys[keyAll] == "0" {
+		delete(o.Keys, keyAll)
+	}
+	return o
+}
+
+// isListSeparator reports whether a character separates the items of a list of Proxmox.
+func isListSeparator(r rune) bool { return strings.ContainsRune(",; \t", r) }
+
+// vmidText returns vmids without duplicates, sorted by number.
+func vmidText(vmids []string) string {
+	vmids = slices.Clone(vmids)
+	slices.SortFunc(vmids, compareVMIDs)
+	return strings.Join(slices.Compact(vmids), ",")
+}
+
+// compareVMIDs compares two numbers without leading zeros.
+func compareVMIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
+// encode returns the request of a call.
+//
+// Source: PVE API, POST /cluster/backup, PUT and DELETE /cluster/backup/{id}.
+func encode(call cluster.Call) (kind.Request, error) {
+	r := kind.Request{Method: kind.Method(call.Op), Route: routeJob, Path: routeJobs + "/" + url.PathEscape(call.Object), Params: map[string]string{}}
+	if call.Op == cluster.OpObjectRemove {
+		return r, nil
+	}
+	for key, text := range call.Params {
+		if key == keyPaths {
+			r.Lists = map[string][]string{key: strings.Split(text, pathSeparator)}
+			continue
+		}
+		r.Params[key] = text
+	}
+	if len(call.Delete) > 0 {
+		r.Params["delete"] = strings.Join(call.Delete, ",")
+	}
+	if call.Op == cluster.OpObjectAdd {
+		r.Route, r.Path = routeJobs, routeJobs
+		r.Params["id"] = call.Object
+	}
+	return r, nil
+}
+
+// privileges returns what the token needs. A write needs Datastore.Allocate on the storage of the job, which is local if none is set.
+//
+// Source: PVE API, permissions of /cluster/backup; PVE::API2::Backup, assert_param_permission_common.
+func privileges(d kind.Desired) []guest.Need {
+	need := func(path, privilege, key string) guest.Need {
+		return guest.Need{Path: path, Privilege: privilege, Key: key, Origin: d.Origin}
+	}
+	storage, _ := d.Text(keyStorage)
+	needs := []guest.Need{
+		need("/", "Sys.Audit", "id"), need("/", "Sys.Modify", "id"), need("/storage/"+cmp.Or(storage, "local"), "Datastore.Allocate", keyStorage),
+	}
+	if pool, _ := d.Text(keyPool); pool != "" {
+		needs = append(needs, need("/pool/"+pool, "VM.Backup", keyPool))
+	}
+	fleecing, _ := d.Text(keyFleecing)
+	if storage := parseOptions(fleecing)["storage"]; storage != "" {
+		needs = append(needs, need("/storage/"+storage, "Datastore.AllocateSpace", keyFleecing))
+	}
+	return needs
+}
