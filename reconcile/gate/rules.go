@@ -25,12 +25,11 @@ type Rules struct {
 	guests map[guest.Ref]*guest.Desired // by policyKey
 
 	mu    sync.Mutex
-	known map[guest.Ref]judged
+	known map[guest.Ref]*judged
 }
 
-// judged is a guest as expressions see it, with what the policies about guests say, and what both follow from.
+// judged is what the policies about guests say of a guest, and what it follows from.
 type judged struct {
-	new, old *policy.Guest
 	findings []policy.Finding
 
 	digest     string // of the configuration
@@ -47,7 +46,7 @@ func NewRules(set *policy.Set, guests []guest.Desired) *Rules {
 	if set.Len() == 0 {
 		return nil
 	}
-	r := &Rules{set: set, guests: make(map[guest.Ref]*guest.Desired, len(guests)), known: make(map[guest.Ref]judged)}
+	r := &Rules{set: set, guests: make(map[guest.Ref]*guest.Desired, len(guests)), known: make(map[guest.Ref]*judged, len(guests))}
 	for i := range guests {
 		r.guests[policyKey(guests[i].Ref)] = &guests[i]
 	}
@@ -69,51 +68,62 @@ func (g Gate) Findings(step plan.Step) []policy.Finding {
 	if !aboutGuest && !aboutStep {
 		return nil
 	}
-	j := r.judge(g, key, step.Guest, d)
 	var findings []policy.Finding
 	if aboutGuest {
-		findings = j.findings
+		findings = r.judge(g, key, d)
 	}
 	if aboutStep {
-		of := r.set.Step(&policy.Subject{New: j.new, Old: j.old, Step: stepOf(step, g.Scope), Now: g.Now})
+		before, after := guestsOf(g, step.Guest, d)
+		of := r.set.Step(&policy.Subject{New: after, Old: before, Step: stepOf(step, g.Scope), Now: g.Now})
 		findings = slices.Concat(findings, of)
 	}
 	return findings
 }
 
-// judge returns the guest of a step as expressions see it.
-func (r *Rules) judge(g Gate, key, ref guest.Ref, d *guest.Desired) judged {
-	seen, isLive := g.Seen[ref.VMID]
-	var live *guest.Observed
-	if isLive {
-		live = &seen
+// guestsOf returns the guest of a step as it is now and as its manifest wants it, for the few steps that policies about steps are about.
+func guestsOf(g Gate, ref guest.Ref, d *guest.Desired) (before, after *policy.Guest) {
+	before, after = policy.NoGuest, policy.NoGuest
+	live := g.seen(ref.VMID)
+	var labels map[string]string
+	if d != nil {
+		labels, after = d.Labels, policy.NewGuest(d, live, g.Scope.signersOf(d.Ref))
 	}
-	by := g.Scope.Introduced[labelOf(ref)].By
+	if live != nil {
+		before = policy.ObservedGuest(live, labels)
+	}
+	return before, after
+}
+
+// seen returns the newest reading of a guest, nil if there is none.
+func (g Gate) seen(vmid int) *guest.Observed {
+	if seen, isLive := g.Seen[vmid]; isLive {
+		return &seen
+	}
+	return nil
+}
+
+// judge returns what the policies about guests say of a guest.
+func (r *Rules) judge(g Gate, key guest.Ref, d *guest.Desired) []policy.Finding {
+	by := g.Scope.Introduced[labelOf(d.Ref)].By
+	live := g.seen(d.VMID)
+	var seen guest.Observed
+	if live != nil {
+		seen = *live
+	}
 	r.mu.Lock()
 	j, known := r.known[key]
 	r.mu.Unlock()
 	if known && j.isOf(seen, by) {
-		return j
+		return j.findings
 	}
-	j = judged{
-		new: policy.NoGuest, old: policy.NoGuest,
-		digest: seen.Digest, readAt: seen.ReadAt, status: seen.Status, node: seen.Node, pool: seen.Pool, template: seen.Template, ha: seen.HA, by: by,
-	}
-	if live != nil {
-		var labels map[string]string
-		if d != nil {
-			labels = d.Labels
-		}
-		j.old = policy.ObservedGuest(live, labels)
-	}
-	if d != nil {
-		j.new = policy.NewGuest(d, live, g.Scope.signersOf(d.Ref))
-		j.findings = r.set.Guest(j.new)
+	j = &judged{
+		findings: r.set.Guest(policy.NewGuest(d, live, g.Scope.signersOf(d.Ref))),
+		digest:   seen.Digest, readAt: seen.ReadAt, status: seen.Status, node: seen.Node, pool: seen.Pool, template: seen.Template, ha: seen.HA, by: by,
 	}
 	r.mu.Lock()
 	r.known[key] = j
 	r.mu.Unlock()
-	return j
+	return j.findings
 }
 
 // isOf reports whether the judgement is of the same reading, or of one with the same configuration, and of the same signers.

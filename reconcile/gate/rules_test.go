@@ -159,9 +159,9 @@ func TestRulesFollowReadings(t *testing.T) {
 	if g.Judge(config).Held {
 		t.Fatal("held")
 	}
-	first := g.Rules.known[policyKey(d.Ref)].new
+	first := g.Rules.known[policyKey(d.Ref)]
 	g.Judge(config)
-	if g.Rules.known[policyKey(d.Ref)].new != first {
+	if g.Rules.known[policyKey(d.Ref)] != first {
 		t.Error("judged again without a change")
 	}
 	seen := g.Seen[201]

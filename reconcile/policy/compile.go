@@ -34,7 +34,7 @@ func (p Problem) String() string {
 	return text
 }
 
-// Set are compiled policies, sorted by name. It is immutable. A nil Set has none.
+// Set are compiled policies, sorted by name. A nil Set has none.
 type Set struct {
 	guests, steps []*compiled
 }
@@ -43,8 +43,9 @@ type Set struct {
 type compiled struct {
 	Rule
 
-	when    cel.Program
-	message cel.Program // nil if the message is constant
+	when    program
+	message program // without an expression if the message is constant
+	memo    *memo   // of a policy about guests; nil if it remembers nothing
 }
 
 // Compile checks policies. It returns every problem, and a Set if there is none.
@@ -94,13 +95,18 @@ func compile(r Rule) (*compiled, []Problem) {
 	}
 	c := &compiled{Rule: r}
 	problems := c.checkFields()
+	var when, message *cel.Ast
+	var wrong []Problem
 	if r.When != "" {
-		program, wrong := c.program("when", r.When, types.BoolType, "a condition that is true or false")
-		c.when, problems = program, append(problems, wrong...)
+		c.when, when, wrong = c.program("when", r.When, types.BoolType, "a condition that is true or false")
+		problems = append(problems, wrong...)
 	}
 	if r.Expression != "" {
-		program, wrong := c.program("messageExpression", r.Expression, types.StringType, "a text")
-		c.message, problems = program, append(problems, wrong...)
+		c.message, message, wrong = c.program("messageExpression", r.Expression, types.StringType, "a text")
+		problems = append(problems, wrong...)
+	}
+	if c.On == OnGuest && len(problems) == 0 {
+		c.memo = newMemo(when, message)
 	}
 	return c, problems
 }
@@ -127,15 +133,15 @@ func (c *compiled) checkFields() []Problem {
 	return problems
 }
 
-// program compiles an expression.
-func (c *compiled) program(field, text string, want *types.Type, means string) (cel.Program, []Problem) {
+// program compiles an expression. It returns the checked expression, too.
+func (c *compiled) program(field, text string, want *types.Type, means string) (program, *cel.Ast, []Problem) {
 	problem := func(message, hint string) []Problem { return []Problem{{c.at(field), c.Name, field, message, hint}} }
 	if len(text) > MaxExpression {
-		return nil, problem(fmt.Sprintf("got an expression of %d bytes, want at most %d", len(text), MaxExpression), "")
+		return program{}, nil, problem(fmt.Sprintf("got an expression of %d bytes, want at most %d", len(text), MaxExpression), "")
 	}
 	known, err := environments()
 	if err != nil {
-		return nil, problem(err.Error(), "")
+		return program{}, nil, problem(err.Error(), "")
 	}
 	ast, issues := known[c.On].Compile(text)
 	if issues.Err() != nil {
@@ -147,20 +153,32 @@ func (c *compiled) program(field, text string, want *types.Type, means string) (
 			}
 			problems = append(problems, problem(message, c.hintFor(e.Message))...)
 		}
-		return nil, problems
+		return program{}, nil, problems
 	}
 	if !ast.OutputType().IsExactType(want) {
-		return nil, problem(fmt.Sprintf("got an expression of type %s, want %s", ast.OutputType(), means), "")
+		return program{}, nil, problem(fmt.Sprintf("got an expression of type %s, want %s", ast.OutputType(), means), "")
 	}
-	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	if cost, err := known[c.On].EstimateCost(ast, unknownSizes{}); err != nil || cost.Max > maxCost {
-		options = append(options, cel.CostLimit(maxCost)) // to count the cost takes about half of an evaluation
-	}
-	program, err := known[c.On].Program(ast, options...)
+	p, err := newProgram(known[c.On], ast)
 	if err != nil {
-		return nil, problem(oneLine(err.Error()), "")
+		return program{}, nil, problem(oneLine(err.Error()), "")
 	}
-	return program, nil
+	return p, ast, nil
+}
+
+func newProgram(env *cel.Env, checked *cel.Ast) (program, error) {
+	costs := func(sizes sizes) bool {
+		cost, err := env.EstimateCost(checked, sizes)
+		return err != nil || cost.Max > maxCost
+	}
+	free, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize))
+	if err != nil || !costs(sizes{}) {
+		return program{counted: free, free: free}, err
+	}
+	counted, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	if costs(sizes{most: smallInput}) {
+		free = nil
+	}
+	return program{counted, free}, err
 }
 
 // hintFor returns the remedy for an error of the checker, "" if none is known.

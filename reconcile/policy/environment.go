@@ -26,14 +26,23 @@ const (
 	varNow  = "now"
 )
 
-// unknownSizes is an estimator that knows no size: an expression whose cost depends on a list or a text has no bound then.
-type unknownSizes struct{}
+// smallInput is the number of bytes of most of what policies read of a guest.
+const smallInput = 512
 
-// EstimateSize implements checker.CostEstimator.
-func (unknownSizes) EstimateSize(checker.AstNode) *checker.SizeEstimate { return nil }
+// sizes estimates how much an expression reads. With 0 it knows no size: an expression whose cost depends on a list or a text has no bound then.
+type sizes struct{ most uint64 }
+
+// EstimateSize implements checker.CostEstimator. Each list and text of a guest has at most as many elements as the whole has bytes. What an expression
+// makes of them is not known.
+func (s sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
+	if path := node.Path(); s.most == 0 || len(path) == 0 || path[0] != varNew {
+		return nil
+	}
+	return &checker.SizeEstimate{Min: 0, Max: s.most}
+}
 
 // EstimateCallCost implements checker.CostEstimator.
-func (unknownSizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
 	return nil
 }
 

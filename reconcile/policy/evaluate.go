@@ -39,7 +39,7 @@ func (s *Subject) ResolveName(name string) (any, bool) {
 func (s *Subject) Parent() cel.Activation { return nil }
 
 // NoGuest is a guest that does not exist.
-var NoGuest = (&Guest{}).sealed()
+var NoGuest = &Guest{}
 
 // Guest returns what the policies about guests say of a guest that exists or will be created.
 func (s *Set) Guest(g *Guest) []Finding {
@@ -47,10 +47,14 @@ func (s *Set) Guest(g *Guest) []Finding {
 		return nil
 	}
 	subject := &Subject{New: g}
+	k, _ := keys.Get().(*key)
+	defer keys.Put(k)
 	var findings []Finding
 	for _, c := range s.guests {
 		if c.isAbout(guest.Kind(g.Kind)) {
-			findings = c.appendFinding(findings, subject)
+			if f := c.ofGuest(subject, k); f != nil {
+				findings = append(findings, *f)
+			}
 		}
 	}
 	return findings
@@ -68,7 +72,9 @@ func (s *Set) Step(subject *Subject) []Finding {
 	var findings []Finding
 	for _, c := range s.steps {
 		if c.isAbout(guest.Kind(kind)) && c.isAboutStep(subject.Step) {
-			findings = c.appendFinding(findings, subject)
+			if f := c.finding(subject, false); f != nil {
+				findings = append(findings, *f)
+			}
 		}
 	}
 	return findings
@@ -87,27 +93,47 @@ func (c *compiled) isAboutStep(step *Step) bool {
 	return (len(c.Operations) == 0 || slices.Contains(c.Operations, step.Op)) && (len(c.Classes) == 0 || slices.Contains(c.Classes, guest.Class(step.Class)))
 }
 
-// appendFinding evaluates one policy. A policy that cannot be evaluated denies, whatever its result is.
-func (c *compiled) appendFinding(findings []Finding, subject *Subject) []Finding {
-	value, err := evaluate(c.when, subject)
+// ofGuest evaluates one policy about guests, unless what it says is known from another guest.
+func (c *compiled) ofGuest(subject *Subject, k *key) *Finding {
+	if c.memo == nil {
+		return c.finding(subject, false)
+	}
+	bytes := k.of(subject.New, c.memo.reads)
+	return c.memo.finding(bytes, func() *Finding { return c.finding(subject, len(bytes) <= smallInput) })
+}
+
+// finding evaluates one policy; nil if its condition is false. Small says that all that the policy reads has at most smallInput bytes. A policy that
+// cannot be evaluated denies, whatever its result is.
+func (c *compiled) finding(subject *Subject, small bool) *Finding {
+	value, err := c.when.evaluate(subject, small)
 	if err == nil && value == types.False {
-		return findings
+		return nil
 	}
 	f := Finding{Policy: c.Name, Result: c.Result, Approvals: c.Approvals, Message: c.Message}
-	if err == nil && c.message != nil {
+	if err == nil && c.message.counted != nil {
 		var text ref.Val
-		if text, err = evaluate(c.message, subject); err == nil {
+		if text, err = c.message.evaluate(subject, small); err == nil {
 			f.Message = cut(text.Value().(string)) //nolint:forcetypeassert // the checker compared the type of the expression
 		}
 	}
 	if err != nil {
 		f = Finding{Policy: c.Name, Result: Deny, Message: "it cannot be evaluated: " + cut(oneLine(err.Error())), Failed: true}
 	}
-	return append(findings, f)
+	return &f
 }
 
-func evaluate(program cel.Program, subject *Subject) (ref.Val, error) {
-	value, _, err := program.Eval(subject)
+// program is a compiled expression. To count its cost takes about half of an evaluation.
+type program struct {
+	counted cel.Program // fails if it costs more than maxCost; nil without an expression
+	free    cel.Program // counts nothing, for small inputs; nil if it may cost more than maxCost even then
+}
+
+func (p program) evaluate(subject *Subject, small bool) (ref.Val, error) {
+	use := p.counted
+	if small && p.free != nil {
+		use = p.free
+	}
+	value, _, err := use.Eval(subject)
 	return value, err
 }
 

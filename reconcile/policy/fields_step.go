@@ -28,19 +28,19 @@ type Change struct {
 
 // stepType is what `step` is.
 var stepType = &structType{name: typeStep, kind: types.NewObjectType(typeStep), fields: []fieldType{
-	row("op", types.StringType, "Operation: `create`, `config`, `resize`, `reboot`, `destroy` and so on.", func(s *Step) ref.Val { return types.String(s.Op) }),
-	row("class", types.StringType, "Change class: `live`, `restart`, `disruptive` or `destructive`.", func(s *Step) ref.Val { return types.String(s.Class) }),
-	row("order", types.StringType, "The order that asks for the step; empty for a step that follows from manifests.", func(s *Step) ref.Val { return types.String(s.Order) }),
-	row("signers", listOfText, "Names of the signers who introduced what the step does, or of the signer of its order.", func(s *Step) ref.Val { return texts(s.Signers) }),
-	row("volumes", listOfText, "Volumes that the step destroys.", func(s *Step) ref.Val { return texts(s.Volumes) }),
+	textRow("op", "Operation: `create`, `config`, `resize`, `reboot`, `destroy` and so on.", func(s *Step) string { return s.Op }),
+	textRow("class", "Change class: `live`, `restart`, `disruptive` or `destructive`.", func(s *Step) string { return s.Class }),
+	textRow("order", "The order that asks for the step; empty for a step that follows from manifests.", func(s *Step) string { return s.Order }),
+	textsRow("signers", "Names of the signers who introduced what the step does, or of the signer of its order.", func(s *Step) []string { return s.Signers }),
+	textsRow("volumes", "Volumes that the step destroys.", func(s *Step) []string { return s.Volumes }),
 	row("changes", types.NewListType(types.NewObjectType(typeChange)), "Differences that the step removes.", func(s *Step) ref.Val { return objects(changeType, s.Changes) }),
 }}
 
 var changeType = &structType{name: typeChange, kind: types.NewObjectType(typeChange), fields: []fieldType{
-	row("key", types.StringType, "Native key, or `node`, `pool`, `ha`, `template`.", func(c *Change) ref.Val { return types.String(c.Key) }),
-	row("from", types.StringType, "Value now; empty if there is none.", func(c *Change) ref.Val { return types.String(c.From) }),
-	row("to", types.StringType, "Value afterwards; empty if there is none.", func(c *Change) ref.Val { return types.String(c.To) }),
-	row("class", types.StringType, "Change class of this difference.", func(c *Change) ref.Val { return types.String(c.Class) }),
+	textRow("key", "Native key, or `node`, `pool`, `ha`, `template`.", func(c *Change) string { return c.Key }),
+	textRow("from", "Value now; empty if there is none.", func(c *Change) string { return c.From }),
+	textRow("to", "Value afterwards; empty if there is none.", func(c *Change) string { return c.To }),
+	textRow("class", "Change class of this difference.", func(c *Change) string { return c.Class }),
 }}
 
 // structTypes are the types that expressions see.

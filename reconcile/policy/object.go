@@ -13,10 +13,11 @@ import (
 
 // fieldType is one row of a table of fields.
 type fieldType struct {
-	name string
-	kind *types.Type
-	doc  string
-	get  func(value any) ref.Val
+	name  string
+	kind  *types.Type
+	doc   string
+	get   func(value any) ref.Val
+	write func(k *key, value any) // adds the value to a key; nil if it cannot be a part of one
 }
 
 // structType is a type that expressions see, with its fields.
@@ -28,12 +29,34 @@ type structType struct {
 
 // row returns a row for a field of a Go struct.
 func row[T any](name string, kind *types.Type, doc string, get func(*T) ref.Val) fieldType {
-	return fieldType{name, kind, doc, func(value any) ref.Val {
+	return fieldType{name: name, kind: kind, doc: doc, get: func(value any) ref.Val {
 		if v, ok := value.(*T); ok {
 			return get(v)
 		}
 		return types.NewErr("got %T, want %s", value, reflect.TypeFor[T]())
 	}}
+}
+
+// keyed returns a row whose field can be a part of a key.
+func keyed[T any](f fieldType, write func(k *key, value *T)) fieldType {
+	f.write = func(k *key, value any) { write(k, value.(*T)) } //nolint:forcetypeassert // the checker knows the type of every expression
+	return f
+}
+
+func textRow[T any](name, doc string, get func(*T) string) fieldType {
+	return keyed(row(name, types.StringType, doc, func(v *T) ref.Val { return types.String(get(v)) }), func(k *key, v *T) { k.text(get(v)) })
+}
+
+func intRow[T any](name, doc string, get func(*T) int64) fieldType {
+	return keyed(row(name, types.IntType, doc, func(v *T) ref.Val { return types.Int(get(v)) }), func(k *key, v *T) { k.int(get(v)) })
+}
+
+func boolRow[T any](name, doc string, get func(*T) bool) fieldType {
+	return keyed(row(name, types.BoolType, doc, func(v *T) ref.Val { return types.Bool(get(v)) }), func(k *key, v *T) { k.bool(get(v)) })
+}
+
+func textsRow[T any](name, doc string, get func(*T) []string) fieldType {
+	return keyed(row(name, listOfText, doc, func(v *T) ref.Val { return texts(get(v)) }), func(k *key, v *T) { k.texts(get(v)) })
 }
 
 // object is a Go struct as a value of CEL.

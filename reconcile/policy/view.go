@@ -3,6 +3,7 @@ package policy
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/common/types/ref"
 
@@ -27,7 +28,8 @@ type Guest struct {
 
 	values  guest.Values // for config, which few expressions read
 	signers Signers      // nil knows none
-	lists   lists
+	once    sync.Once
+	lists   lists // made by once: most guests get results that are known from others
 }
 
 // lists are the lists and maps of a guest as values of CEL. A guest is judged by several policies, so they are made once.
@@ -58,10 +60,12 @@ type Lifecycle struct{ Destroy, Recreate, RebootPolicy string }
 // Total returns the cores of all sockets.
 func (c CPU) Total() int64 { return c.Cores * c.Sockets }
 
-// sealed returns the guest with its lists. It is not changed afterwards.
-func (g *Guest) sealed() *Guest {
-	g.lists = lists{texts(g.Tags), textMap(g.Labels), objects(diskType, g.Disks), objects(networkType, g.Networks)}
-	return g
+// made returns the lists of the guest.
+func (g *Guest) made() *lists {
+	g.once.Do(func() {
+		g.lists = lists{texts(g.Tags), textMap(g.Labels), objects(diskType, g.Disks), objects(networkType, g.Networks)}
+	})
+	return &g.lists
 }
 
 // config returns all native keys.
@@ -110,14 +114,14 @@ func NewGuest(d *guest.Desired, live *guest.Observed, signers Signers) *Guest {
 	}
 	g.Template = g.Template || d.Template
 	g.Lifecycle = Lifecycle{string(d.Lifecycle.Destroy), string(d.Lifecycle.Recreate), string(d.Lifecycle.RebootPolicy)}
-	return g.sealed()
+	return g
 }
 
 // ObservedGuest returns a guest as it is now. Labels are those of its manifest.
 func ObservedGuest(live *guest.Observed, labels map[string]string) *Guest {
 	g := newGuest(live.Ref, guest.ValuesNow(live), nil)
 	g.State, g.Node, g.Pool, g.HA, g.Template, g.Labels = string(live.Status), live.Node, live.Pool, live.HA, live.Template, labels
-	return g.sealed()
+	return g
 }
 
 // newGuest returns the part of a guest that follows from its native keys.
@@ -131,29 +135,27 @@ func newGuest(of guest.Ref, values guest.Values, signers Signers) *Guest {
 	}
 	for _, key := range values.Slots() {
 		if values.IsDrive(key) {
-			g.Disks = append(g.Disks, newDisk(key, values, introduced(key)))
+			g.Disks = append(g.Disks, newDisk(key, values.Slot(key), introduced(key)))
 		} else {
-			g.Networks = append(g.Networks, newNetwork(key, values, introduced(key)))
+			g.Networks = append(g.Networks, newNetwork(key, values.Slot(key), introduced(key)))
 		}
 	}
 	g.Tags = guest.PlainTags(values.Text("tags"))
 	g.OnBoot, g.Protection = values.IsOn("onboot"), values.IsOn("protection")
 	g.CPU = CPU{values.Int("cores"), 1}
-	g.Memory = values.Int("memory") << 20
 	if of.Kind == guest.Container {
-		g.Privileged = !values.IsOn("unprivileged")
+		g.Memory, g.Privileged = values.Int("memory")<<20, !values.IsOn("unprivileged")
 		return g
 	}
 	g.CPU.Sockets = max(values.Int("sockets"), 1)
-	mebibytes, _ := strconv.ParseInt(values.Sub("memory", "current")[0], 10, 64) // Proxmox keeps a number in it
+	mebibytes, _ := strconv.ParseInt(values.Slot("memory").Sub("current"), 10, 64) // Proxmox keeps a number in it
 	g.Memory = mebibytes << 20
 	return g
 }
 
-func newDisk(slot string, values guest.Values, signers []string) Disk {
-	sub := values.Sub(slot, "volume", "size", "media", "backup")
-	size, _ := guest.ParseSize(sub[1]) // a drive without a volume has no size
-	d := Disk{Slot: slot, Kind: "disk", Storage: values.Storage(slot), Volume: sub[0], Size: size, Backup: sub[3] == "1", Signers: signers}
+func newDisk(slot string, value guest.Slot, signers []string) Disk {
+	size, _ := guest.ParseSize(value.Sub("size")) // a drive without a volume has no size
+	d := Disk{Slot: slot, Kind: "disk", Storage: value.Storage(), Volume: value.Sub("volume"), Size: size, Backup: value.Sub("backup") == "1", Signers: signers}
 	switch {
 	case slot == "rootfs":
 		d.Kind, d.Backup = "rootfs", true // a backup of a container always contains it
@@ -165,16 +167,18 @@ func newDisk(slot string, values guest.Values, signers []string) Disk {
 		d.Kind, d.Backup = "efi", true
 	case strings.HasPrefix(slot, "tpmstate"):
 		d.Kind, d.Backup = "tpm", true
-	case values.IsCloudInit(slot):
+	case value.IsCloudInit():
 		d.Kind = "cloudinit"
-	case sub[2] == "cdrom":
+	case value.Sub("media") == "cdrom":
 		d.Kind = "cdrom"
 	}
 	return d
 }
 
-func newNetwork(slot string, values guest.Values, signers []string) Network {
-	sub := values.Sub(slot, "bridge", "tag", "firewall", "link_down", "macaddr", "hwaddr")
-	vlan, _ := strconv.ParseInt(sub[1], 10, 64) // 0 without a tag
-	return Network{Slot: slot, Bridge: sub[0], VLAN: vlan, Firewall: sub[2] == "1", Connected: sub[3] != "1", MAC: sub[4] + sub[5], Signers: signers}
+func newNetwork(slot string, value guest.Slot, signers []string) Network {
+	vlan, _ := strconv.ParseInt(value.Sub("tag"), 10, 64) // 0 without a tag
+	return Network{
+		Slot: slot, Bridge: value.Sub("bridge"), VLAN: vlan, Firewall: value.Sub("firewall") == "1", Connected: value.Sub("link_down") != "1",
+		MAC: value.Sub("macaddr") + value.Sub("hwaddr"), Signers: signers,
+	}
 }

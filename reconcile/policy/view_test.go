@@ -34,11 +34,11 @@ func TestGuestAfter(t *testing.T) {
 		Ref: ref, State: guest.Running, Labels: map[string]string{"stage": "prod"}, Ignore: []string{"net1.bridge"},
 		Lifecycle: guest.Lifecycle{Destroy: guest.Approve, Recreate: guest.Deny, RebootPolicy: guest.RebootNever},
 		Intents: []guest.Intent{
-			text("cores", "4"), text("sockets", "2"), want("net0", map[string]string{"bridge": "vmbr1", "firewall": "1"}), want("net1", map[string]string{"bridge": "vmbr0"}),
-			want("scsi0", map[string]string{"storage": "local-lvm", "size": "32G", "backup": "0"}), want("scsi1", map[string]string{"storage": "ceph", "size": "16G"}),
-			want("scsi2", map[string]string{"storage": "ceph", "size": "8G"}),
+			text("cores", "4"),
 			{Key: "ide2", Verb: guest.Absent},
-			text("tags", "prod;web"),
+			want("net0", map[string]string{"bridge": "vmbr1", "firewall": "1"}), want("net1", map[string]string{"bridge": "vmbr0"}),
+			want("scsi0", map[string]string{"storage": "local-lvm", "size": "32G", "backup": "0"}), want("scsi1", map[string]string{"storage": "ceph", "size": "16G"}),
+			want("scsi2", map[string]string{"storage": "ceph", "size": "8G"}), text("sockets", "2"), text("tags", "prod;web"),
 		},
 		Secrets: []guest.Secret{{Key: "cipassword", File: "web"}},
 	}
