@@ -81,3 +81,101 @@ func TestBackupJobOfALastGuest(t *testing.T) {
 		}
 	})
 }
+
+// TestRequiredBackup requires backups of a guest: it has a condition until a job covers it, and everything that weakens this waits for approvals.
+func TestRequiredBackup(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify", "Datastore.Allocate")
+		l.files["web.yaml"] = vmYAML("web-1", 201) + "  backup: required\n"
+		l.push("a guest", alice)
+		defer l.start()()
+		web, job := objectCase{label: "VirtualMachine/web-1"}, objectCase{label: "BackupJob/nightly"}
+		eventually(t, "the condition", func() bool { return l.objectHasReason(web, plan.ReasonNoBackup) })
+		l.converge() // the condition is a warning
+
+		l.sim.SetBackupJob("foreign", map[string]string{"schedule": "daily", "all": "1", "enabled": "1"})
+		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, plan.ReasonNoBackup) })
+		l.sim.SetBackupJob("foreign", map[string]string{"schedule": "daily", "all": "1", "enabled": "0"})
+		eventually(t, "the condition again", func() bool { return l.objectHasReason(web, plan.ReasonNoBackup) })
+
+		manifest := func(rest string) {
+			l.files["job.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: nightly}\nspec: {schedule: daily, guests: {vmids: [201]}, " + rest + "}\n"
+		}
+		manifest("retention: {keepDaily: 7}")
+		l.push("a job", alice)
+		l.converge()
+		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, plan.ReasonNoBackup) })
+
+		held := func(what string, weaken func(), unchanged func() bool) {
+			t.Helper()
+			before := ""
+			if g := l.object(job.label); len(g.Held) > 0 {
+				before = g.Held[0].Digest
+			}
+			weaken()
+			l.push(what, alice)
+			eventually(t, "the hold of "+what, func() bool {
+				g := l.object(job.label)
+				return len(g.Held) > 0 && g.Held[0].Reason == gate.HoldGuard && g.Held[0].Digest != before
+			})
+			time.Sleep(2 * time.Minute)
+			if !unchanged() {
+				t.Errorf("%s: got the job %v, want it as it was", what, l.sim.BackupJob("nightly"))
+			}
+		}
+		keeps := func() bool {
+			live := l.sim.BackupJob("nightly")
+			return live["prune-backups"] == "keep-daily=7" && live["enabled"] == "1"
+		}
+		held("a shorter retention", func() { manifest("retention: {keepDaily: 2}") }, keeps)
+		held("a disabled job", func() { manifest("retention: {keepDaily: 7}, enabled: false") }, keeps)
+		held("a removed job", func() { delete(l.files, "job.yaml") }, keeps)
+
+		manifest("retention: {keepDaily: 2}")
+		l.push("a shorter retention again", alice)
+		eventually(t, "the hold", func() bool { g := l.object(job.label); return len(g.Held) > 0 && g.Held[0].Op == "object-set" })
+		l.approve(l.object(job.label).Held[0].Digest)
+		eventually(t, "the shorter retention", func() bool { return l.sim.BackupJob("nightly")["prune-backups"] == "keep-daily=2" })
+		l.converge()
+
+		// The field and the job leave with one commit: both wait, and the job goes only after the field.
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		delete(l.files, "job.yaml")
+		l.push("neither", alice)
+		eventually(t, "both holds", func() bool { return len(l.object(web.label).Held) > 0 && len(l.object(job.label).Held) > 0 })
+		if reason := l.object(job.label).Held[0].Reason; reason != gate.HoldGuard {
+			t.Errorf("got the removal held for %s, want the guard", reason)
+		}
+		l.approve(l.object(web.label).Held[0].Digest)
+		eventually(t, "the plain hold of the removal", func() bool {
+			g := l.object(job.label)
+			return len(g.Held) > 0 && g.Held[0].Reason == gate.HoldApproval
+		})
+	})
+}
+
+// TestMoveOutOfABackedUpPool moves a guest that requires backups to another pool: only the job of its present pool backs it up.
+func TestMoveOutOfABackedUpPool(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.sim.AddPool("web", "")
+		l.sim.AddPool("old", "")
+		l.sim.SetBackupJob("by-pool", map[string]string{"schedule": "daily", "pool": "web", "enabled": "1"})
+		inPool := func(pool string) {
+			l.files["web.yaml"] = vmYAML("web-1", 201) + "  backup: required\n  pool: " + pool + "\n"
+		}
+		inPool("web")
+		l.push("a guest in a pool", alice)
+		defer l.start()()
+		l.converge()
+		web := objectCase{label: "VirtualMachine/web-1"}
+		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, plan.ReasonNoBackup) })
+		inPool("old")
+		l.push("another pool", alice)
+		eventually(t, "the hold", func() bool { return l.objectHasReason(web, plan.ConditionReason(gate.HoldGuard)) })
+		l.sim.SetBackupJob("old-too", map[string]string{"schedule": "daily", "pool": "old", "enabled": "1"})
+		l.converge()
+		if l.objectHasReason(web, plan.ReasonNoBackup) {
+			t.Error("got the condition, want the guest backed up in its new pool")
+		}
+	})
+}

@@ -18,7 +18,7 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 	e.withholdChanged()
 	observed := e.observer.Snapshot()
 	b := &lane.Basis{
-		Cluster: e.opts.Scope.Cluster, Inventory: observed.Inventory, Seen: maps.Clone(observed.Guests), Waits: waits, Hanging: e.worker.HangingTasks,
+		Cluster: e.opts.Scope.Cluster, Inventory: observed.Inventory, Seen: maps.Clone(observed.Guests), SeenObjects: maps.Clone(observed.Objects), Waits: waits, Hanging: e.worker.HangingTasks,
 		Limits: e.force.Limits, Separate: e.opts.Separate, OwnGuests: e.ownGuests,
 	}
 	if accepted := e.force.Accepted; accepted.Valid() {

@@ -17,9 +17,10 @@ func (e *Engine) objects() []kind.Desired {
 	return e.force.Accepted.Set().Objects
 }
 
-// objectReads returns the kinds that have to be read, with the ids that matter. Without a manifest or a record of a kind it costs no call.
+// objectReads returns the kinds that have to be read, with the ids that matter. Without a manifest or a record of a kind, and without a guest with its guard, it costs
+// no call.
 func (e *Engine) objectReads() map[guest.Kind][]string {
-	return plan.Objects{Wanted: e.objects(), Owned: e.opts.Journal.State().Objects}.Reads()
+	return plan.NewObjects(e.objects(), e.guests, e.opts.Journal.State()).Reads()
 }
 
 // hasVMID reports whether an object is a guest, which has a vmid or will get one.

@@ -69,7 +69,7 @@ func NewPreview(
 	if len(set.Images) > 0 {
 		seen.Files = read.Files(ctx, plan.ImagePlaces(set.Images, seen.Inventory))
 	}
-	objects := plan.Objects{Wanted: set.Objects, Owned: state.Objects}
+	objects := plan.NewObjects(set.Objects, guests, state)
 	if reads := objects.Reads(); len(reads) > 0 {
 		seen.Objects = read.Objects(ctx, reads)
 	}
@@ -79,7 +79,7 @@ func NewPreview(
 		Objects:  set.Objects, Images: set.Images, AllowedServer: host.AllowedServer,
 		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Rules: gate.NewRules(host.Rules, guests), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
-		Limits: host.Limits, Separate: host.SeparateApprover, Inventory: seen.Inventory, Seen: seen.Guests, NoWrites: gate.WritesAllowed,
+		Limits: host.Limits, Separate: host.SeparateApprover, Inventory: seen.Inventory, Seen: seen.Guests, SeenObjects: seen.Objects, NoWrites: gate.WritesAllowed,
 		OwnGuests: map[int]bool{host.OwnVMID: host.OwnVMID != 0},
 	}
 	b.Withheld = withheldInPreview(guests, state)

@@ -233,6 +233,8 @@ func (g Gate) judgePermission(step plan.Step, own Policy) Verdict {
 		return g.judgeDestroy(step)
 	case step.Op.IsObject():
 		return g.judgeObject(step)
+	case len(step.Loses) > 0:
+		return g.judgeLoss(step)
 	case step.Op == cluster.OpReboot:
 		return g.judgeReboot(step, own)
 	case step.Recreates:
@@ -314,12 +316,17 @@ func (g Gate) judgeObject(step plan.Step) Verdict {
 			return held(HoldDenied, "one of its accepted manifests contained lifecycle.destroy: deny", "restore the manifest, or remove the object in Proxmox")
 		case g.NamedGuests == 0:
 			return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
+		case len(step.Loses) > 0:
+			return g.judgeLoss(step)
 		case permission == guest.Approve && step.Doubt == "":
 			return g.judgeApproval(step, "it removes the object")
 		}
 	}
-	if step.Doubt != "" {
+	switch {
+	case step.Doubt != "":
 		return g.judgeApproval(step, step.Doubt)
+	case len(step.Loses) > 0 && !step.TakesOwnership: // the call comes in a step of its own, after the record of ownership
+		return g.judgeLoss(step)
 	}
 	return Verdict{}
 }

@@ -1,6 +1,9 @@
 package gate
 
 import (
+	"fmt"
+	"strings"
+
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
@@ -19,6 +22,22 @@ func (g Gate) judgeWeakening(step plan.Step) Verdict {
 	}
 	return g.judgeDigest(HoldGuard, step, w.Digest, why+"; the old value stays in force", 1)
 }
+
+// judgeLoss releases a step that takes something from guests with guards, with the approvals that the guards in force require.
+func (g Gate) judgeLoss(step plan.Step) Verdict {
+	var parts []string
+	for i, w := range step.Loses {
+		if i == maxWeakenings {
+			parts = append(parts, fmt.Sprintf("%d more", len(step.Loses)-i))
+			break
+		}
+		parts = append(parts, w.String())
+	}
+	return g.judgeDigest(HoldGuard, step, step.Digest(g.Cluster, g.identity(step)), "it weakens guards of guests: "+strings.Join(parts, "; "), 1)
+}
+
+// maxWeakenings bounds the guests that a text names.
+const maxWeakenings = 5
 
 // liftsProtection reports whether the step interrupts nothing but ends the protection, which approvals have put into force. The protection needs no
 // second approval then.

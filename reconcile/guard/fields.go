@@ -32,6 +32,8 @@ const (
 	modeEnforce = "enforce"
 
 	adoptIfUnmanaged = "ifUnmanaged"
+
+	backupRequired = "required"
 )
 
 // fields is the one place that describes the guards of a guest, except for its vmid.
@@ -134,6 +136,15 @@ var fields = []field{
 		apply: func(d *guest.Desired, _ *journal.Guarded) { d.Adopt = false },
 	},
 	{
+		name: guest.GuardBackup,
+		text: func(g *journal.Guarded) string { return cmp.Or(g.Rules.Backup, "not required") },
+		isWeaker: func(next, now *journal.Guarded, _ time.Time) bool {
+			return now.Rules.Backup == backupRequired && next.Rules.Backup != backupRequired
+		},
+		take:  func(to, from *journal.Guarded) { to.Rules.Backup = from.Rules.Backup },
+		apply: func(d *guest.Desired, _ *journal.Guarded) { d.Backup = true },
+	},
+	{
 		name: guest.GuardRollout,
 		text: func(g *journal.Guarded) string { return rolloutOf(g).String() },
 		isWeaker: func(next, now *journal.Guarded, _ time.Time) bool {
@@ -142,6 +153,12 @@ var fields = []field{
 		take:  func(to, from *journal.Guarded) { to.Rules.Rollout = from.Rules.Rollout },
 		apply: func(d *guest.Desired, now *journal.Guarded) { d.Rollout = rolloutOf(now) },
 	},
+}
+
+// OfObjects returns the guards in force of a guest that changes of other objects can weaken.
+func OfObjects(g journal.Guarded) []guest.GuardField {
+	d := guest.Desired{Backup: g.Rules.Backup == backupRequired}
+	return d.GuardsOfObjects()
 }
 
 // rolloutOf returns the settings in a record.

@@ -94,6 +94,7 @@ func TestWeakenings(t *testing.T) {
 		"suspend_ends":    {suspended(time.Time{}), suspended(noon.Add(time.Hour)), "suspend: without end -> until 2026-03-01T13:00:00Z"},
 		"rollout_gone":    {rollout(10), none, "rollout: web canary=1 maxUnavailable=10% pause=0s failAfter=1m0s -> none"},
 		"rollout_faster":  {rollout(10), rollout(20), "rollout: web canary=1 maxUnavailable=10% pause=0s failAfter=1m0s -> web canary=1 maxUnavailable=20% pause=0s failAfter=1m0s"},
+		"backup":          {func(d *guest.Desired) { d.Backup = true }, none, "backup: required -> not required"},
 		"adopt":           {none, func(d *guest.Desired) { d.Adopt = true }, "adopt: deny -> ifUnmanaged"},
 	}
 	for name, test := range tests {

@@ -33,6 +33,9 @@ func Of(d *guest.Desired) journal.Guarded {
 	if d.Adopt {
 		g.Rules.Adopt = adoptIfUnmanaged
 	}
+	if d.Backup {
+		g.Rules.Backup = backupRequired
+	}
 	g.Rules.Rollout = d.Rollout.Encode()
 	return g
 }

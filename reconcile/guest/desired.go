@@ -21,6 +21,7 @@ type Desired struct {
 	Pool      string     // "" is unmanaged
 	State     RunState
 	Adopt     bool // take over a guest that has no marker
+	Backup    bool // backup: required: a backup job has to cover the guest
 	Observe   bool // mode: observe: plan and report, write nothing
 	Suspend   *Suspension
 	Lifecycle Lifecycle

@@ -22,6 +22,7 @@ func ChangedFields(a, b Desired) []string {
 	note("spec.pool", a.Pool == b.Pool)
 	note("spec.template", a.Template == b.Template)
 	note("spec.mode", a.Observe == b.Observe)
+	note("spec.backup", a.Backup == b.Backup)
 	note("spec.suspend", reflect.DeepEqual(a.Suspend, b.Suspend))
 	note("metadata.labels", maps.Equal(a.Labels, b.Labels))
 	noteLifecycle(note, a.Lifecycle, b.Lifecycle)
@@ -47,6 +48,7 @@ func noteLifecycle(note func(field string, same bool), a, b Lifecycle) {
 func (d Desired) others() Desired {
 	d.VMID, d.Adopt, d.Source, d.Node, d.Nodes, d.Migrate, d.Pool, d.Template = 0, false, Source{}, "", nil, "", "", false
 	d.Placement, d.WhyNode = nil, ""
+	d.Backup = false
 	d.Observe, d.Suspend, d.Invalid, d.Labels = false, nil, nil, nil
 	d.Lifecycle, d.HA, d.Intents, d.Secrets, d.Ignore, d.Origin = Lifecycle{}, nil, nil, nil, nil, Origin{}
 	return d

@@ -16,6 +16,7 @@ const (
 	GuardMode            GuardField = "mode"
 	GuardSuspend         GuardField = "suspend"
 	GuardAdopt           GuardField = "adopt"
+	GuardBackup          GuardField = "backup"  // a backup job has to cover the guest
 	GuardRollout         GuardField = "rollout" // of a class or the Cluster: how a change reaches the guest
 	GuardVMID            GuardField = "vmid"    // of a guest that is owned under another vmid
 )
@@ -103,4 +104,12 @@ func (d *Desired) SetAt(field GuardField) Origin {
 		}
 	}
 	return Origin{}
+}
+
+// GuardsOfObjects returns the guards of the guest that changes of other objects can weaken.
+func (d *Desired) GuardsOfObjects() []GuardField {
+	if d.Backup {
+		return []GuardField{GuardBackup}
+	}
+	return nil
 }

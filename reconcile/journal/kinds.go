@@ -100,6 +100,8 @@ var kinds = []*kind{
 		name: "guarded", version: 1,
 		newer: func(b Guarded) int {
 			switch {
+			case b.Rules.Backup != "":
+				return 11
 			case b.Rules.Rollout != "":
 				return 8
 			case b.Identity != "" || b.Gone || b.Rules != (GuardRules{}):

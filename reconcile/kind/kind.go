@@ -35,6 +35,11 @@ type Kind struct {
 	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
 	KeptBy func(id string, got cluster.Snapshot) string
 
+	// Guard is a guard of guests that changes of the objects can weaken, "" if there is none. The objects are also read if only a guest has this guard.
+	Guard guest.GuardField
+	// Weakens returns what a change would take from guests with guards, one entry for each guest and guard. Such a change waits for an approval.
+	Weakens func(change Change, around Around) []Weakening
+
 	// Privileges returns what the token needs to read and to write the object.
 	Privileges func(d Desired) []guest.Need
 	// Raise returns the fields of the manifest that describes a live object, apart from id and comment, and the keys that no field describes. Without it,

@@ -26,6 +26,14 @@ func Of(name guest.Kind) (*kind.Kind, bool) {
 	return table()[i], true
 }
 
+// BackupJobs is the kind whose objects back up guests.
+const BackupJobs = backupjob.Name
+
+// BackedUpBy returns the ids of the jobs that back up a guest that is on a node and in a pool, and that will go on to do so.
+func BackedUpBy(jobs []kind.Lasting, vmid int, node, pool string) []string {
+	return backupjob.CoveredBy(jobs, backupjob.Place{VMID: vmid, Node: node, Pool: pool})
+}
+
 // NeedsOf returns the objects without which Proxmox does not create a guest as its manifest wants it.
 func NeedsOf(d *guest.Desired) []kind.Need {
 	if d.Pool == "" {

@@ -36,8 +36,9 @@ type Basis struct {
 	Former        map[journal.Label][]journal.Introduction // of those that are planned for an earlier revision
 	VMIDs         manifest.Range                           // of the Cluster
 	Inventory     cluster.Inventory
-	Seen          map[int]guest.Observed // every guest that was read, by vmid
-	OwnGuests     map[int]bool           // vmids of the guests in which the agent may run itself
+	Seen          map[int]guest.Observed         // every guest that was read, by vmid
+	SeenObjects   map[guest.Kind]cluster.Objects // the newest reading of other objects
+	OwnGuests     map[int]bool                   // vmids of the guests in which the agent may run itself
 	NoWrites      gate.WriteStop
 	Why           string                                        // why nothing may be written
 	Waits         func(plan.Step) plan.Wait                     // what a step has to wait for; nil never waits
@@ -61,7 +62,7 @@ func (b *Basis) Desired(state journal.State) plan.Desired {
 // desiredFor returns the desired state of one guest.
 func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
 	want := b.Desired(state)
-	want.Weakenings, want.Images, want.Objects = nil, plan.Images{}, plan.Objects{}
+	want.Weakenings, want.Images, want.Objects = nil, plan.Images{}, want.Objects.OnlyAround()
 	all := want.Guests
 	want.Guests, want.Others, want.ClusterContext = nil, all, &plan.ClusterContext{Guests: b.Seen}
 	if i := slices.IndexFunc(all, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {

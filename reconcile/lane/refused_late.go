@@ -37,7 +37,7 @@ func (w *Worker) shows(basis *Basis, step plan.Step, call cluster.Call, seen gue
 	}
 	want := basis.desiredFor(call.VMID, w.journal.State())
 	want.Secrets = w.vault.States(want.Guests)
-	planned := plan.New(want, cluster.Snapshot{Inventory: basis.Inventory, Guests: map[int]guest.Observed{call.VMID: seen}})
+	planned := plan.New(want, cluster.Snapshot{Inventory: basis.Inventory, Guests: map[int]guest.Observed{call.VMID: seen}, Objects: basis.SeenObjects})
 	if len(planned.Guests) != 1 {
 		return false
 	}

@@ -216,7 +216,7 @@ func (w *Worker) lookOrKept(ctx context.Context, basis *Basis, t *turn) (cluster
 // look reads the guest, its run state included, since the inventory lags. It takes a new inventory if the guest is not where the old one has
 // it.
 func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snapshot, error) {
-	got := cluster.Snapshot{Inventory: basis.Inventory, Guests: map[int]guest.Observed{}, Absent: map[int]cluster.Absence{}}
+	got := cluster.Snapshot{Inventory: basis.Inventory, Guests: map[int]guest.Observed{}, Absent: map[int]cluster.Absence{}, Objects: basis.SeenObjects}
 	row, listed := got.Inventory.Row(t.Key.VMID)
 	switch {
 	case t.last.Op == cluster.OpPool:

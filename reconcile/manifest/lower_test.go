@@ -44,6 +44,9 @@ func describe(d guest.Desired) string {
 	if d.Rollout.Name != "" {
 		fmt.Fprintf(&b, "  rollout: %s, set at %s\n", d.Rollout, d.SetAt(guest.GuardRollout))
 	}
+	if d.Backup {
+		fmt.Fprintf(&b, "  backup required, set at %s\n", d.SetAt(guest.GuardBackup))
+	}
 	if d.Suspend != nil {
 		fmt.Fprintf(&b, "  suspended: %s, %s, until %s\n", d.Suspend.Reason, d.Suspend.Author, d.Suspend.Until)
 	}

@@ -22,6 +22,7 @@ func (c *common) settings(l *lowering) []guest.Setting {
 	add(guest.GuardShutdownTimeout, c.lifecycle.shutdownTimeout.set, c.lifecycle.shutdownTimeout.place)
 	add(guest.GuardForceStop, c.lifecycle.forceStop.set, c.lifecycle.forceStop.place)
 	add(guest.GuardMode, c.mode.set, c.mode.place)
+	add(guest.GuardBackup, c.backup.set, c.backup.place)
 	add(guest.GuardSuspend, c.suspend.set, c.suspend.place)
 	add(guest.GuardAdopt, c.adopt.set, c.adopt.place)
 	add(guest.GuardVMID, c.vmid.set, c.vmid.place)

@@ -24,7 +24,7 @@ func New(want Desired, got cluster.Snapshot) Plan {
 		if d.VMID != 0 {
 			named[d.VMID] = true
 		}
-		plan.Guests = append(plan.Guests, withOrders(withTouches(planGuest(want, d, got, volumes), got.Guests[d.VMID]), want, d, got))
+		plan.Guests = append(plan.Guests, withOrders(withTouches(withBackup(planGuest(want, d, got, volumes), want, d, got), got.Guests[d.VMID]), want, d, got))
 	}
 	for vmid, owned := range want.Owned {
 		if !named[vmid] {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
@@ -19,22 +20,49 @@ type Objects struct {
 	Wanted  []kind.Desired
 	Owned   map[journal.ObjectID]journal.OwnedObject // by the agent
 	Orphans map[int]bool                             // vmids of guests that the agent owns and no manifest names
+	Guarded []kind.Guarded                           // guests with guards that objects can weaken, sorted by vmid
+
+	all *Objects // with the objects of all labels, if these are the objects of one label
 }
 
 // NewObjects returns the objects of manifests and of the journal, among the guests of the manifests.
 func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.State) Objects {
 	o := Objects{Wanted: wanted, Owned: state.Objects}
-	if len(wanted) == 0 {
-		return o
+	if len(wanted)+len(o.Owned) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(state.Guarded)), func(g journal.Guarded) bool { return len(guard.OfObjects(g)) > 0 }) {
+		o.Orphans = make(map[int]bool)
+		for vmid := range state.Owned {
+			o.Orphans[vmid] = true
+		}
+		for i := range guests {
+			delete(o.Orphans, guests[i].VMID)
+		}
 	}
-	o.Orphans = make(map[int]bool)
-	for vmid := range state.Owned {
-		o.Orphans[vmid] = true
+	o.Guarded = guardedGuests(guests, state, o.Orphans)
+	return o
+}
+
+// OnlyAround returns the objects as what guests are planned among: none of them is planned itself.
+func (o Objects) OnlyAround() Objects { return Objects{all: &o} }
+
+// guardedGuests returns the guests with guards that changes of objects can weaken: those of the manifests with the guards in effect, and those whose manifests were
+// removed with the guards in force.
+func guardedGuests(guests []guest.Desired, state journal.State, orphans map[int]bool) []kind.Guarded {
+	var guarded []kind.Guarded
+	add := func(ref guest.Ref, guards []guest.GuardField) {
+		if len(guards) > 0 && ref.VMID != 0 {
+			guarded = append(guarded, kind.Guarded{Ref: ref, Guards: guards})
+		}
 	}
 	for i := range guests {
-		delete(o.Orphans, guests[i].VMID)
+		add(guests[i].Ref, guests[i].GuardsOfObjects())
 	}
-	return o
+	for vmid := range orphans {
+		if g, known := guard.InForce(state, vmid); known {
+			add(guest.Ref{Kind: guest.Kind(g.Kind), Name: g.Name, VMID: vmid}, guard.OfObjects(g))
+		}
+	}
+	slices.SortFunc(guarded, func(a, b kind.Guarded) int { return cmp.Compare(a.VMID, b.VMID) })
+	return guarded
 }
 
 // ObjectStep is what a step on an object that is no guest is about.
@@ -46,7 +74,8 @@ type ObjectStep struct {
 	Observe  bool             // its manifest lets the agent report differences only
 }
 
-// Reads returns the kinds whose objects have to be read, with the ids of those that matter. A kind that no manifest and no record names is not read.
+// Reads returns the kinds whose objects have to be read, with the ids of those that matter. A kind is not read that no manifest and no record names, and whose guard
+// no guest has.
 func (o Objects) Reads() map[guest.Kind][]string {
 	reads := make(map[guest.Kind][]string)
 	for _, d := range o.Wanted {
@@ -59,12 +88,18 @@ func (o Objects) Reads() map[guest.Kind][]string {
 		slices.Sort(ids)
 		reads[name] = slices.Compact(ids)
 	}
+	for _, k := range kinds.All() {
+		isGuarded := func(g kind.Guarded) bool { return g.Has(k.Guard) }
+		if reads[k.Name] == nil && k.Guard != "" && slices.ContainsFunc(o.Guarded, isGuarded) {
+			reads[k.Name] = []string{}
+		}
+	}
 	return reads
 }
 
 // For returns the objects of one label: the one that a manifest describes, and the owned ones that had the label and that no manifest describes.
 func (o Objects) For(label string) Objects {
-	one := Objects{Owned: make(map[journal.ObjectID]journal.OwnedObject), Orphans: o.Orphans}
+	one := Objects{Owned: make(map[journal.ObjectID]journal.OwnedObject), Orphans: o.Orphans, Guarded: o.Guarded, all: &o}
 	wanted := o.wantedIDs()
 	for _, d := range o.Wanted {
 		if id := objectID(d); d.Label() == label {
@@ -319,7 +354,7 @@ func (o objectPlan) step(c kind.Change, reason string, takes bool) {
 	slices.Sort(c.Delete)
 	s := Step{
 		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes,
-		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe},
+		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe}, Loses: weakenings(o.kind, c, o.want, o.got),
 	}
 	if o.exists {
 		s.Object.Seen = &o.live
@@ -366,9 +401,62 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 	c := kind.Change{Op: cluster.OpObjectRemove, ID: owned.ID, Got: live}
 	p.Steps = append(p.Steps, Step{
 		Guest: p.Ref, Op: c.Op, Class: guest.Destructive, Calls: objectCalls(k, c), Reason: "removed from the repository",
-		Object: &ObjectStep{ID: owned.ID, Identity: owned.Identity, Seen: &live, Destroy: guest.Permission(owned.Destroy)},
+		Object: &ObjectStep{ID: owned.ID, Identity: owned.Identity, Seen: &live, Destroy: guest.Permission(owned.Destroy)}, Loses: weakenings(k, c, want, got),
 	})
 	return p
+}
+
+// weakenings returns what a change of an object takes from guests with guards.
+func weakenings(k *kind.Kind, c kind.Change, want Desired, got cluster.Snapshot) []kind.Weakening {
+	if k.Weakens == nil || len(want.Objects.Guarded) == 0 {
+		return nil
+	}
+	return k.Weakens(c, kind.Around{Guests: want.Objects.Guarded, Others: lasting(k, c.ID, want, got), Observed: got})
+}
+
+// lasting returns the objects of a kind other than one that exist and stay. What manifests leave alone stays as it is.
+func lasting(k *kind.Kind, except string, want Desired, got cluster.Snapshot) []kind.Lasting {
+	all := want.Objects
+	if all.all != nil {
+		all = *all.all
+	}
+	wanted := make(map[string]kind.Desired)
+	for _, d := range all.Wanted {
+		if d.Kind == k.Name {
+			wanted[d.ID] = d
+		}
+	}
+	var others []kind.Lasting
+	live := got.Objects[k.Name].ByID
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		now := live[id]
+		d, isWanted := wanted[id]
+		_, isOwned := all.Owned[journal.ObjectID{Kind: string(k.Name), ID: id}]
+		switch {
+		case id == except || isOwned && !isWanted:
+			continue
+		case isWanted:
+			if resolved, blocked := resolveGuests(k, d, want, now); blocked == nil {
+				others = append(others, kind.Lasting{Now: now, Next: asWanted(now, resolved)})
+				continue
+			}
+		}
+		others = append(others, kind.Lasting{Now: now, Next: now})
+	}
+	return others
+}
+
+// asWanted returns an object as its manifest wants it.
+func asWanted(now cluster.Object, d kind.Desired) cluster.Object {
+	c := kind.Change{ID: now.ID, Got: now, Set: make(map[string]string)}
+	for _, in := range d.Keys {
+		if in.Text == "" {
+			c.Delete = append(c.Delete, in.Key)
+		} else {
+			c.Set[in.Key] = in.Text
+		}
+	}
+	return c.After()
 }
 
 // IsOwnedObject reports whether a live object has the marker of its record.

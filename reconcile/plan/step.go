@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/queue"
@@ -42,7 +43,8 @@ type Step struct {
 	Order   *order.Open // the signed order that asks for the step; nil for a step of a plan
 	Refused string      // of an order: why the guest does not allow it now, which ends the order; such a step has no calls
 
-	Object *ObjectStep // of an object of package kinds
+	Object *ObjectStep      // of an object of package kinds
+	Loses  []kind.Weakening // what the step takes from guests with guards; it then needs an approval
 
 	GoneVMID int              // of a step that creates a gone guest again: the vmid of the journal's record, if it is not the guest's
 	Weakens  *guard.Weakening // of the operation OpWeaken: what an approval puts into force; such a step has no calls
@@ -85,10 +87,14 @@ func (s Step) Digest(clusterName, identity string) string {
 		Snapshot string     `json:"snapshot,omitempty"`
 		Restores []string   `json:"restores,omitempty"`
 		Object   string     `json:"object,omitempty"`
+		Loses    []string   `json:"loses,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, "", nil}
+	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, "", nil, nil}
 	if s.Object != nil {
 		subject.Object = s.Object.ID
+	}
+	for _, w := range s.Loses {
+		subject.Loses = append(subject.Loses, w.String())
 	}
 	if s.Order != nil {
 		subject.Order = s.Order.Key // an approval releases this order and no later one

@@ -55,6 +55,8 @@ func Kind() *kind.Kind {
 		Resolve:    resolve,
 		Read:       read,
 		Encode:     encode,
+		Guard:      guest.GuardBackup,
+		Weakens:    weakens,
 		Privileges: privileges,
 	}
 	k.Raise = func(o cluster.Object) ([]kind.Raised, []string) { return raise(k, o) }

@@ -1,0 +1,153 @@
+package backupjob
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+)
+
+// Place is where a guest is, on which it depends whether a job covers it.
+type Place struct {
+	VMID       int
+	Node, Pool string
+	Unknown    bool // the list of guests lacks the guest, so node and pool are not known
+}
+
+// PlaceOf returns where the list of guests has a guest.
+func PlaceOf(vmid int, inventory cluster.Inventory) Place {
+	row, listed := inventory.Row(vmid)
+	return Place{VMID: vmid, Node: row.Node, Pool: row.Pool, Unknown: !listed}
+}
+
+// Covers reports whether a job is enabled and backs up a guest. What depends on an unknown place counts as assumed.
+//
+// Source: PVE::VZDump get_included_guests, which prefers a pool to a list, and a list to all guests.
+func Covers(job cluster.Object, p Place, assumed bool) bool {
+	keys := job.Keys
+	switch {
+	case keys[keyEnabled] != "1", keys[keyNode] != "" && !p.Unknown && keys[keyNode] != p.Node:
+		return false
+	case keys[keyNode] != "" && p.Unknown && !assumed:
+		return false
+	case keys[keyPool] != "":
+		return p.Unknown && assumed || !p.Unknown && keys[keyPool] == p.Pool
+	case keys[keyVMID] != "":
+		return slices.Contains(listOf(keys[keyVMID]), p.VMID)
+	}
+	return keys[keyAll] == "1" && !slices.Contains(listOf(keys[keyExclude]), p.VMID)
+}
+
+// CoveredBy returns the ids of the jobs that cover a guest and will go on to do so.
+func CoveredBy(jobs []kind.Lasting, p Place) []string {
+	var ids []string
+	for _, job := range jobs {
+		if Covers(job.Now, p, false) && Covers(job.Next, p, false) {
+			ids = append(ids, job.Now.ID)
+		}
+	}
+	return ids
+}
+
+// weakens returns the guests that require backups and that a change of a job takes out of every job, or backs up less: other backups are removed earlier, times or
+// the storage change, or more files are left out. Times and storages cannot be compared, so every change of them counts.
+func weakens(c kind.Change, around kind.Around) []kind.Weakening {
+	if c.Op == cluster.OpObjectAdd {
+		return nil
+	}
+	after := c.After()
+	if c.Op == cluster.OpObjectRemove {
+		after = cluster.Object{ID: c.ID}
+	}
+	var found []kind.Weakening
+	for _, g := range around.Guests {
+		p := PlaceOf(g.VMID, around.Observed.Inventory)
+		if !g.Has(guest.GuardBackup) || !Covers(c.Got, p, true) {
+			continue
+		}
+		if !Covers(after, p, false) {
+			if len(CoveredBy(around.Others, p)) == 0 {
+				found = append(found, kind.Weakening{Guest: g.Ref, Field: guest.GuardBackup, Old: "in the job " + c.ID, New: "in no enabled job"})
+			}
+			continue
+		}
+		for _, w := range weaker(c.Got.Keys, after.Keys) {
+			w.Guest, w.Field = g.Ref, guest.GuardBackup
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// weaker returns the settings of a job that back up a guest less than before.
+func weaker(now, next map[string]string) []kind.Weakening {
+	var found []kind.Weakening
+	note := func(what, from, to string) {
+		found = append(found, kind.Weakening{Old: what + " " + from, New: what + " " + to})
+	}
+	if from, to := effectiveRetention(now), effectiveRetention(next); isShorter(from, to) {
+		note("retention", from, to)
+	}
+	for _, key := range []string{keySchedule, keyStorage} {
+		if now[key] != next[key] {
+			note(key, orDefault(now[key]), orDefault(next[key]))
+		}
+	}
+	var added []string
+	before := strings.Split(now[keyPaths], pathSeparator)
+	for path := range strings.SplitSeq(next[keyPaths], pathSeparator) {
+		if path != "" && !slices.Contains(before, path) {
+			added = append(added, strconv.Quote(path))
+		}
+	}
+	if len(added) > 0 {
+		found = append(found, kind.Weakening{Old: "no further exclude-path", New: "exclude-path " + strings.Join(added, ", ")})
+	}
+	return found
+}
+
+func orDefault(text string) string {
+	if text == "" {
+		return "of the default"
+	}
+	return strconv.Quote(text)
+}
+
+// ofTheStorage is the retention of a job that has none.
+const ofTheStorage = "of the storage"
+
+// effectiveRetention returns which backups a job keeps. A job that prunes nothing keeps all.
+func effectiveRetention(keys map[string]string) string {
+	switch {
+	case keys[keyPrune] == "0":
+		return "keep-all=1"
+	case keys[keyRetention] == "":
+		return ofTheStorage
+	}
+	return keys[keyRetention]
+}
+
+// isShorter reports whether a retention may keep fewer backups than another one. That of a storage is not known, so it is shorter than any other, and any limit is
+// shorter than it.
+func isShorter(now, next string) bool {
+	switch {
+	case now == next, next == "keep-all=1":
+		return false
+	case now == ofTheStorage, next == ofTheStorage, now == "keep-all=1":
+		return true
+	}
+	to := parseOptions(next)
+	for option, text := range parseOptions(now) {
+		var keeps, kept int
+		_, _ = fmt.Sscan(text, &keeps)
+		_, _ = fmt.Sscan(to[option], &kept)
+		if kept < keeps {
+			return true
+		}
+	}
+	return false
+}

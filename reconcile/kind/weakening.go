@@ -1,0 +1,53 @@
+package kind
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// Guarded is a guest with guards that changes of objects can weaken.
+type Guarded struct {
+	guest.Ref
+	Guards []guest.GuardField // in effect
+}
+
+// Has reports whether a guard is in effect.
+func (g Guarded) Has(field guest.GuardField) bool { return slices.Contains(g.Guards, field) }
+
+// Around is what a change of an object is judged among.
+type Around struct {
+	Guests   []Guarded // sorted by vmid, also those whose manifests were removed
+	Others   []Lasting // the other objects of the kind that stay, sorted by id
+	Observed cluster.Snapshot
+}
+
+// Lasting is an object that exists, and that neither is removed nor has to be created: as it is, and as its manifest wants it. Objects are changed at the same
+// time, so only what both have in common can be relied on.
+type Lasting struct{ Now, Next cluster.Object }
+
+// Weakening is what a change takes from a guest.
+type Weakening struct {
+	Guest    guest.Ref
+	Field    guest.GuardField // the guard
+	Old, New string           // for people, and part of the digest that an approval names
+}
+
+// String returns "VirtualMachine/db-1 (201): backup: in nightly -> in no enabled job".
+func (w Weakening) String() string {
+	return fmt.Sprintf("%s: %s: %s -> %s", w.Guest, w.Field, w.Old, w.New)
+}
+
+// After returns an object as a change leaves it.
+func (c Change) After() cluster.Object {
+	after := cluster.Object{ID: c.ID, Keys: make(map[string]string, len(c.Got.Keys)+len(c.Set))}
+	maps.Copy(after.Keys, c.Got.Keys)
+	maps.Copy(after.Keys, c.Set)
+	for _, key := range c.Delete {
+		delete(after.Keys, key)
+	}
+	return after
+}
