@@ -99,7 +99,7 @@ func TestDocBlocksAreKnown(t *testing.T) {
 	for _, b := range allBlocks(t) {
 		switch b.lang {
 		case "sh", "console", "yaml":
-		case "go", "json", "nginx", "ini", "html", "markdown":
+		case "go", "json", "nginx", "ini", "html", "markdown", "hcl":
 		case "text":
 			if regexp.MustCompile(`(?m)^\$ `).MatchString(b.text) {
 				t.Errorf("%v: got a prompt in a block of text, want ```console", b)

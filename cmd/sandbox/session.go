@@ -63,7 +63,7 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.world = deriveWorld(guests, existing, set.Images, s.nodes)
+	s.world = deriveWorld(guests, existing, set, s.nodes)
 	if s.env, err = sandbox.New(ctx, "sandbox", people); err != nil {
 		return stopped(ctx, err)
 	}
@@ -233,7 +233,7 @@ func (s *session) noteMissing(content snapshot) {
 		return
 	}
 	publish(s.env.Sim, set.Images)
-	next := deriveWorld(guests, nil, set.Images, s.nodes)
+	next := deriveWorld(guests, nil, set, s.nodes)
 	var missing []string
 	for _, names := range []struct {
 		what      string

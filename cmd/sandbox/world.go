@@ -17,6 +17,8 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kind/pool"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/preflight"
 )
@@ -49,10 +51,11 @@ const contents = "images,rootdir,iso,vztmpl,import,snippets,backup"
 // firstTemplate is the vmid of the first template that manifests clone by name.
 const firstTemplate = 9000
 
-// deriveWorld returns the cluster that the guests and the Images need. The nodes are those of the flags and of the manifests.
-func deriveWorld(guests, existing []guest.Desired, images []image.Desired, nodes []string) world {
-	w := world{nodes: slices.Clone(nodes), existing: existing, images: images}
-	for _, d := range images {
+// deriveWorld returns the cluster that the guests and the other objects of a set need, which the guests are. The nodes are those of the flags and of the
+// manifests. The agent makes the pools that have a manifest.
+func deriveWorld(guests, existing []guest.Desired, set manifest.Set, nodes []string) world {
+	w := world{nodes: slices.Clone(nodes), existing: existing, images: set.Images}
+	for _, d := range set.Images {
 		w.nodes, w.storages = append(w.nodes, d.Nodes...), append(w.storages, d.Storage)
 	}
 	all := slices.Concat(guests, existing)
@@ -63,7 +66,9 @@ func deriveWorld(guests, existing []guest.Desired, images []image.Desired, nodes
 		case "storage":
 			w.storages = append(w.storages, u.Name)
 		case "pool":
-			w.pools = append(w.pools, u.Name)
+			if !slices.ContainsFunc(set.Objects, func(d kind.Desired) bool { return d.Kind == pool.Name && d.ID == u.Name }) {
+				w.pools = append(w.pools, u.Name)
+			}
 		}
 	}
 	if len(w.nodes) == 0 {

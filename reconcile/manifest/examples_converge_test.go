@@ -20,9 +20,11 @@ import (
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/health"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/verify"
@@ -30,6 +32,12 @@ import (
 
 // handMade is the vmid of the guest that the examples adopt.
 const handMade = 105
+
+// The image that the tree company names.
+const (
+	debianURL = "https://cloud.debian.org/images/cloud/trixie/20250924-2245/debian-13-genericcloud-amd64-20250924-2245.qcow2"
+	debianSum = "4b78f42b31a1fca6ceff55b48f00ce4c08e05bd12c5f7ec8f3d7d2e0e1b2a0f3c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4"
+)
 
 // furnish gives a simulated cluster what the examples refer to: a template, images, and a guest made by hand.
 func furnish(sim *pvesim.Sim) error {
@@ -41,6 +49,7 @@ func furnish(sim *pvesim.Sim) error {
 		"name: erp", "memory: 8192", "cores: 4", "onboot: 0", "net0: virtio=BC:24:11:00:01:05,bridge=vmbr0",
 		"scsi0: local-lvm:vm-105-disk-0,size=80G", "description: made by hand years ago", "",
 	}, "\n")})
+	sim.Publish(debianURL, pvesim.WebFile{Size: 400 << 20, Format: "qcow2", VirtualSize: 3 << 30, Checksums: map[string]string{"sha512": debianSum}})
 	for _, volume := range []string{
 		"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst", "local:import/debian-12-genericcloud-amd64.qcow2", "local:import/haos.qcow2",
 		"local:iso/windows-11.iso", "local:iso/windows-server-2025.iso", "local:iso/virtio-win.iso",
@@ -61,19 +70,54 @@ func TestExamplesConverge(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { convergeTree(t, exampleTree(t, name)) })
+			synctest.Test(t, func(t *testing.T) { convergeTree(t, exampleTree(t, name), policiesFor(t, name)) })
 		})
 	}
 }
 
-func convergeTree(t *testing.T, files []manifest.File) {
+// policiesFor returns the policies of the host to which a tree is given: the tree company keeps all of examples/policies, which hold nothing of it.
+func policiesFor(t *testing.T, tree string) *policy.Set {
+	t.Helper()
+	if tree != "company" {
+		return nil
+	}
+	names, err := filepath.Glob("../../examples/policies/*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("got %d files with policies (%v), want some", len(names), err)
+	}
+	var files []manifest.File
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, manifest.File{Path: name, Data: data})
+	}
+	rules, err := manifest.ParsePolicies(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, problems := policy.Compile(rules)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return set
+}
+
+func convergeTree(t *testing.T, files []manifest.File, rules *policy.Set) {
 	set, err := manifest.Parse(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sim := pvesim.New(pvesim.Options{TaskTime: time.Second, Nodes: []string{"pve1", "pve2", "pve3"}})
+	sim := pvesim.New(pvesim.Options{TaskTime: time.Second, Nodes: []string{"pve1", "pve2", "pve3"}, Storages: []pvesim.Storage{
+		{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
+		{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"},
+		{ID: "nfs", Type: "dir", Path: "/mnt/pve/nfs", Content: "import,backup", Shared: true},
+	}})
 	defer sim.Close()
-	engine, closeAll := newExampleEngine(t, sim, set.Cluster.Name, pushTree(t, files))
+	from := pushTree(t, files)
+	from.rules = rules
+	engine, closeAll := newExampleEngine(t, sim, set.Cluster.Name, from)
 	defer closeAll()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -90,7 +134,7 @@ func convergeTree(t *testing.T, files []manifest.File) {
 		}
 	}
 	report := engine.Report()
-	if all := len(set.Guests) + len(set.Objects); !report.Converged || len(report.Guests) != all {
+	if all := len(set.Guests) + len(set.Objects) + len(set.Images); !report.Converged || len(report.Guests) != all {
 		t.Fatalf("got %d objects, converged %t, want all %d: %s", len(report.Guests), report.Converged, all, troubles(report))
 	}
 	for _, g := range report.Guests {
@@ -138,6 +182,7 @@ func troubles(r report.Report) string {
 type pushed struct {
 	dir    string
 	policy *verify.Policy
+	rules  *policy.Set // of the agent's host; nil without policies
 }
 
 // pushTree commits files with their folders, signed.
@@ -171,13 +216,17 @@ func pushTree(t *testing.T, files []manifest.File) pushed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pushed{repo.Dir, policy}
+	return pushed{dir: repo.Dir, policy: policy}
 }
 
 // newExampleEngine returns an agent's engine with everything real around it but the cluster, which is furnished.
 func newExampleEngine(t *testing.T, sim *pvesim.Sim, cluster string, from pushed) (engine *reconcile.Engine, closeAll func()) {
 	t.Helper()
 	if err := furnish(sim); err != nil {
+		t.Fatal(err)
+	}
+	servers, err := image.ParseServers([]string{"cloud.debian.org"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	state := t.TempDir()
@@ -201,7 +250,7 @@ func newExampleEngine(t *testing.T, sim *pvesim.Sim, cluster string, from pushed
 	engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Policy: func() (*verify.Policy, error) { return from.policy, nil }, Branch: "main", Floors: client,
 		Scope: intake.Scope{Cluster: cluster}, Note: intake.RewriteNote{Dir: state}, Journal: j, Source: source,
-		Health: health.Options{Ping: client.PingAgent},
+		Health: health.Options{Ping: client.PingAgent}, AllowedServer: servers.Allow, Rules: from.rules,
 		Secrets: secret.Source{Key: []byte("a key of the tests, of 32 bytes."), Read: func(name string) (string, error) {
 			if !slices.Contains(slices.Collect(maps.Keys(secrets)), name) {
 				return "", fmt.Errorf("no secret %s", name)

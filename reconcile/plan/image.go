@@ -35,15 +35,23 @@ func placeOf(d image.Desired, node string) cluster.FilePlace {
 }
 
 // imageNodes returns the nodes on which an Image is looked for. For a shared storage it is the first node that is online and has a guest, so that
-// every cycle chooses the same one.
+// every cycle chooses the same one; without guests, the first one that can use the storage.
 func imageNodes(d image.Desired, inventory cluster.Inventory) []string {
 	if len(d.Nodes) > 0 {
 		return d.Nodes
 	}
 	first := ""
+	try := func(node string) {
+		if (first == "" || node < first) && !slices.Contains(inventory.Offline, node) && !slices.Contains(inventory.Maintenance, node) {
+			first = node
+		}
+	}
 	for _, row := range inventory.Rows {
-		if (first == "" || row.Node < first) && !slices.Contains(inventory.Offline, row.Node) && !slices.Contains(inventory.Maintenance, row.Node) {
-			first = row.Node
+		try(row.Node)
+	}
+	for _, s := range inventory.Capacity.Storages {
+		if len(inventory.Rows) == 0 && s.Storage == d.Storage && s.Available {
+			try(s.Node)
 		}
 	}
 	if first == "" {
@@ -61,7 +69,7 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	nodes := imageNodes(d, got.Inventory)
 	if len(nodes) == 0 {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: NotObserved, Reason: ReasonNotObserved, Message: "no node with guests is online that could show the storage " + d.Storage,
+			Type: NotObserved, Reason: ReasonNotObserved, Message: "no node is online that could show the storage " + d.Storage,
 			Hint: "name a node in spec.nodes of the Image",
 		})
 		p.lacks("", p.Conditions[0].Message)
