@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/journalview"
@@ -66,7 +67,10 @@ func stepWords() []string {
 
 // filter returns the flags as a filter.
 func (o *journalShowOptions) filter(now time.Time) (journalview.Filter, error) {
-	f := journalview.Filter{Guest: o.guest, Revision: o.revision, Signer: o.signer, Step: o.step}
+	f := journalview.Filter{Guest: o.guest, Revision: o.revision, Step: o.step}
+	if o.signer != "" {
+		f.Signers = []string{o.signer}
+	}
 	var err error
 	if f.Since, err = parseBefore("--since", o.since, now); err != nil {
 		return f, err
@@ -95,12 +99,35 @@ func parseBefore(flag, text string, now time.Time) (time.Time, error) {
 	return now.Add(-d), nil
 }
 
+// alsoCalled returns the subjects of the signer's name in the trust policy and the names of the signer's subject, because some records contain the one and
+// some the other. It returns none with --dir, which may be the journal of another agent.
+func (o *journalShowOptions) alsoCalled() []string {
+	if o.signer == "" || o.dir != "" {
+		return nil
+	}
+	config, err := readConfig(o.config)
+	if err != nil {
+		return nil // the journal was read by this config
+	}
+	var names []string
+	for _, s := range config.Trust.Signers {
+		switch {
+		case strings.EqualFold(s.Name, o.signer) && s.Subject != "":
+			names = append(names, s.Subject)
+		case strings.EqualFold(s.Subject, o.signer):
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 func runJournalShow(ctx context.Context, out io.Writer, opts journalShowOptions, now time.Time) error {
 	filter, err := opts.filter(now)
 	if err != nil {
 		return err
 	}
 	return opts.read(ctx, func(source journalview.Source) error {
+		filter.Signers = append(filter.Signers, opts.alsoCalled()...)
 		return journalview.Show(out, journalview.ShowOptions{Source: source, Filter: filter, JSON: opts.output == outputJSON})
 	})
 }

@@ -1,6 +1,7 @@
 package journalview
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,20 +13,22 @@ import (
 type Filter struct {
 	Guest    string    // kind and name, such as VirtualMachine/web-1, or a vmid
 	Revision string    // the beginning of a commit id
-	Signer   string    // the subject of a signature or the name in the trust policy
+	Signers  []string  // subjects of signatures and names in the trust policy, of which one must match
 	Step     string    // the operation or class of a step, or the beginning of its id or digest
 	Since    time.Time // the first time that matches
 	Until    time.Time // the first time that does not match any more; zero is no end
 }
 
-// selection applies a filter to the records in their order. A record of a step matches by what the step's first record says, and a record that contains
-// only a vmid by the guest that had the vmid then. It remembers open steps and one guest per vmid, so its memory does not grow with the journal.
+// selection applies a filter to the records in their order. A record of a step matches by what the step's first record says, a step by the signer of its
+// revision, and a record that contains only a vmid by the guest that had the vmid then. It remembers open steps, one guest per vmid and the newest accepted
+// revision, so its memory does not grow with the journal.
 type selection struct {
-	filter Filter
-	vmid   int                // of the filter's guest, if the filter names a vmid
-	steps  map[string]subject // open steps, and the last one that ended
-	ended  string             // the step of the last ended record: records of the same commit that follow from it come after it
-	labels map[int]string     // the guest that has a vmid
+	filter   Filter
+	vmid     int                // of the filter's guest, if the filter names a vmid
+	steps    map[string]subject // open steps, and the last one that ended
+	ended    string             // the step of the last ended record: records of the same commit that follow from it come after it
+	labels   map[int]string     // the guest that has a vmid
+	accepted journal.Accepted   // the newest one
 }
 
 // subject is what a record is about.
@@ -55,7 +58,7 @@ func (s *selection) selects(r journal.Record) bool {
 		return false
 	case f.Revision != "" && !anyHasPrefix(about.revisions, f.Revision):
 		return false
-	case f.Signer != "" && !anyEquals(about.signers, f.Signer):
+	case len(f.Signers) != 0 && !slices.ContainsFunc(f.Signers, func(signer string) bool { return anyEquals(about.signers, signer) }):
 		return false
 	}
 	return f.Step == "" || anyEquals(about.steps, f.Step) || anyHasPrefix(about.digests, f.Step)
@@ -90,12 +93,14 @@ func (s *selection) subject(body journal.Body) subject {
 func (s *selection) ownSubject(body journal.Body) subject {
 	switch b := body.(type) {
 	case journal.Accepted:
+		s.accepted = b
 		return subject{revisions: []string{b.Commit}, signers: []string{b.Subject}}
 	case journal.Evidence:
 		return subject{revisions: []string{b.Commit}}
 	case journal.Begun:
 		about := subject{
 			vmid: b.VMID, label: b.Kind + "/" + b.Name, revisions: []string{commitOf(b.Revision)}, steps: []string{b.Op, b.Class}, digests: []string{b.Step, b.StepDigest},
+			signers: s.signerOf(commitOf(b.Revision)),
 		}
 		s.steps[b.Step] = about
 		return about
@@ -147,6 +152,14 @@ func (s *selection) ownSubject(body journal.Body) subject {
 	default: // ClusterGuarded and Writer concern the whole cluster
 		return subject{}
 	}
+}
+
+// signerOf returns who signed the newest accepted revision, if it is this commit. Steps begin only under that revision.
+func (s *selection) signerOf(commit string) []string {
+	if commit != s.accepted.Commit {
+		return nil
+	}
+	return []string{s.accepted.Subject}
 }
 
 func labelOf(kind, name string) string {

@@ -59,8 +59,8 @@ func TestFilter(t *testing.T) {
 		"unknown_guest":    {Filter{Guest: "VirtualMachine/web"}, nil},
 		"revision":         {Filter{Revision: "bbb"}, []uint64{6, 7, 8, 9, 11, 17}},
 		"revision_in_full": {Filter{Revision: "main@sha1:ccc333"}, []uint64{12, 14, 15}},
-		"subject":          {Filter{Signer: "Olga@lab.test"}, []uint64{6, 7, 11}},
-		"signer_name":      {Filter{Signer: "alice"}, []uint64{12, 15}},
+		"subject":          {Filter{Signers: []string{"Olga@lab.test"}}, []uint64{6, 7, 8, 9, 11}},
+		"signer_name":      {Filter{Signers: []string{"alice"}}, []uint64{12, 15}},
 		"op":               {Filter{Step: "destroy"}, []uint64{8, 9, 11}},
 		"class":            {Filter{Step: "live"}, []uint64{3, 4, 5}},
 		"digest":           {Filter{Step: "D19"}, []uint64{7, 8, 9, 11}},
@@ -71,7 +71,9 @@ func TestFilter(t *testing.T) {
 			Filter{Guest: "201", Revision: "bbb222", Step: "destructive", Since: noon.Add(9 * time.Minute), Until: noon.Add(12 * time.Minute)},
 			[]uint64{9, 11},
 		},
-		"steps_of_a_signer": {Filter{Signer: "olga", Step: "destroy"}, []uint64{11}},
+		"name_and_subject":  {Filter{Signers: []string{"alice", "alice@lab.test"}}, []uint64{1, 3, 4, 5, 12, 15}},
+		"steps_of_a_signer": {Filter{Signers: []string{"olga@lab.test"}, Step: "destroy"}, []uint64{8, 9, 11}},
+		"other_steps":       {Filter{Signers: []string{"alice@lab.test"}, Step: "destroy"}, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
