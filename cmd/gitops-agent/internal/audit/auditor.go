@@ -152,8 +152,19 @@ type notAudited struct {
 	more  bool // there are more, which were not counted
 }
 
-// choose finds the objects that a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents.
+// choose finds the objects that a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents. If one is
+// missing, the error has the remedy for a clone that lacks objects.
 func (a auditor) choose(ctx context.Context, revision string) (selection, error) {
+	chosen, err := a.find(ctx, revision)
+	if errors.Is(err, gitsource.ErrNotFound) {
+		if lacks := a.repo.Lacks(); lacks != "" {
+			err = term.WithHint(err, lacks)
+		}
+	}
+	return chosen, err
+}
+
+func (a auditor) find(ctx context.Context, revision string) (selection, error) {
 	if from, to, isRange := cutRange(revision); isRange {
 		return a.chooseRange(ctx, from, to)
 	}
