@@ -1,12 +1,14 @@
 package reconcile_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -302,4 +304,44 @@ func TestRenamedManifestKeepsItsObject(t *testing.T) {
 			t.Errorf("got the object removed, or reported under its former name: %v", l.sim.Counters().Routes)
 		}
 	})
+}
+
+// TestCrashAtEveryObjectCall crashes the agent before and after each kind of call about an object, and starts it again on the same state. Each effect must have
+// happened once, by the simulator's own count.
+func TestCrashAtEveryObjectCall(t *testing.T) {
+	calls := map[string]struct {
+		op      cluster.Op
+		method  string
+		exists  bool // before the call
+		prepare func(l *lab, c objectCase)
+	}{
+		"add":    {cluster.OpObjectAdd, http.MethodPost, false, func(l *lab, c objectCase) { l.files["object.yaml"] = c.manifest("lifecycle: {destroy: allow}") }},
+		"set":    {cluster.OpObjectSet, http.MethodPut, true, func(l *lab, c objectCase) { c.edit(l.sim, l.markerOf(c)) }},
+		"remove": {cluster.OpObjectRemove, http.MethodDelete, true, func(l *lab, _ objectCase) { delete(l.files, "object.yaml") }},
+	}
+	for name, call := range calls {
+		for _, at := range []string{"before-call", "after-call"} {
+			t.Run(name+"/"+at, func(t *testing.T) {
+				forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
+					delete(l.files, "object.yaml")
+					if call.exists {
+						l.files["object.yaml"] = c.manifest("lifecycle: {destroy: allow}")
+					}
+					l.crashAndRecover(call.op, at, func(l *lab) {
+						call.prepare(l, c)
+						l.push(name, alice)
+					})
+					count := 0
+					for path, methods := range l.sim.Counters().Objects {
+						if !strings.HasPrefix(path, "/pools/gitops-agent") {
+							count += methods[call.method]
+						}
+					}
+					if _, exists := c.live(l.sim); count != 1 || exists != (name != "remove") {
+						t.Errorf("got %d effects of %s, exists %t: %v", count, call.method, exists, l.sim.Counters().Objects)
+					}
+				})
+			})
+		}
+	}
 }

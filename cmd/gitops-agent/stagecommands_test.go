@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -133,6 +134,18 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 	case "pool": // ID COMMENT, a pool made by hand
 		s.sim.AddPool(arg(1), arg(2))
+	case "job": // ID KEY=TEXT..., a backup job made by hand
+		keys := map[string]string{"enabled": "1"}
+		for _, pair := range args[2:] {
+			key, text, _ := strings.Cut(pair, "=")
+			keys[key] = text
+		}
+		s.sim.SetBackupJob(arg(1), keys)
+	case "jobkey": // ID KEY WANT, of a backup job; markers are masked
+		got := markerPattern.ReplaceAllString(s.sim.BackupJob(arg(1))[arg(2)], "MARKER")
+		want(got == arg(3), "got %q", got)
+	case "privilege": // NAME..., in addition to those of the quickstart's role
+		s.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Privileges: slices.Concat(pvesim.DefaultTokens()[1].ACL[0].Privileges, args[1:])}})
 	case "comment": // ID WANT, of a pool; markers are masked
 		got, _ := s.sim.PoolComment(arg(1))
 		got = markerPattern.ReplaceAllString(got, "MARKER")

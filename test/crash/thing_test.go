@@ -19,6 +19,9 @@ type thingKind struct {
 
 var thingKinds = []thingKind{
 	{"Pool", "/pools", "poolid", func(text string) []string { return []string{fmt.Sprintf("comment: %q", text)} }},
+	{"BackupJob", "/cluster/backup", "id", func(text string) []string {
+		return []string{fmt.Sprintf("comment: %q", text), "schedule: daily", "guests: {all: true}"}
+	}},
 }
 
 // thingChanges are what a person may do with these objects. Each returns what it did, or "" if the world has no object for it.
