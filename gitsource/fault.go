@@ -15,21 +15,22 @@ type Fault string
 // Faults of a fetch. FaultNone means that it succeeded.
 const (
 	FaultNone         Fault = "answers"
-	FaultUnreachable  Fault = "unreachable"  // no connection, or the name of the host is not known
-	FaultTLS          Fault = "tls"          // the certificate, or the ssh host key, is not trusted
-	FaultLate         Fault = "late"         // no reply in time
-	FaultUnauthorized Fault = "unauthorized" // 401 or 403, or the ssh key is not accepted
-	FaultNotFound     Fault = "not-found"    // 404, or the repository does not have the branch
-	FaultStatus       Fault = "status"       // another HTTP status
-	FaultInvalid      Fault = "invalid"      // not a reply of a git repository, or not a complete one
-	FaultBehind       Fault = "behind"       // an older commit than what another remote served
-	FaultLocal        Fault = "local"        // the disk, a file of the configuration, or the store on this machine
+	FaultUnreachable  Fault = "unreachable"        // no connection, or the name of the host is not known
+	FaultTLS          Fault = "tls"                // the certificate, or the ssh host key, is not trusted
+	FaultLate         Fault = "late"               // no reply in time
+	FaultUnauthorized Fault = "unauthorized"       // 401 or 403, or the ssh key is not accepted
+	FaultNotFound     Fault = "not-found"          // 404, or the repository does not have the branch
+	FaultStatus       Fault = "status"             // another HTTP status
+	FaultInvalid      Fault = "invalid"            // not a reply of a git repository, or not a complete one
+	FaultIncomplete   Fault = "incomplete-history" // a shallow or damaged repository: it names commits or files that it does not have
+	FaultBehind       Fault = "behind"             // an older commit than what another remote served
+	FaultLocal        Fault = "local"              // the disk, a file of the configuration, or the store on this machine
 )
 
 // Faults lists every fault.
 func Faults() []Fault {
 	return []Fault{
-		FaultNone, FaultUnreachable, FaultTLS, FaultLate, FaultUnauthorized, FaultNotFound, FaultStatus, FaultInvalid, FaultBehind, FaultLocal,
+		FaultNone, FaultUnreachable, FaultTLS, FaultLate, FaultUnauthorized, FaultNotFound, FaultStatus, FaultInvalid, FaultIncomplete, FaultBehind, FaultLocal,
 	}
 }
 
@@ -52,6 +53,8 @@ func FaultOf(err error) Fault {
 		return FaultNone
 	case errors.As(err, &known):
 		return known.fault
+	case errors.Is(err, errIncomplete):
+		return FaultIncomplete
 	case errors.Is(err, ErrBehind):
 		return FaultBehind
 	case errors.Is(err, context.DeadlineExceeded):

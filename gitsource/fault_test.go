@@ -28,6 +28,13 @@ func TestFaultOf(t *testing.T) {
 		"unavailable": {status(http.StatusServiceUnavailable), gitsource.FaultStatus},
 		"page":        {status(http.StatusOK), gitsource.FaultInvalid},
 		"no_branch":   {func(t *testing.T) gitsource.Remote { return fileRemote(newGit(t)) }, gitsource.FaultNotFound},
+		"shallow": {func(t *testing.T) gitsource.Remote {
+			g := newGit(t)
+			g.history("main", 3)
+			shallow := git{t, filepath.Join(t.TempDir(), "shallow.git")}
+			g.exec("", "clone", "-q", "--bare", "--depth=2", "file://"+g.dir, shallow.dir)
+			return fileRemote(shallow)
+		}, gitsource.FaultIncomplete},
 		"no_connection": {func(t *testing.T) gitsource.Remote {
 			closed := httptest.NewServer(http.NotFoundHandler())
 			closed.Close()

@@ -2,6 +2,9 @@ package gitsource
 
 import "cmp"
 
+// CompleteRemote is the remedy for FaultIncomplete.
+const CompleteRemote = "the remote is a shallow clone or damaged: complete it with git fetch --unshallow, or name a remote with the whole history of the branch"
+
 // Lacks returns why the repository may lack objects although it is not damaged, with the remedy, or "". Objects that are only in another repository are not
 // read: its owner could change them at any time.
 func (r *Repository) Lacks() string {

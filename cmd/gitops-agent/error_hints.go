@@ -37,6 +37,8 @@ func hintFor(err error) string {
 		return "check that proxmox.endpoints answer from this host, and that their certificate matches ca_file or fingerprints"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "another program listens on this address: choose another one for listen in the config"
+	case gitsource.FaultOf(err) == gitsource.FaultIncomplete:
+		return gitsource.CompleteRemote
 	case errors.Is(err, gitsource.ErrUnreachable):
 		return "check source.remotes, source.branch and the credentials; the accepted revision stays in force"
 	default:

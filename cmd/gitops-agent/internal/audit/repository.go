@@ -128,7 +128,10 @@ func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *t
 		_, err = f.source.Fetch(ctx)
 		stop()
 	}
-	if errors.Is(err, gitsource.ErrUnreachable) {
+	switch {
+	case gitsource.FaultOf(err) == gitsource.FaultIncomplete:
+		err = term.WithHint(err, gitsource.CompleteRemote)
+	case errors.Is(err, gitsource.ErrUnreachable):
 		err = term.WithHint(err, "check --repo, --branch and the credentials: --username, --token-file, --ssh-key-file, --known-hosts-file, --ca-file")
 	}
 	if err != nil {
