@@ -108,13 +108,24 @@ func (s *session) firstManifests(ctx context.Context) (snapshot, manifest.Set, e
 
 // manifestFiles returns the manifests that the agent would read.
 func (s *session) manifestFiles(content snapshot) []manifest.File {
-	var files []manifest.File
-	for name, e := range content.entries {
-		if !e.link && isManifest(name) && manifest.InFolders(name, s.paths) {
-			files = append(files, manifest.File{Path: name, Data: e.data})
+	files := manifestsIn(content, s.paths, false)
+	for _, folder := range manifest.Imports(files) {
+		if !manifest.InFolders(folder, s.paths) {
+			files = append(files, manifestsIn(content, []string{folder}, true)...)
 		}
 	}
 	slices.SortFunc(files, func(a, b manifest.File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(files, func(a, b manifest.File) bool { return a.Path == b.Path })
+}
+
+// manifestsIn returns the manifests in some folders, or all of them.
+func manifestsIn(content snapshot, folders []string, imported bool) []manifest.File {
+	var files []manifest.File
+	for name, e := range content.entries {
+		if !e.link && isManifest(name) && manifest.InFolders(name, folders) {
+			files = append(files, manifest.File{Path: name, Data: e.data, Imported: imported})
+		}
+	}
 	return files
 }
 

@@ -96,16 +96,38 @@ func (r *Repo) SetMain(id string) {
 	r.write("refs/heads/main", []byte(id+"\n"))
 }
 
-// Tree writes Files as a tree and returns its id.
+// Tree writes Files as a tree, with a tree for each folder, and returns its id.
 func (r *Repo) Tree() string {
 	r.tb.Helper()
+	return r.tree(r.Files)
+}
+
+func (r *Repo) tree(files map[string]string) string {
+	r.tb.Helper()
+	entries := make(map[string]string, len(files)) // mode and id, by the name by which git sorts: that of a folder ends in a slash
+	folders := make(map[string]map[string]string)
+	for name, content := range files {
+		folder, below, nested := strings.Cut(name, "/")
+		if !nested {
+			entries[name] = "100644 " + r.object("blob", []byte(content))
+			continue
+		}
+		if folders[folder] == nil {
+			folders[folder] = make(map[string]string)
+		}
+		folders[folder][below] = content
+	}
+	for folder, content := range folders {
+		entries[folder+"/"] = "40000 " + r.tree(content)
+	}
 	var tree []byte
-	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-		id, err := hex.DecodeString(r.object("blob", []byte(r.Files[name])))
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		mode, id, _ := strings.Cut(entries[name], " ")
+		raw, err := hex.DecodeString(id)
 		if err != nil {
 			r.tb.Fatal(err)
 		}
-		tree = append(append(tree, "100644 "+name+"\x00"...), id...)
+		tree = append(append(tree, mode+" "+strings.TrimSuffix(name, "/")+"\x00"...), raw...)
 	}
 	return r.object("tree", tree)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"gitops-agent/gitsource"
-	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
 )
@@ -49,26 +48,17 @@ func treeHint(err error) string {
 	return ""
 }
 
-// Manifests selects the manifests of a tree, in some folders and files or in the whole tree. Encrypted files are none.
-func Manifests(paths []string) gitsource.TreeOptions {
-	return gitsource.TreeOptions{Paths: paths, Suffixes: []string{".yaml", ".yml"}, Skipped: []string{encrypted.SOPS.Suffix()}}
-}
-
 // parser reads the manifests of a tree: manifest.Parse, or manifest.ParseAccepted for a revision that was accepted before.
 type parser func([]manifest.File) (manifest.Set, error)
 
 // load is Load with a function that parses the files.
 func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope, parse parser) (manifest.Set, error) {
-	found, err := repo.Files(ctx, tree, Manifests(scope.Paths))
+	files, err := ManifestFiles(ctx, repo, tree, scope.Paths)
 	if hint := treeHint(err); hint != "" {
 		return manifest.Set{}, &RefusedError{Commit: commit, Reason: report.RefusedTree, Err: err, Hint: hint}
 	}
 	if err != nil {
 		return manifest.Set{}, fmt.Errorf("read tree of %.7s: %w", commit, err)
-	}
-	files := make([]manifest.File, 0, len(found))
-	for _, f := range found {
-		files = append(files, manifest.File{Path: f.Path, Data: f.Data})
 	}
 	set, err := parse(files)
 	if err != nil {

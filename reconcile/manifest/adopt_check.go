@@ -17,7 +17,7 @@ const adoptedCluster = "apiVersion: " + apiVersion + "\nkind: " + kindCluster + 
 // check reads the document as the agent would and returns the problems: what does not parse, what would be changed on the live guest, and what
 // no API token may set.
 func (a *adoption) check(text []byte, raised *raising) (guest.Desired, []pinProblem) {
-	set, err := Parse([]File{{"adopted.yaml", text}, {"cluster.yaml", []byte(adoptedCluster)}})
+	set, err := Parse([]File{{Path: "adopted.yaml", Data: text}, {Path: "cluster.yaml", Data: []byte(adoptedCluster)}})
 	var problems *Problems
 	if errors.As(err, &problems) {
 		var out []pinProblem

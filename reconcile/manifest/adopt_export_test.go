@@ -27,7 +27,7 @@ func MatchesField(pattern, path string) bool { return matches(pattern, path) }
 // SpecFields returns the paths of all fields that the spec of a document sets.
 func SpecFields(data []byte) []string {
 	var out []string
-	for _, doc := range (File{"test.yaml", data}).documents(&report{}) {
+	for _, doc := range (File{Path: "test.yaml", Data: data}).documents(&report{}) {
 		var walk func(n *tree.Node, path string)
 		walk = func(n *tree.Node, path string) {
 			out = append(out, path)

@@ -320,7 +320,7 @@ func (s AdoptedSet) means(group []candidate) bool {
 
 // lowerAdopted lowers a document, beside a Cluster without defaults.
 func lowerAdopted(data []byte) ([]guest.Desired, bool) {
-	set, err := Parse([]File{{"adopted.yaml", data}, {"cluster.yaml", []byte(adoptedCluster)}})
+	set, err := Parse([]File{{Path: "adopted.yaml", Data: data}, {Path: "cluster.yaml", Data: []byte(adoptedCluster)}})
 	if err != nil {
 		return nil, false
 	}

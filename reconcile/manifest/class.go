@@ -11,9 +11,10 @@ import (
 
 // class is one GuestClass.
 type class struct {
-	spec    classSpec
-	at      tree.Position
-	rollout *guest.Rollout // nil if it has none
+	spec     classSpec
+	at       tree.Position
+	rollout  *guest.Rollout // nil if it has none
+	imported bool           // it is in a folder that the Cluster imports, perhaps for another cluster
 	// merged contains the values of the class and its base classes, by kind. It is computed once per class. Without that,
 	// classes of which each builds twice on the next one would cost exponential time.
 	merged  map[guest.Kind]*tree.Node

@@ -26,8 +26,8 @@ type Guards struct {
 	Approvals         int // distinct identities that must approve a held step; default 1
 }
 
-// decodeCluster reads the Cluster with its rollouts and the defaults that it gives.
-func decodeCluster(doc *document, r *report) (Cluster, []*clusterRollout, defaults) {
+// decodeCluster reads the Cluster with its rollouts.
+func decodeCluster(doc *document, r *report) (Cluster, []*clusterRollout, clusterSpec) {
 	var s clusterSpec
 	d := newDecoder(r, doc.label(), &s)
 	before := r.count
@@ -49,7 +49,7 @@ func decodeCluster(doc *document, r *report) (Cluster, []*clusterRollout, defaul
 		d.below("vmids").problem(v.at, fmt.Sprintf("got %d to %d, want a first and a last vmid", out.VMIDs.From, out.VMIDs.To), "")
 	}
 	checkInherited(d.below("defaults"), &s.defaults, inheritedHint, inheritedNever...)
-	return out, decodeRollouts(d, s.rollouts.value), s.defaults
+	return out, decodeRollouts(d, s.rollouts.value), s
 }
 
 // inheritedNever are the fields that no class and no Cluster can give to a guest.

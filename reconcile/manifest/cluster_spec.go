@@ -7,6 +7,7 @@ import (
 
 type clusterSpec struct {
 	vmids    opt[vmidRange]
+	imports  textList
 	guards   guards
 	rollouts opt[map[string]opt[namedRollout]]
 	defaults defaults
@@ -15,6 +16,7 @@ type clusterSpec struct {
 func (c *clusterSpec) fields() []field {
 	return []field{
 		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", withExamples(child(&c.vmids), `{"from": 200, "to": 299}`)},
+		{"imports", "", "Folders with GuestClasses that several clusters use, relative to the folder of the Cluster. source.paths need not contain them.", withExamples(list(&c.imports, importPath, ""), `["../common"]`)},
 		{"guards", "", "Limits for the damage of one mistake.", withExamples(group(&c.guards), `{"maxDestroysPerDay": 3, "approvals": 2}`)},
 		{"rollouts", "", "How a change reaches guests that have much in common: a few at a time. A class can have its own.", withExamples(namedObjects(&c.rollouts, dnsName), `{"web": {"select": {"classes": ["web"]}, "canary": 1, "maxUnavailable": "10%", "pause": "10m"}}`)},
 		{"defaults", "", "What every guest inherits. Its classes override it.", group(&c.defaults)},

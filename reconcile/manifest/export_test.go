@@ -57,7 +57,7 @@ func WrongExamples(kind string) []string {
 			return
 		}
 		for i, example := range row.value.schema().Examples {
-			for _, n := range (File{fmt.Sprintf("%s#%d", path, i), example}).documents(r) {
+			for _, n := range (File{Path: fmt.Sprintf("%s#%d", path, i), Data: example}).documents(r) {
 				row.value.decode(decoder{report: r, path: path}, n)
 			}
 		}

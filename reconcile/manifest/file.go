@@ -11,8 +11,9 @@ import (
 
 // File is one file of the source. Path is relative to the root of the source.
 type File struct {
-	Path string
-	Data []byte
+	Path     string
+	Data     []byte
+	Imported bool // it is in a folder that the Cluster imports, and not in the source itself
 }
 
 // isManifest reports whether the file is read: it is YAML by its name, not a file of SOPS, and neither hidden nor below a hidden folder, where forges and

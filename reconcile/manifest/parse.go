@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// Parse reads all files of a source. It skips files that are not YAML by their name, and files in a folder whose name begins with a dot. The error is a
+// Parse reads all files of a source, and of the folders that its Cluster imports. It skips files that are not YAML by their name, and files in a folder whose name begins with a dot. The error is a
 // *Problems with every problem; the Set is complete only without an error. Parse is pure, and its result does not depend on the order of the files.
 func Parse(files []File) (Set, error) {
 	p := newParser()
@@ -57,14 +57,16 @@ func (p *parser) read(files []File) {
 		}
 		for _, n := range f.documents(p.report) {
 			doc := newDocument(n, p.report)
-			if doc == nil || p.isDuplicate(doc) {
+			if doc == nil || f.Imported && !p.mayBeImported(doc) || p.isDuplicate(doc) {
 				continue
 			}
 			switch doc.kind.value {
 			case kindCluster:
 				cluster = p.setCluster(cluster, doc)
 			case kindClass:
-				p.classes[doc.meta.name.value] = decodeClass(doc, p.report)
+				c := decodeClass(doc, p.report)
+				c.imported = f.Imported
+				p.classes[doc.meta.name.value] = c
 			case string(image.Kind):
 				p.image(doc)
 			case kindSet:
@@ -81,6 +83,7 @@ func (p *parser) read(files []File) {
 	if cluster == nil {
 		p.report.add(Problem{Message: "got no Cluster, want one in the source", Hint: "add a document of kind: Cluster"})
 	}
+	p.checkImports(files)
 }
 
 // isDuplicate reports a document with the same label as another document.
@@ -104,7 +107,9 @@ func (p *parser) setCluster(first, doc *document) *document {
 		})
 		return first
 	}
-	p.set.Cluster, p.rollouts, p.defaults = decodeCluster(doc, p.report)
+	var spec clusterSpec
+	p.set.Cluster, p.rollouts, spec = decodeCluster(doc, p.report)
+	p.defaults, p.imports = spec.defaults, spec.imports
 	return doc
 }
 

@@ -14,6 +14,7 @@ type parser struct {
 	defaults defaults
 	classes  classes
 	rollouts []*clusterRollout // of the Cluster
+	imports  textList          // of the Cluster
 	guests   []*document
 	images   images
 	firsts   map[string]tree.Position // label -> position of the document

@@ -10,7 +10,7 @@ import (
 )
 
 // checkUnusedClasses warns of classes without effect: classes whose select matches no guest, and classes without select that no guest and no class
-// names. This is not an error: the guest may be added later.
+// names, unless the class is imported. This is not an error: the guest may be added later.
 func (p *parser) checkUnusedClasses(r *report) {
 	named := maps.Clone(p.named)
 	for _, one := range p.classes {
@@ -25,7 +25,7 @@ func (p *parser) checkUnusedClasses(r *report) {
 			warning.Origin, warning.Field = guest.Origin(s.at), s.path
 			warning.Message, warning.Hint = "no guest matches", p.selectHint(one)
 			r.add(warning)
-		case !s.set && !named[name]:
+		case !s.set && !named[name] && !one.imported:
 			warning.Message, warning.Hint = "no guest and no class names it", "list it in spec.class of a guest, or give it a select"
 			r.add(warning)
 		}

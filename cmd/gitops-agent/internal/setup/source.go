@@ -118,15 +118,11 @@ func (s *setup) clusterName(ctx context.Context, r *repository) string {
 	if err != nil {
 		return ""
 	}
-	files, err := repo.Files(ctx, tree, intake.Manifests(s.config.Source.Paths))
+	files, err := intake.ManifestFiles(ctx, repo, tree, s.config.Source.Paths)
 	if err != nil {
 		return ""
 	}
-	parsed := make([]manifest.File, 0, len(files))
-	for _, f := range files {
-		parsed = append(parsed, manifest.File{Path: f.Path, Data: f.Data})
-	}
-	set, err := manifest.Parse(parsed)
+	set, err := manifest.Parse(files)
 	if err != nil || term.CheckAnswer(set.Cluster.Name) != nil {
 		return ""
 	}

@@ -73,6 +73,9 @@ func readFolders(ctx context.Context, dirs []string) ([]manifest.File, error) {
 		if err := f.read(ctx); err != nil {
 			return nil, err
 		}
+		if err := f.readImports(ctx); err != nil {
+			return nil, err
+		}
 		files, total = append(files, f.files...), total+f.size
 		if len(files) > maxFolderFiles || total > maxFolderTotal {
 			return nil, fmt.Errorf("read %s: more than %d files or %d MiB", dir, maxFolderFiles, maxFolderTotal>>20)
@@ -101,6 +104,7 @@ func shownFolder(dir string, several bool) string {
 // folder is one directory being read.
 type folder struct {
 	dir, shown string
+	imported   bool // a Cluster imports it
 	files      []manifest.File
 	size       int64
 }
@@ -152,6 +156,6 @@ func (f *folder) add(root *os.Root, name string) error {
 		return err
 	}
 	f.size += int64(len(data))
-	f.files = append(f.files, manifest.File{Path: path.Join(f.shown, name), Data: data})
+	f.files = append(f.files, manifest.File{Path: path.Join(f.shown, name), Data: data, Imported: f.imported})
 	return nil
 }
