@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
 
@@ -116,6 +117,70 @@ func TestGuestSetDependencies(t *testing.T) {
 		}
 		if !slices.Equal(order, []int{202, 201}) {
 			t.Errorf("got the guests created in the order %v, want 202 before 201", order)
+		}
+	})
+}
+
+// TestGuestSetOrders runs an order about one member: it is about the guest, wherever its manifest is. An order about a guest that is no member has no effect.
+func TestGuestSetOrders(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.trustOtto()
+		l.files["set.yaml"] = webSet("name: web-1, vmid: 201, state: running", "name: web-2, vmid: 202, state: running")
+		l.push("a set", alice)
+		defer l.start()()
+		l.converge()
+		l.sim.ResetCounters()
+		l.order("reboot VirtualMachine/web-2")
+		eventually(l, "the reboot", func() bool { return l.orderOf("reboot VirtualMachine/web-2").State == journal.OrderRun })
+		if l.sim.Effects(202, pvesim.Stopped) != 1 || l.sim.Effects(201, pvesim.Stopped) != 0 {
+			t.Errorf("got %d and %d stops, want web-2 restarted alone", l.sim.Effects(202, pvesim.Stopped), l.sim.Effects(201, pvesim.Stopped))
+		}
+		l.order("reboot VirtualMachine/web")
+		if o := l.orderOf("reboot VirtualMachine/web"); o.State != journal.OrderRefused {
+			t.Errorf("got %s, want an order about the set refused", o.State)
+		}
+		l.files["set.yaml"] = webSet("name: web-1, vmid: 201, state: running")
+		l.files["web-2.yaml"] = vmYAML("web-2", 202, "state: running", "memory: {size: 1Gi}")
+		l.push("web-2 has a file", alice)
+		l.converge()
+		l.order("shutdown VirtualMachine/web-2 for=30m")
+		eventually(l, "the stop", func() bool { return !l.sim.Running(202) })
+		if !l.sim.Running(201) {
+			t.Error("web-1 does not run, want it left alone")
+		}
+	})
+}
+
+// TestGuestSetGuards weakens a guard for all members by the set: it is one step about all of them. A member with a stronger guard has a step of its own, and
+// a row that is removed keeps its guard.
+func TestGuestSetGuards(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["set.yaml"] = webSet("name: web-1, vmid: 201", "name: web-2, vmid: 202", "name: web-3, vmid: 203, lifecycle: {destroy: deny}")
+		l.push("a set", alice)
+		defer l.start()()
+		l.converge()
+		l.files["set.yaml"] = strings.Replace(webSet("name: web-1, vmid: 201", "name: web-2, vmid: 202", "name: web-3, vmid: 203"), "memory:", "lifecycle: {destroy: allow}, memory:", 1)
+		l.push("weaker for all", alice)
+		digests := map[int]string{}
+		for _, vmid := range []int{201, 202, 203} {
+			digests[vmid] = l.digestOfHold(vmid)
+			if h := l.heldStep(vmid); h.Reason != gate.HoldGuard {
+				t.Errorf("%d: got %+v, want the weaker guard held", vmid, h)
+			}
+		}
+		if digests[201] != digests[202] || digests[201] == digests[203] {
+			t.Errorf("got the digests %v, want one for web-1 and web-2, and another one for web-3", digests)
+		}
+		l.approve(digests[202])
+		eventually(l, "the weaker guards", func() bool { return l.journal.State().Guarded[202].Destroy == "allow" })
+		if g := l.journal.State().Guarded; g[201].Destroy != "allow" || g[203].Destroy != "deny" {
+			t.Errorf("got the guards %q and %q, want the one of web-1 weaker and the one of web-3 as it was", g[201].Destroy, g[203].Destroy)
+		}
+		l.files["set.yaml"] = webSet("name: web-1, vmid: 201, lifecycle: {destroy: allow}")
+		l.push("two rows less", alice)
+		eventually(l, "the destroy of web-2", func() bool { return l.destroyed(202) })
+		if h := l.heldStep(203); h.Reason != gate.HoldDenied || l.destroyed(203) {
+			t.Errorf("got %+v, want the destroy of web-3 denied as before", h)
 		}
 	})
 }

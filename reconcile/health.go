@@ -17,7 +17,7 @@ import (
 func (e *Engine) checkHealth(ctx context.Context, planned plan.Plan) map[string]string {
 	e.checked = checkedGuests(e.guests)
 	needed, now := e.neededGuests(planned), time.Now()
-	targets, asked := e.rolloutTargets()
+	targets, asked := e.rolloutTargets(planned)
 	if len(asked) > 0 {
 		maps.Copy(asked, needed)
 	} else {

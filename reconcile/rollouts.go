@@ -220,7 +220,7 @@ func (e *Engine) decide(progress journal.Rollout, settings guest.Rollout, planne
 		}
 		in.Guests = append(in.Guests, e.rolloutGuest(p, wanted[vmid], judge, state, now))
 	}
-	in.Check = e.queryProblem(settings, now)
+	in.Check, in.Unasked = e.queryProblem(settings, now)
 	before, inTrouble := e.rollouts.troubled[progress.Name]
 	if inTrouble && before.batch == progress.Batch {
 		in.Troubled = now.Sub(before.since)
@@ -286,22 +286,43 @@ func unfinished(p *plan.Guest, t *track, judge gate.Gate) (why string, failed bo
 // rolloutLabel is the label of a rollout, under which its query is checked.
 func rolloutLabel(name string) string { return "Rollout/" + name }
 
-// queryProblem returns why the query of a rollout does not pass, "" if it does or if there is none.
-func (e *Engine) queryProblem(settings guest.Rollout, now time.Time) string {
+// queryProblem returns why the query of a rollout does not pass, "" if it does or if there is none, and whether it was not asked yet.
+func (e *Engine) queryProblem(settings guest.Rollout, now time.Time) (why string, unasked bool) {
 	if settings.Query == "" {
-		return ""
+		return "", false
 	}
-	return e.health.Result(rolloutLabel(settings.Name)).NotReady(now)
+	result := e.health.Result(rolloutLabel(settings.Name))
+	return result.NotReady(now), result.Began.IsZero()
 }
 
-// rolloutTargets returns the queries and the guests with checks of the rollouts that go on: their readiness decides what is released.
-func (e *Engine) rolloutTargets() (queries []health.Target, guests map[string]*guest.Desired) {
+// isChanging reports whether a guest that a rollout has released, or is about to, does not have its revision yet.
+func (e *Engine) isChanging(progress journal.Rollout, state journal.State, planned map[int]*plan.Guest) bool {
+	for vmid, s := range state.Staged {
+		if s.Rollout != progress.Name || s.Batch != progress.Batch {
+			continue
+		}
+		p := planned[vmid]
+		if s.Withheld() || p == nil || !p.Converged() || e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
+			return true
+		}
+	}
+	return false
+}
+
+// rolloutTargets returns the queries and the guests with checks of the rollouts that go on: their readiness decides what is released. A query is not asked
+// while a guest of the batch is changed: what it answered before says nothing about afterwards.
+func (e *Engine) rolloutTargets(planned plan.Plan) (queries []health.Target, guests map[string]*guest.Desired) {
 	state := e.opts.Journal.State()
-	going := make(map[string]bool)
+	going, byVMID := make(map[string]bool), make(map[int]*plan.Guest, len(state.Staged))
+	for i := range planned.Guests {
+		if vmid := planned.Guests[i].Ref.VMID; state.Staged[vmid].Batch > 0 {
+			byVMID[vmid] = &planned.Guests[i]
+		}
+	}
 	for name, r := range state.Rollouts {
 		if r.State == journal.RolloutRunning || r.State == journal.RolloutPaused {
 			going[name] = true
-			if s := e.rollouts.settings[name]; s.Query != "" {
+			if s := e.rollouts.settings[name]; s.Query != "" && !e.isChanging(r, state, byVMID) {
 				queries = append(queries, health.Target{Label: rolloutLabel(name), Query: health.Query{Server: s.Prometheus, Text: s.Query}})
 			}
 		}

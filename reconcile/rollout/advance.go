@@ -30,6 +30,7 @@ type Input struct {
 	Staged   map[int]journal.Staged // of the journal, by vmid
 	Guests   []Guest                // all that share the rollout
 	Check    string                 // why the query does not pass; "" if it does, or if there is none
+	Unasked  bool                   // the query was not asked since the guests of the batch were changed
 	Troubled time.Duration          // how long the batch has been in trouble without interruption
 	Now      time.Time
 }
@@ -135,7 +136,7 @@ func (s *state) judgeBatch(d *Decision) {
 			d.Why = d.Waits[first[0]]
 		}
 	case s.Check != "":
-		d.Trouble, d.Why = true, s.Check
+		d.Trouble, d.Why = !s.Unasked, s.Check
 	default:
 		d.Ready = true
 	}

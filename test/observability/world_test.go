@@ -197,7 +197,7 @@ trust:
   trusted_root_file: %s
   signers:
     - {name: alice, issuer: %q, subject: %q, may: [change]}
-    - {name: olga, issuer: %q, subject: %q, may: [approve]}
+    - {name: olga, issuer: %q, subject: %q, may: [approve, operate]}
   binding: none
   trust_on_first_use: true
 proxmox:
