@@ -22,6 +22,7 @@ func (e *Engine) assess(planned plan.Plan) {
 	now := time.Now()
 	state := e.opts.Journal.State()
 	e.overridden, e.unsettled = state.Overridden, make(map[object.Key]bool, len(state.Open))
+	e.noteSnapshots(state)
 	for _, open := range state.Open {
 		e.unsettled[open.Key()] = true
 	}
@@ -235,6 +236,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	if o := e.overridden[p.Ref.VMID]; now.Before(o.Until) && p.Managed {
 		list = append(list, overrideCondition(o))
 	}
+	list = append(list, e.snapshotConditions(p.Ref.VMID)...)
 	if len(t.warnings) > 0 {
 		list = append(list, plan.Condition{
 			Type: plan.Warned, Reason: plan.ReasonWarnings, Message: strings.Join(t.warnings, "; "), Hint: "the task succeeded in spite of the warning",

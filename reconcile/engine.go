@@ -116,11 +116,12 @@ type Engine struct {
 	resuming    bool  // the accepted revision of the journal is being verified again, after the start
 	unread      error // why the newest poll could not check the head: the floor or the policy could not be read
 	trouble     observe.Trouble
-	recovery    recovery.Found             // guests that have a marker and no record
-	ownGuests   map[int]bool               // vmids of the guests in which the agent may run itself; replaced, never changed
-	unassigned  error                      // why guests without a vmid did not get one
-	unplaced    map[string]plan.Unplaced   // new guests for which no node was chosen, by label; replaced, never changed
-	uuidHolders map[string]int             // vmids of machines that have the uuid of a manifest without a vmid, by its label
+	recovery    recovery.Found           // guests that have a marker and no record
+	ownGuests   map[int]bool             // vmids of the guests in which the agent may run itself; replaced, never changed
+	unassigned  error                    // why guests without a vmid did not get one
+	unplaced    map[string]plan.Unplaced // new guests for which no node was chosen, by label; replaced, never changed
+	uuidHolders map[string]int           // vmids of machines that have the uuid of a manifest without a vmid, by its label
+	snapshots   ownSnapshots
 	overridden  map[int]journal.Overridden // run states that orders override, as of the newest assessment
 	unsettled   map[object.Key]bool        // objects with a step whose outcome is not known, as of the newest assessment
 	tracks      map[object.Key]*track

@@ -8,9 +8,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/observe"
-	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/report"
 )
 
@@ -40,7 +38,7 @@ func (e *Engine) beginRound(ctx context.Context) bool {
 	}
 	if !e.observer.Begin(ctx, observe.Request{
 		Files: e.filePlaces(), Objects: e.objectReads(), VMIDs: e.vmids(), UnderHA: observe.UnderHA(e.guests), Firewalls: observe.Firewalls(e.guests), Ready: e.readyErr != nil || !e.errands.inline,
-		Snapshots: order.NeedSnapshots(order.OpenOrders(e.opts.Journal.State(), now.Add(-gate.OrderLifetime))),
+		Snapshots: e.basis.Load().NeedSnapshots(e.opts.Journal.State(), now),
 	}) {
 		return false // the list of guests hangs
 	}

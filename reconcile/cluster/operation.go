@@ -199,7 +199,7 @@ func (op Op) WritesConfig() bool { return op.row().writesConfig }
 // NeedsSnapshots reports whether what the operation does depends on the snapshots that the guest has.
 func (op Op) NeedsSnapshots() bool { return op.row().snapshots }
 
-// IsOrderOnly reports whether no plan contains the operation: only a signed order asks for it.
+// IsOrderOnly reports whether no plan contains the operation: only a signed order, or a schedule, asks for it.
 func (op Op) IsOrderOnly() bool { return op.row().orderOnly }
 
 // LeavesTask reports whether a call that was carried out always has a task in the node's list of tasks.

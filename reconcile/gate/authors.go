@@ -27,6 +27,11 @@ func (a authors) add(s Scope, label journal.Label, fields ...string) {
 // destroyed, who wrote the source or the permission of a guest that is created again, and else who wrote the keys that the step changes or brings into
 // effect.
 func (s Scope) Authors(step plan.Step) map[string]bool {
+	if step.Order != nil && step.Order.Scheduled != nil {
+		names := make(authors)
+		names.add(s, labelOf(step.Guest), FieldSnapshots)
+		return names
+	}
 	if step.Order != nil {
 		return map[string]bool{step.Order.Signer: true}
 	}

@@ -20,6 +20,9 @@ func (g Gate) judgeNode(step plan.Step) Verdict {
 		if call.Op == cluster.OpReboot || call.Op != cluster.OpMigrate && step.Starts() {
 			arrives = call.Node
 		}
+		if step.Order != nil && step.Order.Scheduled != nil {
+			arrives = call.Node // it can wait until the work on the node is done
+		}
 		if arrives != "" && slices.Contains(g.Maintenance, arrives) {
 			return held(HoldNodeMaintenance, fmt.Sprintf("node %s is in maintenance", arrives), "end the maintenance when it is done: ha-manager crm-command node-maintenance disable "+arrives)
 		}

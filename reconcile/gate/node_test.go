@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -18,23 +19,30 @@ func TestNodes(t *testing.T) {
 		}
 		return plan.Step{Guest: guest.Ref{Kind: guest.VirtualMachine, VMID: 201}, Op: op, Class: guest.Live, Calls: []cluster.Call{call}}
 	}
+	scheduled := func(step plan.Step) plan.Step {
+		step.Order = &order.Open{Scheduled: &order.Scheduled{}}
+		return step
+	}
 	tests := map[string]struct {
 		step plan.Step
 		want HoldReason
 	}{
-		"create":              {on("pve1", cluster.OpCreate), ""},
-		"create_maintenance":  {on("pve2", cluster.OpCreate), HoldNodeMaintenance},
-		"create_offline":      {on("pve3", cluster.OpCreate), HoldNodeOffline},
-		"start_maintenance":   {on("pve2", cluster.OpStart), HoldNodeMaintenance},
-		"ha_maintenance":      {on("pve2", cluster.OpHASet, "state", "started"), HoldNodeMaintenance},
-		"reboot_maintenance":  {on("pve2", cluster.OpReboot), HoldNodeMaintenance},
-		"config_maintenance":  {on("pve2", cluster.OpConfig), ""},
-		"stop_maintenance":    {on("pve2", cluster.OpShutdown), ""},
-		"config_offline":      {on("pve3", cluster.OpConfig), HoldNodeOffline},
-		"move_to_maintenance": {on("pve1", cluster.OpMigrate, "target", "pve2"), HoldNodeMaintenance},
-		"move_to_offline":     {on("pve1", cluster.OpMigrate, "target", "pve3"), HoldNodeOffline},
-		"move_away":           {on("pve2", cluster.OpMigrate, "target", "pve1"), ""},
-		"move_from_offline":   {on("pve3", cluster.OpMigrate, "target", "pve1"), HoldNodeOffline},
+		"create":               {on("pve1", cluster.OpCreate), ""},
+		"create_maintenance":   {on("pve2", cluster.OpCreate), HoldNodeMaintenance},
+		"create_offline":       {on("pve3", cluster.OpCreate), HoldNodeOffline},
+		"start_maintenance":    {on("pve2", cluster.OpStart), HoldNodeMaintenance},
+		"ha_maintenance":       {on("pve2", cluster.OpHASet, "state", "started"), HoldNodeMaintenance},
+		"snapshot_maintenance": {scheduled(on("pve2", cluster.OpSnapshot)), HoldNodeMaintenance},
+		"snapshot":             {scheduled(on("pve1", cluster.OpSnapshot)), ""},
+		"ordered_snapshot":     {on("pve2", cluster.OpSnapshot), ""},
+		"reboot_maintenance":   {on("pve2", cluster.OpReboot), HoldNodeMaintenance},
+		"config_maintenance":   {on("pve2", cluster.OpConfig), ""},
+		"stop_maintenance":     {on("pve2", cluster.OpShutdown), ""},
+		"config_offline":       {on("pve3", cluster.OpConfig), HoldNodeOffline},
+		"move_to_maintenance":  {on("pve1", cluster.OpMigrate, "target", "pve2"), HoldNodeMaintenance},
+		"move_to_offline":      {on("pve1", cluster.OpMigrate, "target", "pve3"), HoldNodeOffline},
+		"move_away":            {on("pve2", cluster.OpMigrate, "target", "pve1"), ""},
+		"move_from_offline":    {on("pve3", cluster.OpMigrate, "target", "pve1"), HoldNodeOffline},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

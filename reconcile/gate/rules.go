@@ -154,7 +154,7 @@ func stepOf(step plan.Step, scope Scope) *policy.Step {
 	s := &policy.Step{
 		Op: string(step.Op), Class: string(step.Class), Volumes: step.Volumes, Signers: slices.Sorted(maps.Keys(scope.Authors(step))),
 	}
-	if step.Order != nil {
+	if step.Order != nil && step.Order.Scheduled == nil {
 		s.Order = step.Order.String()
 	}
 	for _, c := range step.Changes {

@@ -17,7 +17,9 @@ const (
 	FieldAdopt    = "spec.adopt"
 	FieldSource   = "spec.source"
 	FieldRecreate = "spec.lifecycle.recreate"
-	FieldGuards   = "spec.guards" // of the Cluster
+
+	FieldSnapshots = "spec.snapshots"
+	FieldGuards    = "spec.guards" // of the Cluster
 )
 
 // Scope decides whether the signers who introduced what a step does may touch what the step touches. Names of manifests never widen a scope: a
@@ -147,7 +149,7 @@ func (s Scope) describe(vmid int) string {
 
 // Judge holds a step that touches what its signers may not touch.
 func (s Scope) Judge(step plan.Step) Verdict {
-	if step.Order != nil {
+	if step.Order != nil && step.Order.Scheduled == nil {
 		if why := s.Order(step.Order.Ordered, step.Guest); why != "" {
 			return held(HoldScope, why, "extend the guests or vmids of the entry "+step.Order.Signer+" of trust.signers, or let another signer sign the order")
 		}

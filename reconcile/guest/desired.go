@@ -25,15 +25,16 @@ type Desired struct {
 	Observe   bool // mode: observe: plan and report, write nothing
 	Suspend   *Suspension
 	Lifecycle Lifecycle
-	DependsOn []string        // labels
-	Rollout   Rollout         // how a change reaches the guest together with others; the zero value is at once
-	Firewall  *FirewallWanted // nil is unmanaged
-	Health    Health          // what shows that the guest is ready; the zero value is its run state
-	Wave      int             // lower waves first
-	Ignore    []string        // native keys, or key.subkey, that are not compared
-	Marker    string          // ownership tag that the guest must have, without any other marker; "" while it is not owned
-	UUID      string          // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
-	Settings  []Setting       // where the fields are set that are guards
+	DependsOn []string          // labels
+	Rollout   Rollout           // how a change reaches the guest together with others; the zero value is at once
+	Firewall  *FirewallWanted   // nil is unmanaged
+	Snapshots *SnapshotSchedule // that the agent takes; nil takes none
+	Health    Health            // what shows that the guest is ready; the zero value is its run state
+	Wave      int               // lower waves first
+	Ignore    []string          // native keys, or key.subkey, that are not compared
+	Marker    string            // ownership tag that the guest must have, without any other marker; "" while it is not owned
+	UUID      string            // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
+	Settings  []Setting         // where the fields are set that are guards
 
 	Labels map[string]string // metadata.labels of the manifest, for policies; not sent to the cluster
 

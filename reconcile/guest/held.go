@@ -6,6 +6,7 @@ func (d Desired) HeldTo(earlier Desired) Desired {
 	held := earlier
 	held.Ref, held.Origin, held.Settings = d.Ref, d.Origin, d.Settings
 	held.Adopt, held.Backup, held.Observe, held.Suspend, held.Lifecycle = d.Adopt, d.Backup, d.Observe, d.Suspend, d.Lifecycle
+	held.Snapshots = d.Snapshots
 	held.DependsOn, held.Wave, held.Health, held.Rollout, held.Labels, held.Invalid = d.DependsOn, d.Wave, d.Health, d.Rollout, d.Labels, d.Invalid
 	if d.WantedProtection() == ProtectionOn && held.WantedProtection() != ProtectionOn {
 		held = held.WithProtection()

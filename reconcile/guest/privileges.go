@@ -25,6 +25,9 @@ func Privileges(d Desired) []Need {
 		if d.Firewall != nil {
 			n.onGuest("VM.Config.Network", "firewall", d.Firewall.Origin)
 		}
+		if d.Snapshots != nil {
+			n.onGuest("VM.Snapshot", "snapshots", d.Snapshots.Origin)
+		}
 		n.create()
 		for i := range d.Intents {
 			n.intent(&d.Intents[i])

@@ -24,6 +24,11 @@ func (d Desired) WithoutOrigins() Desired {
 		wanted.Origin, wanted.RuleOrigins = Origin{}, nil
 		d.Firewall = &wanted
 	}
+	if d.Snapshots != nil {
+		schedule := *d.Snapshots
+		schedule.Origin = Origin{}
+		d.Snapshots = &schedule
+	}
 	if d.Invalid != nil {
 		invalid := *d.Invalid
 		invalid.Origin = Origin{}

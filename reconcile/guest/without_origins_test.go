@@ -28,6 +28,7 @@ var aPlace = guest.Origin{File: "web.yaml", Line: 3, Column: 5}
 // fill gives every pointer and list one element, and every place a value.
 func fill(v reflect.Value) {
 	switch {
+	case !v.CanSet(): // an unexported field has no place
 	case v.Type() == reflect.TypeFor[guest.Origin]():
 		v.Set(reflect.ValueOf(aPlace))
 	case v.Kind() == reflect.Pointer:

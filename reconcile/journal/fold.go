@@ -24,6 +24,7 @@ type fold struct {
 	applied     *index[int, Applied]
 	ineffective *index[int, IneffectiveRestart]
 	attached    *index[int, Attached]
+	snapshots   *index[int, Snapshots]
 	repeated    *index[int, bool]
 	flapping    *index[int, Flaps]
 	orders      *index[string, Order]
@@ -60,6 +61,7 @@ func newFold() *fold {
 		applied:     newIndex[int, Applied](),
 		ineffective: newIndex[int, IneffectiveRestart](),
 		attached:    newIndex[int, Attached](),
+		snapshots:   newIndex[int, Snapshots](),
 		repeated:    newIndex[int, bool](),
 		flapping:    newIndex[int, Flaps](),
 		orders:      newIndex[string, Order](),
@@ -140,6 +142,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.applied.remove(b.VMID)
 	f.ineffective.remove(b.VMID)
 	f.attached.remove(b.VMID)
+	f.snapshots.remove(b.VMID)
 	f.repeated.remove(b.VMID)
 	f.flapping.remove(b.VMID)
 	f.overridden.remove(b.VMID)
@@ -212,6 +215,7 @@ func (f *fold) needed() map[uint64]bool {
 	f.applied.addSeqs(seqs)
 	f.ineffective.addSeqs(seqs)
 	f.attached.addSeqs(seqs)
+	f.snapshots.addSeqs(seqs)
 	f.repeated.addSeqs(seqs)
 	f.flapping.addSeqs(seqs)
 	f.orders.addSeqs(seqs)
@@ -236,6 +240,7 @@ func (f *fold) state() State {
 		Applied:             f.applied.snapshot(),
 		IneffectiveRestarts: f.ineffective.snapshot(),
 		Attached:            f.attached.snapshot(),
+		Snapshots:           f.snapshots.snapshot(),
 		Repeated:            f.repeated.snapshot(),
 		Flapping:            f.flapping.snapshot(),
 		Orders:              f.orders.snapshot(),

@@ -83,8 +83,13 @@ func TestFold(t *testing.T) {
 			State{Attached: map[int]Attached{7: {VMID: 7, Identity: "i"}}},
 		},
 		"attached_disowned": {[]Body{owned, Attached{VMID: 7, Identity: "i"}, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
-		"disowned":          {[]Body{owned, guarded, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
-		"disowned_another":  {[]Body{owned, Disowned{VMID: 8}}, State{Owned: map[int]Owned{7: owned}, Freed: map[int]time.Time{8: noon.Add(time.Minute)}}},
+		"snapshots_latest": {
+			[]Body{Snapshots{VMID: 7, Identity: "i", Due: noon, Failed: "no space"}, Snapshots{VMID: 7, Identity: "i", Due: noon}},
+			State{Snapshots: map[int]Snapshots{7: {VMID: 7, Identity: "i", Due: noon}}},
+		},
+		"snapshots_disowned": {[]Body{owned, Snapshots{VMID: 7, Identity: "i"}, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
+		"disowned":           {[]Body{owned, guarded, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
+		"disowned_another":   {[]Body{owned, Disowned{VMID: 8}}, State{Owned: map[int]Owned{7: owned}, Freed: map[int]time.Time{8: noon.Add(time.Minute)}}},
 		"order_latest": {
 			[]Body{Ordered{Key: "k", State: OrderSeen}, Ordered{Key: "k", State: OrderRun}},
 			State{Orders: map[string]Order{"k": {Ordered{Key: "k", State: OrderRun}, noon.Add(time.Minute)}}},

@@ -145,6 +145,13 @@ var kinds = []*kind{
 		fold:     func(f *fold, r Record, b Attached) { f.attached.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `attached` or `disowned`",
 	}.kind(),
+	row[Snapshots]{
+		name: "snapshots", version: 12,
+		decode:   decodeVia(func(b Snapshots) Snapshots { b.Due = b.Due.UTC(); return b }),
+		complete: Snapshots.complete,
+		fold:     func(f *fold, r Record, b Snapshots) { f.snapshots.set(b.VMID, r, b) },
+		kept:     "until the vmid's next `snapshots` or `disowned`",
+	}.kind(),
 	row[Repeated]{
 		name: "repeated", version: 5,
 		complete: func(b Repeated) bool { return b.VMID > 0 },
@@ -285,7 +292,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended, downloaded,
-// owned-object, disowned-object, assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, overridden, writer, introduced,
+// owned-object, disowned-object, assigned, owned, disowned, guarded, applied, futile, attached, snapshots, repeated, flapping, ordered, overridden, writer, introduced,
 // rollout, staged, placed or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 

@@ -171,7 +171,7 @@ type Owned struct {
 	Task     string `json:"task,omitempty"`     // UPID of the task that created the guest, until the tag has been read from the guest
 }
 
-// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached,
+// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached, Snapshots,
 // Repeated, Flapping, Overridden, Staged and Placed entries from the state.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
@@ -373,6 +373,7 @@ func (ClusterGuarded) isBody()     {}
 func (Applied) isBody()            {}
 func (IneffectiveRestart) isBody() {}
 func (Attached) isBody()           {}
+func (Snapshots) isBody()          {}
 func (Repeated) isBody()           {}
 func (Flapping) isBody()           {}
 func (Ordered) isBody()            {}

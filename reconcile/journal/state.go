@@ -21,6 +21,7 @@ type State struct {
 	Applied             map[int]Applied            // by vmid; lasts until the guest is disowned
 	IneffectiveRestarts map[int]IneffectiveRestart // by vmid; lasts until the guest is disowned
 	Attached            map[int]Attached           // by vmid; lasts until the guest is disowned
+	Snapshots           map[int]Snapshots          // by vmid: taken by a schedule; lasts until the guest is disowned
 	Repeated            map[int]bool               // by vmid: guests for which a call of an ended process may still act; lasts until it is over or the guest is disowned
 	Flapping            map[int]Flaps              // by vmid; lasts until the guest is disowned
 	Writers             []Writer                   // the last eight marks of processes on this state directory, oldest first

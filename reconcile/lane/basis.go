@@ -49,19 +49,36 @@ type Basis struct {
 }
 
 // Desired returns the desired state of all guests.
-func (b *Basis) Desired(state journal.State) plan.Desired {
+func (b *Basis) Desired(state journal.State) plan.Desired { return b.desiredWith(state, b.Guests) }
+
+// desiredWith returns the desired state of all guests, and what schedules ask for of some of them.
+func (b *Basis) desiredWith(state journal.State, scheduled []guest.Desired) plan.Desired {
 	now := time.Now()
 	return plan.Desired{
 		Images:  plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Allowed: b.AllowedServer},
 		Objects: plan.NewObjects(b.Objects, b.Guests, state),
 		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
-		Attached: state.Attached, Orders: order.OpenOrders(state, now.Add(-gate.OrderLifetime)), Weakenings: b.Weakenings, VMIDs: b.VMIDs, Unplaced: b.Unplaced, NoRevision: b.Revision == "",
+		Attached: state.Attached, Orders: openOrders(b.Cluster, scheduled, state, now), Snapshots: state.Snapshots, Weakenings: b.Weakenings, VMIDs: b.VMIDs, Unplaced: b.Unplaced, NoRevision: b.Revision == "",
 	}
+}
+
+// openOrders returns what signed orders, and the schedules of some guests, ask for at a moment.
+func openOrders(clusterName string, guests []guest.Desired, state journal.State, now time.Time) map[int][]order.Open {
+	return order.WithScheduled(order.OpenOrders(state, now.Add(-gate.OrderLifetime)), order.OpenScheduled(clusterName, guests, state, now))
+}
+
+// NeedSnapshots returns the vmids of the guests whose snapshots have to be read at a moment.
+func (b *Basis) NeedSnapshots(state journal.State, now time.Time) map[int]bool {
+	return order.NeedSnapshots(openOrders(b.Cluster, b.Guests, state, now))
 }
 
 // desiredFor returns the desired state of one guest.
 func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
-	want := b.Desired(state)
+	var own []guest.Desired
+	if i := slices.IndexFunc(b.Guests, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {
+		own = b.Guests[i : i+1]
+	}
+	want := b.desiredWith(state, own)
 	want.Weakenings, want.Images, want.Objects = nil, plan.Images{}, want.Objects.OnlyAround()
 	all := want.Guests
 	want.Guests, want.Others, want.ClusterContext = nil, all, &plan.ClusterContext{Guests: b.Seen}

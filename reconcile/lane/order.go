@@ -24,6 +24,9 @@ import (
 
 // refuseOrder journals that the guest does not allow an order.
 func (w *Worker) refuseOrder(ctx context.Context, basis *Basis, step plan.Step) error {
+	if step.Order.Scheduled != nil {
+		return w.appendIfCurrent(ctx, basis, order.RefusedScheduled(order.SnapshotsOf(w.journal.State(), step.Guest.VMID), *step.Order, step.Refused))
+	}
 	refused := step.Order.As(journal.OrderRefused)
 	refused.Why = step.Refused
 	return w.appendIfCurrent(ctx, basis, refused)
@@ -44,8 +47,8 @@ func (w *Worker) executeOrder(ctx context.Context, basis *Basis, step plan.Step,
 	warnings, err := w.run(ctx, basis, step, verdict, calls, t.Seen)
 	w.noteVolumes(step.Guest.VMID, err)
 	t.Warnings = append(t.Warnings, warnings...)
-	if o := w.journal.State().Orders[step.Order.Key]; err != nil && o.State.IsOpen() {
-		return false, err // it was not used up: its call was not sent, or its step is open
+	if err != nil && !w.isUsedUp(step) {
+		return false, err // its call was not sent, or its step is open
 	}
 	t.Steps++
 	t.Orders++
@@ -60,6 +63,9 @@ func (w *Worker) beginOrder(step plan.Step, begun journal.Begun, seen guest.Obse
 		return nil
 	}
 	noteForFinish(begun, step, seen)
+	if step.Order.Scheduled != nil {
+		return w.beginScheduled(step, begun)
+	}
 	released := step.Order.As(journal.OrderReleased)
 	released.Step = begun.Step
 	records := []journal.Body{released}
@@ -82,8 +88,11 @@ func (w *Worker) beginOrder(step plan.Step, begun journal.Begun, seen guest.Obse
 // orderRecords returns the records that end the step of an order: what became of the order, and the end of an override that did not take effect.
 func orderRecords(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	key := begun.Detail[detailOrder]
-	if key == "" {
+	switch {
+	case key == "":
 		return nil
+	case begun.Detail[detailSnapshot] != "":
+		return scheduledRecords(begun, c, state)
 	}
 	ended := state.Orders[key].As(orderState(c))
 	ended.Key, ended.Step, ended.UPID, ended.Log, ended.Volume = key, begun.Step, c.task, c.log, c.backup
@@ -227,6 +236,11 @@ func checkOrder(step plan.Step, seen guest.Observed) error {
 		return fmt.Errorf("%w (%s)", cluster.ErrLocked, seen.Lock)
 	case why != "":
 		return fmt.Errorf("%w: %s", cluster.ErrConflict, why)
+	}
+	if step.Order.Scheduled != nil {
+		if waits, why := step.Order.Settled(*seen.Snapshots, journal.Snapshots{}); waits || why != "" {
+			return fmt.Errorf("%w: the snapshots of the guest have changed", cluster.ErrConflict)
+		}
 	}
 	if step.Snapshot == "" {
 		return nil

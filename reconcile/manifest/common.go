@@ -125,6 +125,7 @@ type common struct {
 	startup     startup
 	lifecycle   lifecycle
 	firewall    opt[firewall]
+	snapshots   opt[snapshots]
 	ignore      textList
 	natives     textMap
 	unset       textList
@@ -154,6 +155,7 @@ func (c *common) fields() []field {
 		{"startup", "", "What happens when a node boots or shuts down.", withExamples(group(&c.startup), `{"onBoot": true, "order": 2, "upDelay": "30s"}`)},
 		{"lifecycle", "", "What may be done to this guest without asking.", withExamples(group(&c.lifecycle), `{"destroy": "deny", "rebootPolicy": "approve"}`)},
 		{"firewall", "", "Proxmox's firewall for this guest. What is not mentioned is not managed.", withExamples(child(&c.firewall), `{"enable": true, "policyIn": "DROP", "rules": [{"type": "in", "action": "ACCEPT", "macro": "SSH"}]}`)},
+		{"snapshots", "", "Snapshots that the agent takes by a schedule, and deletes when newer ones exist. It deletes no other snapshot.", withExamples(child(&c.snapshots), `{"schedule": "daily", "keep": 7}`)},
 		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", withExamples(list(&c.ignore, fieldPath, ""), `["description", "networks.net0.mac"]`)},
 		{"raw", "", "Native Proxmox keys that have no field here, with their native values.", withExamples(nativeMap(&c.natives), `{"keyboard": "de", "localtime": true}`)},
 		{"unset", "", "Native Proxmox keys that must not be set.", withExamples(list(&c.unset, nativeKey, ""), `["balloon"]`)},
@@ -179,6 +181,7 @@ func (c *common) lower(l *lowering) {
 	c.lowerAuto(l)
 	c.lowerHA(l)
 	c.lowerHealth(l)
+	c.lowerSnapshots(l)
 	c.lifecycle.check(l)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -49,6 +50,9 @@ func describe(d guest.Desired) string {
 	}
 	if d.Suspend != nil {
 		fmt.Fprintf(&b, "  suspended: %s, %s, until %s\n", d.Suspend.Reason, d.Suspend.Author, d.Suspend.Until)
+	}
+	if s := d.Snapshots; s != nil {
+		fmt.Fprintf(&b, "  snapshots from %s: %s, next %s, keeps %d\n", s.Origin, s.Text, s.Times.Next(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)).UTC().Format(time.RFC3339), s.Keep)
 	}
 	if d.Firewall != nil {
 		b.WriteString(describeFirewall(*d.Firewall))

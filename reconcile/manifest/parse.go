@@ -166,6 +166,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 	if c.firewall.set {
 		d.Firewall = c.firewall.value.wanted(l, c.firewall.place)
 	}
+	d.Snapshots = c.wantedSnapshots()
 	d.Settings, d.Labels = c.settings(l), doc.labels()
 	if c.state.set {
 		d.State = guest.RunState(c.state.value)

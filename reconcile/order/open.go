@@ -9,10 +9,11 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// Open is an order that was accepted and is not final.
+// Open is an order that was accepted and is not final, or what the schedule of a manifest asks for.
 type Open struct {
 	Request
-	journal.Order
+	journal.Order            // without a signer, a commit and a state if Scheduled is set
+	Scheduled     *Scheduled // nil for a signed order
 }
 
 // NeedSnapshots returns the vmids of the guests whose snapshots an open order needs; nil if there are none.
@@ -46,7 +47,7 @@ func OpenOrders(state journal.State, after time.Time) map[int][]Open {
 		if list == nil {
 			list = make(map[int][]Open)
 		}
-		list[o.VMID] = append(list[o.VMID], Open{r, o})
+		list[o.VMID] = append(list[o.VMID], Open{Request: r, Order: o})
 	}
 	for _, orders := range list {
 		slices.SortFunc(orders, func(a, b Open) int {

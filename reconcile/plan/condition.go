@@ -70,6 +70,7 @@ const (
 	ReasonNodeOffline         ConditionReason = "node-offline"         // Unknown: the guest is on a node that is offline
 	ReasonNotObserved         ConditionReason = "not-observed"         // Unknown: the guest, or a guest that may use its volumes, was not read
 	ReasonRemoved             ConditionReason = "removed"              // Orphaned: no manifest names the guest any more
+	ReasonSnapshotsLeft       ConditionReason = "snapshots-left"       // Leftover: the agent has taken snapshots of the guest, and its manifest has no schedule any more
 	ReasonUnusedVolumes       ConditionReason = "unused-volumes"       // Leftover: volumes belong to the guest that no slot uses
 	ReasonCheckRefused        ConditionReason = "check-refused"        // Warned: the config of the agent's host does not allow a check in spec.health of the guest
 	ReasonCopied              ConditionReason = "copied"               // Warned: another guest has the guest's marker, since it was cloned from it
@@ -80,6 +81,7 @@ const (
 	ReasonOtherNode           ConditionReason = "other-node"           // Warned: the guest is on another node than its manifest names, and the manifest does not ask to move it
 	ReasonOverridden          ConditionReason = "overridden"           // Warned: an order overrides the run state of the manifest for a time
 	ReasonPolicy              ConditionReason = "policy"               // Warned: a policy warns about a step
+	ReasonSnapshotFailed      ConditionReason = "snapshot-failed"      // Warned: a snapshot of the schedule was not taken, or one could not be deleted
 	ReasonWarnings            ConditionReason = "warnings"             // Warned: a task of the last work on the guest ended with warnings
 )
 
@@ -91,7 +93,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonSelectsNone, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonNoBackup, ReasonOtherNode, ReasonOverridden, ReasonPolicy, ReasonWarnings,
+		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonSnapshotsLeft, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonNoBackup, ReasonOtherNode, ReasonOverridden, ReasonPolicy, ReasonSnapshotFailed, ReasonWarnings,
 	}
 }
 

@@ -24,7 +24,8 @@ type Desired struct {
 	Secrets    map[secret.Place]secret.State // present state of the secrets; a secret that is missing here was not read
 	VMIDs      manifest.Range                // the Cluster's range of vmids
 	Weakenings []guard.Weakening             // held changes of guards in force
-	Orders     map[int][]order.Open          // one-shot operations that were accepted and have not begun, by vmid, the oldest first
+	Orders     map[int][]order.Open          // one-shot operations that were accepted and have not begun, by vmid, the oldest first; those of schedules after them
+	Snapshots  map[int]journal.Snapshots     // taken by schedules, by vmid
 	Unplaced   map[string]Unplaced           // guests for which no node was chosen although their manifests leave it to the agent, by label
 	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
 

@@ -29,6 +29,13 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 			continue
 		}
 		step := orderStep(p, d, live, o)
+		if o.Scheduled != nil {
+			waits, refused := o.Settled(*live.Snapshots, want.Snapshots[d.VMID])
+			if waits || live.Status == guest.StatusPaused {
+				continue
+			}
+			step.Refused = cmp.Or(step.Refused, refused)
+		}
 		if o.Identity != identity {
 			step.Refused = fmt.Sprintf("vmid %d belongs to another guest than when the order was accepted", d.VMID)
 		}
@@ -49,7 +56,11 @@ func isSameGuest(p Guest) bool {
 
 // orderStep returns the step of an order.
 func orderStep(p Guest, d *guest.Desired, live guest.Observed, o *order.Open) Step {
-	step := newStep(p, live, o.Op, o.Class(), "order of "+o.Subject)
+	reason := "order of " + o.Subject
+	if o.Scheduled != nil {
+		reason = "spec.snapshots: " + o.Scheduled.Text
+	}
+	step := newStep(p, live, o.Op, o.Class(), reason)
 	step.Order = o
 	call := orderCall(o, d, live)
 	step.Calls = []cluster.Call{call}

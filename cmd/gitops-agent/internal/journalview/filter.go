@@ -137,6 +137,8 @@ func (s *selection) ownSubject(body journal.Body) subject {
 		return subject{vmid: b.VMID, revisions: []string{commitOf(b.Revision)}, digests: []string{b.StepDigest}}
 	case journal.Attached:
 		return subject{vmid: b.VMID}
+	case journal.Snapshots:
+		return subject{vmid: b.VMID}
 	case journal.Rollout:
 		return subject{revisions: []string{b.Revision}}
 	case journal.Staged:

@@ -69,6 +69,8 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%d was restarted without effect, digest %s", b.VMID, b.StepDigest)
 	case journal.Attached:
 		return fmt.Sprintf("%d held %s", b.VMID, cmp.Or(strings.Join(volumesBySlot(b), ", "), "no volume"))
+	case journal.Snapshots:
+		return describeSnapshots(b)
 	case journal.Repeated:
 		if b.Over {
 			return fmt.Sprintf("%d has no call of an earlier process any more", b.VMID)
@@ -118,6 +120,19 @@ func signers(by []journal.Introduction) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// describeSnapshots names the snapshots that the agent took of a guest by its schedule.
+func describeSnapshots(b journal.Snapshots) string {
+	var names []string
+	for _, s := range b.Taken {
+		names = append(names, s.Name)
+	}
+	text := fmt.Sprintf("%d has the agent's snapshots %s", b.VMID, cmp.Or(strings.Join(names, ", "), "none"))
+	if b.Failed != "" {
+		text += "; that of " + b.Due.Format(time.RFC3339) + " was not taken: " + b.Failed
+	}
+	return text
 }
 
 // volumesBySlot returns "scsi1=VOLUME" for each slot of a record, sorted by slot.
