@@ -141,6 +141,8 @@ func (s *selection) ownSubject(body journal.Body) subject {
 		return subject{vmid: b.VMID}
 	case journal.Rollout:
 		return subject{revisions: []string{b.Revision}}
+	case journal.Placed:
+		return subject{vmid: b.VMID, label: labelOf(b.Kind, b.Name)}
 	case journal.Staged:
 		return subject{vmid: b.VMID, label: labelOf(b.Kind, b.Name), revisions: []string{b.Commit}}
 	case journal.Introduced:

@@ -87,6 +87,11 @@ func recordText(body journal.Body) string {
 			return fmt.Sprintf("Rollout/%s is over", b.Name)
 		}
 		return fmt.Sprintf("Rollout/%s of %.7s %s, batch %d of %d%s", b.Name, b.Revision, b.State, b.Batch, b.Batches, term.Prefixed(": ", b.Why))
+	case journal.Placed:
+		if b.Node == "" {
+			return fmt.Sprintf("%d needs no node any more", b.VMID)
+		}
+		return fmt.Sprintf("%s (%d) on %s: %s", labelOf(b.Kind, b.Name), b.VMID, b.Node, b.Reason)
 	case journal.Staged:
 		return stagedText(b)
 	case journal.Writer:

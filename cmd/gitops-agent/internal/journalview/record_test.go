@@ -26,6 +26,8 @@ func TestRecordText(t *testing.T) {
 		"rollout_over":    {journal.Rollout{Name: "web"}, "Rollout/web is over"},
 		"staged":          {journal.Staged{VMID: 210, Kind: "Container", Name: "dns", Rollout: "web", Batch: 2, Commit: "aaa111222", Tree: "t"}, "Container/dns (210) is held to aaa1112, batch 2 of Rollout/web"},
 		"staged_released": {journal.Staged{VMID: 210, Kind: "Container", Name: "dns", Rollout: "web", Batch: 2, Released: true}, "Container/dns (210) is released, batch 2 of Rollout/web"},
+		"placed":          {journal.Placed{VMID: 210, Kind: "Container", Name: "dns", Node: "pve2", Reason: "least memory of 3 that fit"}, "Container/dns (210) on pve2: least memory of 3 that fit"},
+		"placed_over":     {journal.Placed{VMID: 210}, "210 needs no node any more"},
 		"staged_over":     {journal.Staged{VMID: 210}, "(210) has the revision in force"},
 		"restart":         {journal.IneffectiveRestart{VMID: 101, StepDigest: "d19e57", Over: true}, "101 may be restarted again, digest d19e57"},
 	}
