@@ -63,6 +63,28 @@ var objectCases = map[string]objectCase{
 		remove: func(sim *pvesim.Sim) { sim.RemoveBackupJob("nightly") },
 		needs:  []string{"Sys.Modify", "Datastore.Allocate"},
 	},
+	"replication": {
+		label: "Replication/9000-0", route: "POST /cluster/replication", reads: "GET /cluster/replication", path: "/cluster/replication", want: "pve2 */30 a copy",
+		manifest: func(lines ...string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: Replication\nmetadata: {name: 9000-0}\nspec:\n  comment: a copy\n  target: pve2\n  schedule: \"*/30\"\n" + indented(lines)
+		},
+		live: func(sim *pvesim.Sim) (string, bool) {
+			job := sim.Replication("9000-0")
+			comment, exists := withoutMarker(job["comment"], job != nil && job["remove_job"] == "")
+			if !exists {
+				return "", false
+			}
+			return job["target"] + " " + job["schedule"] + " " + comment, true
+		},
+		edit: func(sim *pvesim.Sim, marker string) {
+			sim.SetReplication("9000-0", map[string]string{"target": "pve2", "schedule": "*/5", "comment": strings.TrimSpace("a copy " + marker)})
+		},
+		foreign: func(sim *pvesim.Sim) {
+			sim.SetReplication("9000-0", map[string]string{"target": "pve2", "disable": "1", "comment": "of another team"})
+		},
+		remove: func(sim *pvesim.Sim) { sim.RemoveReplication("9000-0") },
+		needs:  []string{"VM.Replicate"},
+	},
 }
 
 func withoutMarker(comment string, exists bool) (string, bool) {
@@ -75,7 +97,7 @@ func forEachObject(t *testing.T, test func(t *testing.T, l *lab, c objectCase)) 
 	t.Helper()
 	for name, c := range objectCases {
 		t.Run(name, func(t *testing.T) {
-			runLab(t, nil, func(t *testing.T, l *lab) {
+			runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
 				l.grant(c.needs...)
 				l.files["web.yaml"], l.files["object.yaml"] = vmYAML("web-1", 201), c.manifest()
 				test(t, l, c)

@@ -8,17 +8,18 @@ import (
 
 // endpoints are the groups of calls that are compared, by their path below the API root.
 var endpoints = map[string]*regexp.Regexp{
-	"guests":    regexp.MustCompile(`^/nodes/[^/]+/(?:qemu|lxc)(?:/|\?|$)|^/nodes/[^/]+/vzdump$`),
-	"tasks":     regexp.MustCompile(`^/nodes/[^/]+/tasks(?:/|\?|$)|^/cluster/tasks$`),
-	"storage":   regexp.MustCompile(`^/storage(?:/|\?|$)|^/nodes/[^/]+/storage(?:/|\?|$)`),
-	"downloads": regexp.MustCompile(`^/nodes/[^/]+/storage/[^/]+/download-url$`),
-	"volumes":   regexp.MustCompile(`^/nodes/[^/]+/storage(?:\?|$|/[^/]+/content(?:/|\?|$))`),
-	"pools":     regexp.MustCompile(`^/pools(?:/|\?|$)`),
-	"access":    regexp.MustCompile(`^/access/permissions(?:\?|$)`),
-	"cluster":   regexp.MustCompile(`^/cluster(?:$|/(?:resources|status|options|nextid|ha)(?:/|\?|$))|^/version$|^/nodes(?:/[^/]+(?:/version)?)?$`),
-	"backups":   regexp.MustCompile(`^/cluster/backup(?:-info)?(?:/|\?|$)`),
-	"firewall":  regexp.MustCompile(`^/(?:cluster|nodes/[^/]+)/firewall(?:/|\?|$)`),
-	"unknown":   regexp.MustCompile(`^/nosuch$`), // a path that no API has
+	"guests":      regexp.MustCompile(`^/nodes/[^/]+/(?:qemu|lxc)(?:/|\?|$)|^/nodes/[^/]+/vzdump$`),
+	"tasks":       regexp.MustCompile(`^/nodes/[^/]+/tasks(?:/|\?|$)|^/cluster/tasks$`),
+	"storage":     regexp.MustCompile(`^/storage(?:/|\?|$)|^/nodes/[^/]+/storage(?:/|\?|$)`),
+	"downloads":   regexp.MustCompile(`^/nodes/[^/]+/storage/[^/]+/download-url$`),
+	"volumes":     regexp.MustCompile(`^/nodes/[^/]+/storage(?:\?|$|/[^/]+/content(?:/|\?|$))`),
+	"pools":       regexp.MustCompile(`^/pools(?:/|\?|$)`),
+	"access":      regexp.MustCompile(`^/access/permissions(?:\?|$)`),
+	"cluster":     regexp.MustCompile(`^/cluster(?:$|/(?:resources|status|options|nextid|ha)(?:/|\?|$))|^/version$|^/nodes(?:/[^/]+(?:/version)?)?$`),
+	"replication": regexp.MustCompile(`^/(?:cluster|nodes/[^/]+)/replication(?:/|$)`),
+	"backups":     regexp.MustCompile(`^/cluster/backup(?:-info)?(?:/|\?|$)`),
+	"firewall":    regexp.MustCompile(`^/(?:cluster|nodes/[^/]+)/firewall(?:/|\?|$)`),
+	"unknown":     regexp.MustCompile(`^/nosuch$`), // a path that no API has
 }
 
 // scope lists the recorded files and the groups of endpoints that are compared in each. Every entry in these groups counts. Three calls about

@@ -93,6 +93,7 @@ var secondActions = map[string]hostAction{
 		volume("local:9700/vm-9700-disk-0.qcow2", 1<<30), storedSize("local:iso/rec9700.iso", 70000), storedSize("local:import/rec9700.qcow2", 393216)),
 	"63/0":  inOrder(renew(Guest{VMID: 9730}), renew(Guest{VMID: 9731}), renew(Guest{VMID: 232}), managed(232)),
 	"63/81": managed(9730),
+	"64/0":  renew(Guest{VMID: 9732, Config: "name: rp\nmemory: 64\nscsi0: local:1,format=qcow2\n"}),
 	"65/0": inOrder(sleep(3*time.Second), renew(Guest{VMID: 9740, Config: "name: po\nmemory: 64\n"}), renew(Guest{VMID: 9741, Config: "memory: 64\n"}),
 		addPools("gitops-agent", "gitops-agent floor 56 4eecc34a8b0fd21be98e83a1c655e256e82bdd51 2026-11-22T09:21:46Z", "lab-a", "", "lab-b", "")),
 	"65/40": sleep(10 * time.Second),

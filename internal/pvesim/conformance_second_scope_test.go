@@ -1,6 +1,6 @@
 package pvesim
 
-// secondScope lists the files of the second series that are compared, with the groups of endpoints. The file about replication and mappings is missing, because the
+// secondScope lists the files of the second series that are compared, with the groups of endpoints. Of file 64 the mappings are missing, because the
 // simulator does not have these calls, of file 55 the calendar, of file 61 its uploads, and of file 56 all but backup jobs: it prunes backups, which its later entries
 // show; TestBackupsAsRecorded compares its backups.
 var secondScope = map[string]string{
@@ -18,6 +18,7 @@ var secondScope = map[string]string{
 	"60-run-state-orders":                   "guests tasks",
 	"62-images-content-and-import":          "guests tasks volumes downloads",
 	"63-ha-rules":                           "cluster guests tasks",
+	"64-replication-and-mapping":            "replication",
 	"65-pools-acl-notes-tags":               "pools guests tasks access",
 	"66-smbios-vmgenid-memory-throttle":     "guests tasks",
 	"68-download-and-protected-backup":      "guests tasks volumes downloads",

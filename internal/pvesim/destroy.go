@@ -15,7 +15,10 @@ func destroyVM(c *call) (reply, error) {
 		if g.running {
 			return apiErrorf("VM %d is running - destroy failed", g.vmid)
 		}
-		return c.checkNotManaged(g)
+		if err := c.checkNotManaged(g); err != nil {
+			return err
+		}
+		return c.checkNotReplicated(g)
 	})
 	if err != nil {
 		return reply{}, err
@@ -102,6 +105,7 @@ func (t *task) destroy(g *guest, c *call) error {
 	if c.flag("purge") {
 		t.printf("purging %s %d from related configurations..", g.label(), g.vmid)
 		s.dropFromBackupJobs(g.vmid)
+		s.replications = slices.DeleteFunc(s.replications, func(j *replicationJob) bool { return j.vmid == g.vmid })
 	}
 	if s.ha[g.vmid] != nil {
 		t.printf("NOTE: removed %s %d from HA resource configuration.", g.label(), g.vmid)
@@ -131,6 +135,9 @@ func destroyCT(c *call) (reply, error) {
 			return apiErrorf("unable to destroy CT %d - container is running", g.vmid)
 		}
 		if err := c.checkNotManaged(g); err != nil {
+			return err
+		}
+		if err := c.checkNotReplicated(g); err != nil {
 			return err
 		}
 		return g.checkLock()

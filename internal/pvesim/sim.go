@@ -27,7 +27,7 @@ type Sim struct {
 	web             map[string]WebFile // by URL
 	pools           map[string]*pool
 	ha              map[int]*haResource
-	replications    []replicationJob
+	replications    []*replicationJob
 	backupJobs      []*backupJob
 	placements      map[string]values // HA groups
 	haRules         []*haRule

@@ -9,6 +9,7 @@ type Field struct {
 	Doc      string // one or two sentences
 	Form     Form
 	Required string // what is missing, for the problem: "the time of the backups"; "" if the field may be left out
+	Fixed    bool   // Proxmox cannot change it
 	Joiner   string // of a list: what separates the items in the native text; "" is a comma
 }
 

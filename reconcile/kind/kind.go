@@ -32,6 +32,10 @@ type Kind struct {
 	Encode func(call cluster.Call) (Request, error)
 	// Calls splits a change into the calls that make it, in order. Without it, one call sets and deletes all keys.
 	Calls func(change Change) []cluster.Call
+	// Awaits returns why an object cannot be made yet, "" if it can.
+	Awaits func(id string, got cluster.Snapshot) string
+	// Leaving returns why an object will disappear by itself, as after a call that only marks it for removal, "" if it stays. Nothing is done to it until then.
+	Leaving func(o cluster.Object) string
 	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
 	KeptBy func(id string, got cluster.Snapshot) string
 

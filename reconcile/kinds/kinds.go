@@ -9,10 +9,11 @@ import (
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kind/backupjob"
 	"gitops-agent/reconcile/kind/pool"
+	"gitops-agent/reconcile/kind/replication"
 )
 
 // table is made once: its rows have patterns and functions, and no state.
-var table = sync.OnceValue(func() []*kind.Kind { return []*kind.Kind{pool.Kind(), backupjob.Kind()} })
+var table = sync.OnceValue(func() []*kind.Kind { return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind()} })
 
 // All returns every kind, in the order in which their objects need each other.
 func All() []*kind.Kind { return table() }

@@ -132,6 +132,9 @@ func closingObject(begun journal.Begun, c conclusion, state journal.State) []jou
 		return nil
 	}
 	if cluster.Op(begun.Op) == cluster.OpObjectRemove {
+		if k, known := kinds.Of(guest.Kind(begun.Kind)); known && k.Leaving != nil {
+			return nil // the record ends when the object is gone
+		}
 		return []journal.Body{journal.DisownedObject{Kind: id.Kind, ID: id.ID, Reason: "removed"}}
 	}
 	owned, isOwned := state.Objects[id]
@@ -151,7 +154,8 @@ func objectResult(ctx context.Context, reader cluster.Reader, open journal.OpenS
 	}
 	live, exists := objects[id]
 	if cluster.Op(open.Op) == cluster.OpObjectRemove {
-		return resultOf(!exists), nil
+		k, known := kinds.Of(guest.Kind(open.Kind))
+		return resultOf(!exists || known && plan.IsLeaving(k, live)), nil
 	}
 	var effect map[string]string
 	if err := json.Unmarshal([]byte(open.Detail[detailEffect]), &effect); err != nil || len(effect) == 0 {

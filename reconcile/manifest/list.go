@@ -85,11 +85,7 @@ func (v listValue) lower(l *lowering, native string) {
 }
 
 func (v listValue) schema() *schema {
-	types := []string{"string"}
-	if v.rule.numbers {
-		types = append(types, "integer")
-	}
-	out := &schema{Type: nullable(append([]string{"array"}, types...)...), Items: &schema{Type: types, Pattern: v.rule.pattern()}}
+	out := &schema{Type: nullable(append([]string{"array"}, v.rule.types()...)...), Items: &schema{Type: v.rule.types(), Pattern: v.rule.pattern()}}
 	if len(v.rule.examples) > 0 {
 		out.Examples = []json.RawMessage{encoded(v.rule.examples)}
 	}

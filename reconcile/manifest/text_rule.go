@@ -56,7 +56,7 @@ func (r *textRule) read(n *tree.Node) (string, *rejection) {
 	if n.Kind != tree.Scalar {
 		return "", wanted(n, r.wanted())
 	}
-	if n.Tag != "!!str" && (!r.numbers || n.Tag != "!!int") {
+	if n.Tag != "!!str" && (!r.numbers || n.Tag != "!!int" && n.Tag != "!!float") {
 		wrong := wanted(n, r.wanted())
 		wrong.hint = "YAML does not read this as text: put it in quotes"
 		return "", wrong
@@ -74,7 +74,15 @@ func (r *textRule) read(n *tree.Node) (string, *rejection) {
 func (r *textRule) format(s string) string { return s }
 
 func (r *textRule) form() schema {
-	return schema{Type: nullable("string"), Pattern: r.pattern(), Examples: textExamples(r.examples...)}
+	return schema{Type: nullable(r.types()...), Pattern: r.pattern(), Examples: textExamples(r.examples...)}
+}
+
+// types returns the types of a schema for the text.
+func (r *textRule) types() []string {
+	if r.numbers {
+		return []string{"string", "number"}
+	}
+	return []string{"string"}
 }
 
 func (r *textRule) ok(s string) bool {

@@ -39,12 +39,14 @@ const (
 
 	ReasonPendingRestart ConditionReason = "pending-restart" // PendingRestart: changes are written and take effect at the next stop and start
 
+	ReasonAwaits              ConditionReason = "awaits"               // Blocked: an object cannot be made before something else exists
 	ReasonCannotCreate        ConditionReason = "cannot-create"        // Blocked: the create call cannot carry some fields of the manifest
 	ReasonFlapping            ConditionReason = "flapping"             // Blocked: repairs of the guest are undone again and again, so the agent repairs it less often
 	ReasonHidden              ConditionReason = "hidden"               // Blocked: a guest that the token may not see has the vmid
 	ReasonImpossible          ConditionReason = "impossible"           // Blocked: a field cannot be changed on an existing guest
 	ReasonInUse               ConditionReason = "in-use"               // Blocked: Proxmox does not remove an object while something is in it, or uses it
 	ReasonInvalid             ConditionReason = "invalid"              // Blocked: this release refuses the manifest, which an older one accepted
+	ReasonLeaving             ConditionReason = "leaving"              // Blocked: Proxmox is removing the object
 	ReasonLocked              ConditionReason = "locked"               // Blocked: a task or a backup holds the guest
 	ReasonMayExist            ConditionReason = "may-exist"            // Blocked: the manifest names no vmid, and the guest may exist already
 	ReasonNoNode              ConditionReason = "no-node"              // Blocked: no node was chosen yet to create the guest on, since it fits on none or nothing may be written
@@ -89,7 +91,7 @@ const (
 func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
-		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInUse, ReasonInvalid, ReasonLocked, ReasonMayExist, ReasonNoNode, ReasonNoSecret, ReasonNoSource,
+		ReasonAwaits, ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInUse, ReasonInvalid, ReasonLeaving, ReasonLocked, ReasonMayExist, ReasonNoNode, ReasonNoSecret, ReasonNoSource,
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonSelectsNone, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,

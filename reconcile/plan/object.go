@@ -214,8 +214,12 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	_, marker := kind.SplitComment(o.live.Keys[k.Note.Key])
 	claims := o.owned.Claiming && o.owned.Origin == journal.Adopted && marker == ""
 	switch {
+	case !o.exists && k.Awaits != nil && k.Awaits(d.ID, got) != "":
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: ReasonAwaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", k.Noun, d.ID, k.Awaits(d.ID, got))})
 	case !o.exists:
 		o.add(isOwned)
+	case leaves(k, o.live) != "":
+		p.Conditions = append(p.Conditions, leavingCondition(k, d.ID, o.live))
 	case isOwned && (marker == o.owned.Marker || claims):
 		o.set(false)
 	case marker != "":
@@ -322,6 +326,15 @@ func (o objectPlan) set(adopts bool) {
 			o.change(in.Key, o.live.Keys[in.Key], in.Text, in.Origin)
 		}
 	}
+	for _, f := range o.kind.Fields {
+		if _, changes := c.Set[f.Key]; f.Fixed && changes {
+			o.Conditions = append(o.Conditions, Condition{
+				Type: Blocked, Reason: ReasonImpossible, Message: fmt.Sprintf("Proxmox cannot change %s of a %s", f.Key, o.kind.Noun),
+				Hint: "describe it by a manifest with another id, which replaces this one",
+			})
+			return
+		}
+	}
 	if strings.ContainsAny(comment, "\r\n") {
 		o.Conditions = append(o.Conditions, Condition{
 			Type: Blocked, Reason: ReasonImpossible, Message: "its comment has several lines, and the agent writes one line only", Hint: "set spec.comment, which replaces it",
@@ -388,6 +401,10 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 		p.Conditions = append(p.Conditions, *doubt)
 		return p
 	case !exists || !IsOwnedObject(k, owned, live):
+		return p
+	case leaves(k, live) != "":
+		p.Present, p.ReadAt = true, got.Objects[p.Ref.Kind].ReadAt
+		p.Conditions = append(p.Conditions, leavingCondition(k, owned.ID, live))
 		return p
 	}
 	p.Present, p.ReadAt = true, got.Objects[p.Ref.Kind].ReadAt
@@ -457,6 +474,21 @@ func asWanted(now cluster.Object, d kind.Desired) cluster.Object {
 		}
 	}
 	return c.After()
+}
+
+// leaves returns why an object will disappear by itself, "" if it stays.
+func leaves(k *kind.Kind, live cluster.Object) string {
+	if k.Leaving == nil {
+		return ""
+	}
+	return k.Leaving(live)
+}
+
+// IsLeaving reports whether an object will disappear by itself.
+func IsLeaving(k *kind.Kind, live cluster.Object) bool { return leaves(k, live) != "" }
+
+func leavingCondition(k *kind.Kind, id string, live cluster.Object) Condition {
+	return Condition{Type: Blocked, Reason: ReasonLeaving, Message: fmt.Sprintf("the %s %s is being removed: %s", k.Noun, id, leaves(k, live))}
 }
 
 // IsOwnedObject reports whether a live object has the marker of its record.

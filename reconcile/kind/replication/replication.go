@@ -1,0 +1,178 @@
+// Package replication describes the kind Replication: Proxmox copies the local volumes of a guest to another node again and again.
+package replication
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+)
+
+// Name is the kind in manifests and labels.
+const Name guest.Kind = "Replication"
+
+const (
+	keyTarget  = "target"
+	keyDisable = "disable"
+	keyRemoval = "remove_job" // Proxmox removes the job and, with full, the copies
+)
+
+const (
+	routeJobs = "/cluster/replication"
+	routeJob  = "/cluster/replication/{id}"
+)
+
+// Kind returns the kind.
+func Kind() *kind.Kind {
+	k := &kind.Kind{
+		Name: Name, Noun: "replication job", Plural: "replication jobs",
+		Fields: []kind.Field{
+			{Name: "target", Key: keyTarget, Fixed: true, Required: "the node that receives the copies", Doc: "Node to which the volumes are copied. Proxmox cannot change it.", Form: kind.Text{Want: "the name of a node", Examples: []string{"pve2"}, Pattern: `[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?`, Max: 63}},
+			{Name: "schedule", Key: "schedule", Doc: "When the volumes are copied, as a calendar event of Proxmox. Proxmox's default: */15, every 15 minutes.", Form: kind.Text{Want: "a calendar event", Examples: []string{"*/15", "mon..fri 22:00"}, Pattern: `[A-Za-z0-9*][A-Za-z0-9 .,:/*-]*`, Max: 128}},
+			{Name: "rate", Key: "rate", Doc: "Limit in megabytes a second.", Form: kind.Text{Want: "a number of at least 1", Examples: []string{"10", "12.5"}, Pattern: `[1-9][0-9]*(\.[0-9]*[1-9])?`, Max: 16, Number: true}},
+			{Name: "enabled", Doc: "Whether the job runs.", Form: kind.Flag{}},
+		},
+		ID: kind.IDRule{
+			Want: "the vmid of the guest and a number of the job", Examples: []string{"201-0"}, Max: 19, Pattern: `[1-9][0-9]{2,8}-[0-9]{1,9}`,
+		},
+		Note:       kind.CommentRule{Key: "comment", Max: 1024, ASCII: true},
+		Lower:      lower,
+		Read:       read,
+		Encode:     encode,
+		Awaits:     awaits,
+		Leaving:    leaving,
+		Privileges: privileges,
+	}
+	k.Raise = func(o cluster.Object) ([]kind.Raised, []string) { return raise(k, o) }
+	return k
+}
+
+// lower turns enabled into the key, which says the opposite.
+func lower(spec kind.Spec, d *kind.Desired) []kind.Problem {
+	if v, set := spec["enabled"]; set {
+		in := kind.Intent{Key: keyDisable, Origin: v.Origin}
+		if v.Text == "0" {
+			in.Text = "1"
+		}
+		d.Put(in)
+	}
+	return nil
+}
+
+// vmidOf returns the guest of a job, 0 if its id names none.
+func vmidOf(id string) int {
+	vmid, _, _ := strings.Cut(id, "-")
+	n, _ := strconv.Atoi(vmid)
+	return n
+}
+
+// read lists the jobs. The list lacks the jobs of guests on which the token does not have VM.Audit; without it, Proxmox refuses to show one.
+//
+// Source: PVE API, GET /cluster/replication and /cluster/replication/{id}.
+func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, error) {
+	data, err := get(ctx, routeJobs, routeJobs)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kind.Rows(data)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []cluster.Object
+	listed := make(map[string]bool, len(rows))
+	for _, row := range rows {
+		jobs = append(jobs, observed(row))
+		listed[row.Text("id")] = true
+	}
+	for _, id := range ids {
+		if listed[id] {
+			continue
+		}
+		data, err := get(ctx, routeJob, routeJobs+"/"+url.PathEscape(id))
+		if strings.HasSuffix(kind.TextOf(err), "no such replication job '"+id+"'") {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows, err := kind.Rows(json.RawMessage("[" + string(data) + "]"))
+		if err != nil || len(rows) != 1 || rows[0].Text("id") != id {
+			return nil, fmt.Errorf("read replication job %s: the reply is not about this job", id)
+		}
+		jobs = append(jobs, observed(rows[0]))
+	}
+	return jobs, nil
+}
+
+// observed returns a job in canonical texts. Source is what Proxmox notes for itself, and the digest is that of all jobs.
+func observed(row kind.Row) cluster.Object {
+	o := cluster.Object{ID: row.Text("id"), Keys: map[string]string{}}
+	for _, key := range []string{keyTarget, "schedule", "rate", "comment", keyDisable, keyRemoval} {
+		if text := row.Text(key); text != "" && (key != keyDisable || text != "0") {
+			o.Keys[key] = text
+		}
+	}
+	return o
+}
+
+// encode returns the request of a call. A removal also removes the copies on the target.
+//
+// Source: PVE API, POST /cluster/replication, PUT and DELETE /cluster/replication/{id}.
+func encode(call cluster.Call) (kind.Request, error) {
+	r := kind.Request{Method: kind.Method(call.Op), Route: routeJob, Path: routeJobs + "/" + url.PathEscape(call.Object), Params: map[string]string{}}
+	if call.Op == cluster.OpObjectRemove {
+		return r, nil
+	}
+	maps.Copy(r.Params, call.Params)
+	if len(call.Delete) > 0 {
+		r.Params["delete"] = strings.Join(call.Delete, ",")
+	}
+	if call.Op == cluster.OpObjectAdd {
+		r.Route, r.Path = routeJobs, routeJobs
+		r.Params["id"], r.Params["type"] = call.Object, "local"
+	}
+	return r, nil
+}
+
+// awaits returns why a job cannot be made yet: Proxmox refuses one of a guest that does not exist.
+func awaits(id string, got cluster.Snapshot) string {
+	if _, exists := got.Inventory.Row(vmidOf(id)); !exists {
+		return fmt.Sprintf("guest %d does not exist", vmidOf(id))
+	}
+	return ""
+}
+
+// leaving returns why a job ends by itself: it was marked for removal, and disappears when the node of the guest has removed the copies.
+func leaving(o cluster.Object) string {
+	if o.Keys[keyRemoval] == "" {
+		return ""
+	}
+	return "the node of the guest removes it and what it copied"
+}
+
+// privileges returns what the token needs on the guest.
+//
+// Source: PVE API, permissions of /cluster/replication.
+func privileges(d kind.Desired) []guest.Need {
+	path := fmt.Sprintf("/vms/%d", vmidOf(d.ID))
+	return []guest.Need{
+		{Path: path, Privilege: "VM.Audit", Key: "id", Origin: d.Origin}, {Path: path, Privilege: "VM.Replicate", Key: "id", Origin: d.Origin},
+	}
+}
+
+// raise returns the fields of the manifest that describes a job, and the keys that no field describes.
+func raise(k *kind.Kind, o cluster.Object) (raised []kind.Raised, left []string) {
+	raised, left = k.RaiseKeys(o.Keys)
+	if o.Keys[keyDisable] == "1" {
+		raised = append(raised, kind.Raised{Name: "enabled", Value: false})
+	}
+	return raised, slices.DeleteFunc(left, func(key string) bool { return key == keyDisable })
+}

@@ -1,0 +1,106 @@
+package replication
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/kind"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// refusal is an error with Proxmox's text.
+type refusal struct{ text string }
+
+func (r refusal) Error() string { return r.text }
+func (r refusal) Text() string  { return r.text }
+
+// TestReadAsksForJobsThatAListHides asks for each wanted job that the list lacks: without VM.Audit on the guest it is not listed.
+func TestReadAsksForJobsThatAListHides(t *testing.T) {
+	replies := map[string]string{
+		"/cluster/replication":       `[{"id":"201-0","guest":201,"jobnum":0,"type":"local","target":"pve2","rate":"12.5","disable":0,"source":"pve1"}]`,
+		"/cluster/replication/202-0": `{"id":"202-0","guest":202,"target":"pve2","disable":1,"remove_job":"full","comment":"x","digest":"da39a3ee"}`,
+		"/cluster/replication/203-0": `{"id":"204-0","target":"pve2"}`,
+	}
+	get := func(_ context.Context, route, path string) (json.RawMessage, error) {
+		reply, found := replies[path]
+		switch {
+		case route != "/cluster/replication" && route != "/cluster/replication/{id}":
+			t.Errorf("got route %s", route)
+		case path == "/cluster/replication/205-0":
+			return nil, errors.New("Permission check failed (/vms/205, VM.Audit)")
+		case !found:
+			return nil, refusal{"no such replication job '206-0'"}
+		}
+		return json.RawMessage(reply), nil
+	}
+	got, err := read(t.Context(), get, []string{"201-0", "202-0", "206-0"})
+	want := []cluster.Object{
+		{ID: "201-0", Keys: map[string]string{"target": "pve2", "rate": "12.5"}},
+		{ID: "202-0", Keys: map[string]string{"target": "pve2", "disable": "1", "remove_job": "full", "comment": "x"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("got error %v, jobs (-want +got)\n%s", err, diff)
+	}
+	for _, id := range []string{"203-0", "205-0", "207-0"} {
+		if _, err := read(t.Context(), get, []string{id}); err == nil {
+			t.Errorf("%s: got no error, want one: it is not known whether the job exists", id)
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	tests := map[string]struct {
+		call cluster.Call
+		want kind.Request
+	}{
+		"add": {cluster.Call{Op: cluster.OpObjectAdd, Object: "201-0", Params: map[string]string{"target": "pve2"}}, kind.Request{
+			Method: "POST", Route: "/cluster/replication", Path: "/cluster/replication", Params: map[string]string{"id": "201-0", "type": "local", "target": "pve2"},
+		}},
+		"set": {cluster.Call{Op: cluster.OpObjectSet, Object: "201-0", Params: map[string]string{"rate": "5"}, Delete: []string{"comment", "disable"}}, kind.Request{
+			Method: "PUT", Route: "/cluster/replication/{id}", Path: "/cluster/replication/201-0", Params: map[string]string{"rate": "5", "delete": "comment,disable"},
+		}},
+		"remove": {cluster.Call{Op: cluster.OpObjectRemove, Object: "201-0"}, kind.Request{
+			Method: "DELETE", Route: "/cluster/replication/{id}", Path: "/cluster/replication/201-0", Params: map[string]string{},
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := encode(test.call)
+			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+				t.Errorf("got error %v (-want +got)\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestEnabledIsTheOppositeOfItsKey lowers and raises the one field that is not the text of its key.
+func TestEnabledIsTheOppositeOfItsKey(t *testing.T) {
+	k := Kind()
+	for text, want := range map[string]string{"0": "1", "1": ""} {
+		var d kind.Desired
+		k.Complete(&d, kind.Spec{"target": {Text: "pve2"}, "enabled": {Text: text}})
+		if got, managed := d.Text(keyDisable); got != want || !managed {
+			t.Errorf("enabled %s: got %q, managed %t, want %q", text, got, managed, want)
+		}
+	}
+	raised, left := k.RaiseAll(cluster.Object{Keys: map[string]string{"target": "pve2", "rate": "12.5", "disable": "1", "comment": "x", "remove_job": "full"}})
+	if diff := cmp.Diff([]kind.Raised{{Name: "target", Value: "pve2"}, {Name: "rate", Value: "12.5"}, {Name: "enabled", Value: false}}, raised); diff != "" {
+		t.Errorf("fields (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"remove_job"}, left); diff != "" {
+		t.Errorf("left out (-want +got)\n%s", diff)
+	}
+}
+
+func TestJobAwaitsItsGuest(t *testing.T) {
+	got := cluster.Snapshot{Inventory: cluster.Inventory{Rows: []cluster.Row{{VMID: 201}}}}
+	for id, want := range map[string]string{"201-0": "", "202-0": "guest 202 does not exist"} {
+		if why := awaits(id, got); why != want {
+			t.Errorf("%s: got %q, want %q", id, why, want)
+		}
+	}
+}
