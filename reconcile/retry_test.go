@@ -170,6 +170,11 @@ func TestRetryLiftsNothingElse(t *testing.T) {
 		eventually(t, "the hanging task", func() bool { return hasCondition(l.guest(l.engine.Report(), 202), plan.Blocked, plan.ReasonTaskHangs) })
 		starts = l.sim.Counters().Routes[route]
 		remains("hanging", 202, string(plan.ReasonTaskHangs))
+		for _, g := range l.engine.Report().Retried.Guests {
+			if g.VMID == 202 && slices.ContainsFunc(g.Remains, func(r retry.Remains) bool { return r.Reason == retry.OpenStep }) {
+				t.Errorf("got %+v, want no %s beside the task that hangs: its call has a known task", g.Remains, retry.OpenStep)
+			}
+		}
 		if got := l.sim.Counters().Routes[route]; got != starts {
 			t.Errorf("got %d calls of start beside the hanging task, want none", got-starts)
 		}
