@@ -15,13 +15,15 @@ import (
 func newJournalCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
-		Short: "Read, check, copy or repair the agent's journal",
-		Long: help("Works on the journal in the state directory, or in etcd. show and verify take no lock and change nothing, so the agent may be running; copy and\nrepair need it stopped.",
+		Short: "Read, check, export, copy or repair the agent's journal",
+		Long: help("Works on the journal in the state directory, or in etcd. show, verify and export take no lock and change nothing, so the agent\nmay be running; copy and repair need it stopped.",
 			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}),
 		Args: groupArgs,
-		RunE: func(*cobra.Command, []string) error { return term.UsageErrorf("choose show, verify, copy or repair") },
+		RunE: func(*cobra.Command, []string) error {
+			return term.UsageErrorf("choose show, verify, export, copy or repair")
+		},
 	}
-	cmd.AddCommand(newJournalShowCommand(p), newJournalVerifyCommand(p), newJournalCopyCommand(p), newJournalRepairCommand(p))
+	cmd.AddCommand(newJournalShowCommand(p), newJournalVerifyCommand(p), newJournalExportCommand(p), newJournalCopyCommand(p), newJournalRepairCommand(p))
 	return cmd
 }
 
