@@ -141,6 +141,13 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 			keys[key] = text
 		}
 		s.sim.SetBackupJob(arg(1), keys)
+	case "replication": // ID KEY=TEXT..., a replication job made by hand
+		keys := map[string]string{}
+		for _, pair := range args[2:] {
+			key, text, _ := strings.Cut(pair, "=")
+			keys[key] = text
+		}
+		s.sim.SetReplication(arg(1), keys)
 	case "jobkey": // ID KEY WANT, of a backup job; markers are masked
 		got := markerPattern.ReplaceAllString(s.sim.BackupJob(arg(1))[arg(2)], "MARKER")
 		want(got == arg(3), "got %q", got)
