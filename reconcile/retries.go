@@ -164,7 +164,7 @@ func describeRetry(g retry.Guest) string {
 func (e *Engine) remaining(g retry.Guest) []retry.Remains {
 	var list []retry.Remains
 	t, known := e.tracks[object.KeyOf(g.VMID, g.Guest)]
-	if e.retries.open[object.KeyOf(g.VMID, g.Guest)] && !(known && t.hangingTask() != nil) { // a task that hangs has a condition of its own
+	if e.retries.open[object.KeyOf(g.VMID, g.Guest)] && (!known || t.hangingTask() == nil) { // a task that hangs has a condition of its own
 		list = append(list, retry.Remains{
 			Reason: retry.OpenStep, Message: "a call was sent whose outcome is not known, so nothing else is done for the guest before",
 			Hint: "the agent reads the outcome again at once; without one it waits for ten minutes, since the call may still act",
