@@ -23,8 +23,15 @@ func (e *Engine) assess(planned plan.Plan) {
 	state := e.opts.Journal.State()
 	e.overridden, e.unsettled = state.Overridden, make(map[object.Key]bool, len(state.Open))
 	e.noteSnapshots(state)
+	e.progress = nil
 	for _, open := range state.Open {
 		e.unsettled[open.Key()] = true
+		if percent := e.worker.Progress(open.UPID); percent > 0 {
+			if e.progress == nil {
+				e.progress = make(map[object.Key]int)
+			}
+			e.progress[open.Key()] = percent
+		}
 	}
 	judge := e.basis.Load().Gate(state, now)
 	copies := plan.MarkerCopies(e.observer.Snapshot().Inventory, state.Owned)

@@ -336,3 +336,27 @@ func TestUnreadFilesAreUnknown(t *testing.T) {
 		}
 	})
 }
+
+// TestDownloadShowsItsProgress reports how far a download is, also after a restart of the agent, and nothing once it has ended.
+func TestDownloadShowsItsProgress(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/download-url$", Kind: pvesim.TaskNeverEnds}))
+		delete(l.files, "web.yaml")
+		l.push("an image", alice)
+		progresses := func() bool {
+			g := l.object("Image/debian-13")
+			return g.Operation == report.Busy && g.Progress == 50 && g.OperationText() == "Running 50%"
+		}
+		stop := l.start()
+		eventually(t, "the progress of the download", progresses)
+		stop()
+		defer l.start()()
+		eventually(t, "the progress after a restart", progresses)
+		l.endTasks()
+		l.converge()
+		time.Sleep(time.Minute)
+		if g := l.object("Image/debian-13"); g.Progress != 0 {
+			t.Errorf("got a progress of %d %%, want none after the end", g.Progress)
+		}
+	})
+}

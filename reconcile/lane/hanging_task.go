@@ -84,17 +84,19 @@ type boundedReader struct {
 	op    cluster.Op
 	since time.Time     // when the operation began
 	limit time.Duration // of a task, from then on
+
+	progress *progresses // that a download is noted in
 }
 
 // bounded returns a reader that waits for the task of a call that is sent now.
 func (w *Worker) bounded(call cluster.Call) boundedReader {
-	return boundedReader{w.cluster, call.Op, time.Now(), w.taskTimes.Of(call.Op) + shutdownTimeout(call)}
+	return boundedReader{w.cluster, call.Op, time.Now(), w.taskTimes.Of(call.Op) + shutdownTimeout(call), &w.progress}
 }
 
 // boundedFor returns a reader that waits for the task of an open step.
 func (w *Worker) boundedFor(open journal.OpenStep) boundedReader {
 	op := cluster.Op(open.Op)
-	return boundedReader{w.cluster, op, w.since(open.Step), w.taskTimes.Of(op)}
+	return boundedReader{w.cluster, op, w.since(open.Step), w.taskTimes.Of(op), &w.progress}
 }
 
 // Wait waits for the end of a task. It returns a *HangingTaskError if the time of the task is over and the task still runs.
@@ -102,6 +104,9 @@ func (r boundedReader) Wait(ctx context.Context, upid string) (cluster.Task, err
 	hanging := &HangingTaskError{Op: r.op, UPID: upid, Limit: r.limit}
 	bounded, cancel := context.WithTimeoutCause(ctx, max(r.limit-time.Since(r.since), lastLook), hanging)
 	defer cancel()
+	if r.op == cluster.OpDownload {
+		defer r.progress.follow(bounded, r.Reader, upid)()
+	}
 	task, err := r.Reader.Wait(bounded, upid)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(bounded), hanging) {
 		return cluster.Task{}, hanging

@@ -45,6 +45,7 @@ type Worker struct {
 	inventory  *inventoryReader
 	taskTimes  cluster.TaskTimes
 	hanging    hangingTasks
+	progress   progresses
 	fillsSeen  sync.Map   // ids of open steps: a volume that their calls created cannot be gone again without the agent having seen it
 	started    time.Time  // when this process began
 	begun      sync.Map   // the open steps that this process began, as begunStep by id

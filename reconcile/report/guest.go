@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -61,6 +62,9 @@ func NewGuestName(ref guest.Ref, node string) GuestName {
 // Ref returns the name without the node.
 func (n GuestName) Ref() guest.Ref { return guest.Ref{Kind: n.Kind, Name: n.Name, VMID: n.VMID} }
 
+// IsGuest reports whether it is a virtual machine or a container, and no other object.
+func (n GuestName) IsGuest() bool { return n.Kind == guest.VirtualMachine || n.Kind == guest.Container }
+
 // Label returns "VirtualMachine/web-1".
 func (n GuestName) Label() string { return n.Ref().Label() }
 
@@ -72,6 +76,7 @@ type Guest struct {
 	Sync       Sync             `json:"sync"`
 	Health     Health           `json:"health"`
 	Operation  Operation        `json:"operation"`
+	Progress   int              `json:"progress,omitempty"` // of a download, in percent; 0 if it is not known
 	Status     guest.Status     `json:"status,omitempty"`
 	Digest     string           `json:"digest,omitempty"`    // of the configuration as it was read: SHA-1, from Proxmox
 	Tags       []string         `json:"tags,omitempty"`      // of the guest as it was read, sorted, without ownership markers
@@ -86,4 +91,12 @@ type Guest struct {
 	NextTry    time.Time        `json:"nextTry,omitzero"` // of a step that nothing holds; gitops-agent retry ends the wait
 	Converged  time.Time        `json:"lastConverged,omitzero"`
 	Revision   string           `json:"revision,omitempty"` // with which the guest was last in sync
+}
+
+// OperationText returns what the agent is doing, with the progress of a download: "Running 42%".
+func (g Guest) OperationText() string {
+	if g.Progress == 0 {
+		return string(g.Operation)
+	}
+	return fmt.Sprintf("%s %d%%", g.Operation, g.Progress)
 }

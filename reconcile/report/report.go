@@ -144,3 +144,13 @@ type Journal struct {
 	Error    string        `json:"error,omitempty"`
 	Inflight int           `json:"inflight"` // steps that have begun and not ended
 }
+
+// Count returns how many guests, and how many other objects, the report has.
+func (r Report) Count() (guests, objects int) {
+	for _, g := range r.Guests {
+		if g.IsGuest() {
+			guests++
+		}
+	}
+	return guests, len(r.Guests) - guests
+}

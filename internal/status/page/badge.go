@@ -49,9 +49,9 @@ func healthBadge(h report.Health) badge {
 	return b
 }
 
-func operationBadge(o report.Operation) badge {
-	b := badge{Tone: idle, Text: string(o)}
-	switch o {
+func operationBadge(g report.Guest) badge {
+	b := badge{Tone: idle, Text: g.OperationText()}
+	switch g.Operation {
 	case report.Busy:
 		b.Tone = busy
 	case report.Waiting:

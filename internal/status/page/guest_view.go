@@ -77,17 +77,20 @@ func newHeldStepView(h report.HeldStep, now time.Time, l links) heldStepView {
 	return v
 }
 
-// ShortKind returns the kind in two letters.
+// ShortKind returns the kind of a guest in two letters, and that of another object as it is.
 func (v guestView) ShortKind() string {
-	if v.Kind == guest.Container {
+	switch v.Kind {
+	case guest.VirtualMachine:
+		return "VM"
+	case guest.Container:
 		return "CT"
 	}
-	return "VM"
+	return string(v.Kind)
 }
 
 // Badges returns the three axes, in the order of the columns.
 func (v guestView) Badges() []badge {
-	return []badge{syncBadge(v.Sync), healthBadge(v.Health), operationBadge(v.Operation)}
+	return []badge{syncBadge(v.Sync), healthBadge(v.Health), operationBadge(v.Guest)}
 }
 
 // ConditionBadges returns every condition as a badge.

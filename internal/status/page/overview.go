@@ -180,7 +180,12 @@ func (v *overview) headline() string {
 			synced++
 		}
 	}
-	return fmt.Sprintf("%d of %s in sync", synced, words.Plural(len(v.Report.Guests), "guest"))
+	guests, objects := v.Report.Count()
+	what := words.Plural(guests, "guest")
+	if objects > 0 {
+		what += " and " + words.Plural(objects, "object")
+	}
+	return fmt.Sprintf("%d of %s in sync", synced, what)
 }
 
 // columns returns the headings. The link of the column that sorts the table reverses the order.
@@ -268,15 +273,19 @@ func tiles(r report.Report) ([]tile, share) {
 	}
 	percent := func(s report.Sync) float64 { return 100 * float64(count[s]) / float64(max(len(r.Guests), 1)) }
 	in := func(s report.Sync) string { return "?" + url.Values{"sync": {string(s)}}.Encode() }
-	return []tile{
-		{idle, len(r.Guests), "guests", "?"},
+	guests, objects := r.Count()
+	list := []tile{{idle, guests, "guests", "?"}}
+	if objects > 0 {
+		list = append(list, tile{idle, objects, "other objects", ""})
+	}
+	return append(list, []tile{
 		{toneOfCount(count[report.Synced], good), count[report.Synced], "in sync", in(report.Synced)},
 		{toneOfCount(count[report.OutOfSync], warn), count[report.OutOfSync], "out of sync", in(report.OutOfSync)},
 		{toneOfCount(count[report.SyncUnknown], warn), count[report.SyncUnknown], "unknown", in(report.SyncUnknown)},
 		{toneOfCount(held, warn), held, "steps held", "?held=yes"},
 		{toneOfCount(r.QueueDepth, busy), r.QueueDepth, "queued or in progress", ""},
 		{idle, len(r.Unmanaged), "unmanaged", ""},
-	}, share{percent(report.Synced), percent(report.OutOfSync)}
+	}...), share{percent(report.Synced), percent(report.OutOfSync)}
 }
 
 // toneOfCount returns t, or idle if the count is 0.

@@ -15,6 +15,7 @@ type Validation struct {
 	Cluster       string          `json:"cluster,omitempty"`
 	Guests        int             `json:"guests"`
 	Images        int             `json:"images"`
+	Objects       int             `json:"objects"` // that are neither guests nor Images
 	Problems      []problemReport `json:"problems"`
 	Warnings      []problemReport `json:"warnings"`
 
@@ -24,7 +25,7 @@ type Validation struct {
 // NewValidation returns the result for a set of manifests. Problems is nil if the manifests are valid.
 func NewValidation(set manifest.Set, problems *manifest.Problems) Validation {
 	v := Validation{
-		SchemaVersion: term.SchemaVersion, Valid: problems == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Images: len(set.Images),
+		SchemaVersion: term.SchemaVersion, Valid: problems == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Images: len(set.Images), Objects: len(set.Objects),
 		Problems: []problemReport{}, Warnings: newProblemReports(set.Warnings), warnings: set.Warnings,
 	}
 	if problems != nil {
@@ -39,11 +40,14 @@ func (v Validation) WriteText(out io.Writer) {
 		_, _ = fmt.Fprintln(out, term.Printable("warning: "+w.String()))
 	}
 	if v.Valid {
-		images := ""
+		others := ""
 		if v.Images > 0 {
-			images = ", " + term.Count(v.Images, "image")
+			others = ", " + term.Count(v.Images, "image")
 		}
-		_, _ = fmt.Fprintf(out, "Cluster %s, %s%s: good\n", v.Cluster, term.Count(v.Guests, "guest"), images)
+		if v.Objects > 0 {
+			others += ", " + term.Count(v.Objects, "other object")
+		}
+		_, _ = fmt.Fprintf(out, "Cluster %s, %s%s: good\n", v.Cluster, term.Count(v.Guests, "guest"), others)
 		return
 	}
 	for _, p := range v.problems {

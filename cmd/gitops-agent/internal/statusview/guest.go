@@ -57,7 +57,7 @@ func guestRows(d report.GuestDocument) [][]term.Cell {
 	}
 	add(syncColour(g.Sync), "sync", sync)
 	add(healthColour(g.Health), "health", string(g.Health))
-	add(term.Plain, "operation", string(g.Operation))
+	add(term.Plain, "operation", g.OperationText())
 	add(term.Plain, "status", string(g.Status))
 	read := readAge(g, d.Time)
 	add(read.Colour, "read", read.Text)

@@ -51,7 +51,7 @@ func WriteReport(out io.Writer, r report.Report, s selection.Selection) {
 	}
 	_, _ = fmt.Fprintln(out)
 	if s.IsFilter() {
-		_, _ = fmt.Fprintf(out, "%d of %s selected\n", selected, term.Count(len(r.Guests), "guest"))
+		_, _ = fmt.Fprintf(out, "%d of %s selected\n", selected, size(r))
 	}
 	_, _ = fmt.Fprintln(out, summary(r))
 }
@@ -184,7 +184,7 @@ func addGuest(t *term.Table, g report.Guest, now time.Time) {
 		vmid = strconv.Itoa(g.VMID)
 	}
 	t.Add(term.Cell{Text: g.Label()}, term.Cell{Text: vmid}, term.Cell{Text: dash(g.Node)}, term.Cell{Text: string(g.Sync), Colour: syncColour(g.Sync)},
-		term.Cell{Text: string(g.Health), Colour: healthColour(g.Health)}, term.Cell{Text: string(g.Operation)}, readAge(g, now), term.Cell{Text: first})
+		term.Cell{Text: string(g.Health), Colour: healthColour(g.Health)}, term.Cell{Text: g.OperationText()}, readAge(g, now), term.Cell{Text: first})
 	for _, note := range notes {
 		t.AddText("", "", "", "", "", "", "", note)
 	}
@@ -266,10 +266,20 @@ func summary(r report.Report) string {
 			synced++
 		}
 	}
-	text := fmt.Sprintf("%s: %d in sync, %d not", term.Count(len(r.Guests), "guest"), synced, len(r.Guests)-synced)
+	text := fmt.Sprintf("%s: %d in sync, %d not", size(r), synced, len(r.Guests)-synced)
 	held := slices.ContainsFunc(r.Guests, func(g report.Guest) bool { return len(g.Held) > 0 })
 	if held {
 		text += ", some of them held"
 	}
 	return text + fmt.Sprintf("; %d unmanaged", len(r.Unmanaged))
+}
+
+// size returns how many guests and other objects the report has: "2 guests, 1 object".
+func size(r report.Report) string {
+	guests, objects := r.Count()
+	text := term.Count(guests, "guest")
+	if objects > 0 {
+		text += ", " + term.Count(objects, "object")
+	}
+	return text
 }
