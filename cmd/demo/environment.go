@@ -33,27 +33,47 @@ type environmentOptions struct {
 	log    io.Writer
 }
 
-// environment holds all parts of the demonstration: cluster, Sigstore, repository and agent.
+// environment holds all parts of the demonstration: cluster, Sigstore, repository and agent. With several agents, Agent is nil.
 type environment struct {
 	*sandbox.Environment
 	ctx context.Context //nolint:containedctx // the environment ends with it
 }
 
+// newEnvironment starts everything. The manifests are not yet committed.
 func newEnvironment(ctx context.Context, opts environmentOptions) (*environment, error) {
-	box, err := sandbox.New(ctx, "demo", []sandbox.Person{{Name: "alice", Subject: alice, Issuer: issuer}, {Name: "olga", Subject: olga, Issuer: issuer}})
+	s, err := newCluster(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &environment{box, ctx}
-	if err := s.open(opts); err != nil {
+	if err := s.StartAgent(sandbox.AgentOptions{
+		Cluster: "home", Listen: opts.listen, Log: opts.log,
+		Signers: []agent.SignerConfig{
+			{Name: "alice", Issuer: issuer, Subject: alice, May: []string{"change", "operate"}},
+			{Name: "olga", Issuer: issuer, Subject: olga, May: []string{"approve"}},
+		},
+	}); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// open starts the simulator with the objects that the example manifests name, and the agent. The manifests are not yet committed.
-func (s *environment) open(opts environmentOptions) error {
+// newCluster starts everything but agents.
+func newCluster(ctx context.Context) (*environment, error) {
+	box, err := sandbox.New(ctx, "demo", []sandbox.Person{{Name: "alice", Subject: alice, Issuer: issuer}, {Name: "olga", Subject: olga, Issuer: issuer}})
+	if err != nil {
+		return nil, err
+	}
+	s := &environment{box, ctx}
+	if err := s.open(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open starts the simulator with the objects that the example manifests name, which are copied into the repository.
+func (s *environment) open() error {
 	files, err := fs.Sub(manifests.Files, "demo")
 	if err != nil {
 		return err
@@ -65,16 +85,7 @@ func (s *environment) open(opts environmentOptions) error {
 	if err := addGuests(sim); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	if err := s.StartCluster(sim); err != nil {
-		return err
-	}
-	return s.StartAgent(sandbox.AgentOptions{
-		Cluster: "home", Listen: opts.listen, Log: opts.log,
-		Signers: []agent.SignerConfig{
-			{Name: "alice", Issuer: issuer, Subject: alice, May: []string{"change", "operate"}},
-			{Name: "olga", Issuer: issuer, Subject: olga, May: []string{"approve"}},
-		},
-	})
+	return s.StartCluster(sim)
 }
 
 // addGuests adds a template, images and a virtual machine that was created by hand.

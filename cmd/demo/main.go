@@ -35,10 +35,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) > 0 && args[0] == sandbox.SignCommand {
 		return sandbox.Sign(ctx, args[1:], stdin, stdout, stderr)
 	}
+	if len(args) > 0 && args[0] == sandbox.AgentCommand {
+		return sandbox.RunAgent(ctx, args[1:], stdout)
+	}
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	once := flags.Bool("once", false, "end after the last scenario: exit 0, or 1 with the name of the scenario that failed")
 	verbose := flags.Bool("v", false, "show the agent's log")
+	ha := flags.Bool("ha", false, "demonstrate two agents that share a journal in an etcd of three members; needs the program etcd (apt install etcd-server)")
 	listen := flags.String("listen", "127.0.0.1:0", "address of the agent's status page")
 	flags.Usage = func() {
 		fmt.Fprintf(stderr, "Demonstrates gitops-agent on a simulated cluster. It changes nothing outside a temporary folder.\n\nusage: go run ./cmd/demo [flags]\n\n")
@@ -58,6 +62,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	log := io.Discard
 	if *verbose {
 		log = stderr
+	}
+	if *ha {
+		return runHA(ctx, printer{out: stdout, colour: onTerminal(stdout)}, log, *once)
 	}
 	return runScenarios(ctx, printer{out: stdout, colour: onTerminal(stdout)}, environmentOptions{listen: *listen, log: log}, *once)
 }

@@ -120,7 +120,10 @@ type AgentOptions struct {
 	AgeIdentities []string
 	ImageServers  []string // from which nodes may download; images.allow of the config
 	Listen        string   // address of the status page
-	Log           io.Writer
+	// Etcd are the addresses of an etcd with the journal, which several agents share, each with a Name. None is a journal in files.
+	Etcd []string
+	Name string
+	Log  io.Writer `json:"-"`
 }
 
 // StartAgent starts the agent, which fetches the repository and changes the simulated cluster until the environment ends.
@@ -162,6 +165,7 @@ func (e *Environment) newAgent(opts AgentOptions, state string, dryRun bool) (*a
 		},
 		Images: agent.ImagesConfig{Allow: opts.ImageServers}, StateDir: e.Path(state), SecretsDir: opts.Secrets, Listen: &opts.Listen,
 	}
+	config.Journal.Etcd.Endpoints, config.Journal.Etcd.Name = opts.Etcd, opts.Name
 	for _, file := range opts.AgeIdentities {
 		config.Secrets.AgeIdentities = append(config.Secrets.AgeIdentities, agent.AgeIdentityConfig{File: file})
 	}
