@@ -20,7 +20,7 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	jobs, err := backupJobs(want, got)
 	covered := len(kinds.BackedUpBy(jobs, d.VMID, node, row.Pool)) > 0
 	switch {
-	case err != "" && !got.Objects[kinds.BackupJobs].ReadAt.IsZero(), err == notReadYet:
+	case err == notReadYet:
 	case err != "":
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: ReasonNoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: "the token needs Sys.Audit on /",
