@@ -34,7 +34,12 @@ func TestMain(m *testing.M) {
 	}) {
 		_ = flag.Set("test.parallel", "20")
 	}
+	var err error
+	if builder.dir, err = os.MkdirTemp("", "gitops-agent-ha"); err != nil {
+		panic(err)
+	}
 	m.Run()
+	_ = os.RemoveAll(builder.dir)
 }
 
 // disturbance is what happens to the leader, and how it ends. It returns a function that ends it.
@@ -42,6 +47,7 @@ type disturbance struct {
 	name    string
 	begin   func(w *world, leader *agent) (end func())
 	changes bool // the leader
+	brief   bool // it ends before the next change
 }
 
 var disturbances = []disturbance{
@@ -49,11 +55,28 @@ var disturbances = []disturbance{
 		w.signal(leader, syscall.SIGKILL)
 		w.end(leader)
 		return func() { w.start(leader) }
-	}, true},
+	}, true, false},
 	{"stopped", func(w *world, leader *agent) func() {
 		w.signal(leader, syscall.SIGSTOP)
 		return func() { w.signal(leader, syscall.SIGCONT) }
-	}, true},
+	}, true, false},
+	{"stopped at a record", func(w *world, leader *agent) func() {
+		awaitRecord(w.etcd.Client(w), w.prefix, 2*time.Second)
+		w.signal(leader, syscall.SIGSTOP)
+		return func() { w.signal(leader, syscall.SIGCONT) }
+	}, true, false},
+	{"stopped after its last check", func(w *world, leader *agent) func() {
+		release := w.calls.holdCalls(leader.name)
+		for began := time.Now(); w.calls.holds() == 0 && time.Since(began) < 3*time.Second; {
+			time.Sleep(10 * time.Millisecond)
+		}
+		w.signal(leader, syscall.SIGSTOP)
+		return func() {
+			release() // these calls act although another agent leads
+			time.Sleep(time.Second)
+			w.signal(leader, syscall.SIGCONT)
+		}
+	}, true, false},
 	{"cut off from etcd", func(w *world, leader *agent) func() {
 		for _, p := range leader.proxies {
 			p.Cut()
@@ -63,16 +86,30 @@ var disturbances = []disturbance{
 				p.Heal()
 			}
 		}
-	}, true},
+	}, true, false},
 	{"ended", func(w *world, leader *agent) func() {
 		w.signal(leader, syscall.SIGTERM)
 		w.end(leader)
 		return func() { w.start(leader) }
-	}, true},
+	}, true, false},
 	{"without a member of etcd", func(w *world, leader *agent) func() {
 		leader.proxies[0].Cut()
 		return leader.proxies[0].Heal
-	}, false},
+	}, false, false},
+	{"with a slow member of etcd", func(w *world, _ *agent) func() {
+		for _, a := range w.agents {
+			a.proxies[0].Delay(400 * time.Millisecond)
+		}
+		return func() {
+			for _, a := range w.agents {
+				a.proxies[0].Heal()
+			}
+		}
+	}, false, false},
+	{"cut off from the cluster", func(_ *world, leader *agent) func() {
+		leader.api.Cut()
+		return leader.api.Heal
+	}, false, true},
 }
 
 // totals are the counts over all worlds.
@@ -80,19 +117,19 @@ type totals struct {
 	mu        sync.Mutex
 	takeovers map[string][]time.Duration
 	effects   int
-	quiet     int // takeovers with open steps, whose guests were left alone
-	inDoubt   int // guests whose last step had no reply, and that wait
+	quiet     int            // takeovers with open steps, whose guests were left alone
+	inDoubt   int            // guests whose last step had no reply, and that wait
+	worlds    map[string]int // by disturbance, like late
+	late      map[string]int // calls of an agent after the election of another one, by disturbance
 }
 
 // TestReplicas disturbs the leader while it works, once in each world, and compares the effects with those of a world without a disturbance.
 func TestReplicas(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "gitops-agent")
-	if out, err := exec.Command("go", "build", "-o", program, "gitops-agent/cmd/gitops-agent").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	t.Parallel()
+	program := build(t)
 	etcd := etcdtest.Start(t, 3)
 	want, _ := story(newWorld(t, program, etcd, "undisturbed"), nil, nil)
-	total := &totals{takeovers: map[string][]time.Duration{}}
+	total := &totals{takeovers: map[string][]time.Duration{}, worlds: map[string]int{}, late: map[string]int{}}
 	t.Run("seeds", func(t *testing.T) {
 		for i := range *seeds {
 			seed := *first + uint64(i)
@@ -117,8 +154,17 @@ func TestReplicas(t *testing.T) {
 					} else {
 						time.Sleep(5 * time.Second)
 					}
+					if d.brief {
+						end()
+						return func() {}
+					}
 					return end
 				}, total)
+				late := w.checkLate()
+				total.mu.Lock()
+				total.worlds[d.name]++
+				total.late[d.name] += late
+				total.mu.Unlock()
 				for _, vmid := range slices.Sorted(maps.Keys(want)) {
 					more := slices.ContainsFunc(slices.Collect(maps.Keys(got[vmid])), func(op pvesim.Op) bool { return got[vmid][op] > want[vmid][op] })
 					if more || inDoubt == 0 && !maps.Equal(want[vmid], got[vmid]) {
@@ -136,13 +182,38 @@ func TestReplicas(t *testing.T) {
 		slices.Sort(took)
 		t.Logf("leader %s: %d takeovers, median %s, maximum %s", name, len(took), took[len(took)/2].Round(10*time.Millisecond), took[len(took)-1].Round(10*time.Millisecond))
 	}
+	for _, name := range slices.Sorted(maps.Keys(total.worlds)) {
+		t.Logf("leader %s: %d worlds, %d late calls", name, total.worlds[name], total.late[name])
+	}
 	t.Logf("%d worlds, %d effects compared, %d takeovers with open steps, %d guests in doubt at the end", *seeds, total.effects, total.quiet, total.inDoubt)
 }
+
+// build builds the program, once for all tests.
+func build(t *testing.T) string {
+	t.Helper()
+	builder.Do(func() {
+		builder.program = filepath.Join(builder.dir, "gitops-agent")
+		builder.out, builder.err = exec.Command("go", "build", "-o", builder.program, "gitops-agent/cmd/gitops-agent").CombinedOutput()
+	})
+	if builder.err != nil {
+		t.Fatalf("%v: %s", builder.err, builder.out)
+	}
+	return builder.program
+}
+
+var builder struct {
+	sync.Once
+	dir, program string
+	out          []byte
+	err          error
+}
+
+const clusterManifest = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 201, to: 999}, guards: {maxDestroysPerDay: 100}}\n"
 
 // story lets two agents carry out two commits, with a disturbance after the first, and returns the effects on each guest.
 func story(w *world, disturb func() func(), total *totals) (effects map[int]map[pvesim.Op]int, inDoubt int) {
 	w.Helper()
-	w.repo.Files["cluster.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 201, to: 999}, guards: {maxDestroysPerDay: 100}}\n"
+	w.repo.Files["cluster.yaml"] = clusterManifest
 	w.machine(601, 512, "running")
 	w.machine(602, 512, "stopped") // so that it is destroyed by one call
 	w.push("two guests")

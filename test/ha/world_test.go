@@ -43,12 +43,14 @@ type world struct {
 	etcd    *etcdtest.Cluster
 	prefix  string
 	agents  []*agent
+	calls   calls
 }
 
 // agent is an agent with a state directory and connections to etcd of its own.
 type agent struct {
 	name, config, log, address string
 	proxies                    []*etcdtest.Proxy // one for each member of etcd
+	api                        *etcdtest.Proxy   // in front of the simulated cluster
 	cmd                        *exec.Cmd         // nil while it does not run
 	ended                      chan struct{}
 }
@@ -64,18 +66,18 @@ func newWorld(t testing.TB, program string, etcd *etcdtest.Cluster, name string)
 	w.sim = pvesim.New(pvesim.Options{Nodes: []string{"pve1", "pve2"}, TaskTime: 700 * time.Millisecond})
 	cert, err := pvesim.NewCertificate()
 	w.ok(err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	w.ok(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- w.sim.Serve(ctx, listener, cert.Config) }()
-	t.Cleanup(func() { cancel(); <-served; w.sim.Close() })
+	t.Cleanup(w.sim.Close)
 	for file, content := range map[string]string{"root.json": string(root), "token": w.sim.Token("root@pam!full") + "\n", "cert": string(cert.PEM)} {
 		w.ok(os.WriteFile(filepath.Join(w.dir, file), []byte(content), 0o600))
 	}
 	for i := range 2 {
-		w.agents = append(w.agents, w.newAgent(fmt.Sprintf("agent-%d", i), "https://"+listener.Addr().String()))
+		name := fmt.Sprintf("agent-%d", i)
+		api := etcdtest.NewProxy(t, w.calls.serve(t, name, w.sim, cert.Config))
+		a := w.newAgent(name, "https://"+api.Address())
+		a.api = api
+		w.agents = append(w.agents, a)
 	}
+	w.calls.followElections(t, etcd.Client(t), w.prefix)
 	t.Cleanup(func() {
 		for _, a := range w.agents {
 			if log, err := os.ReadFile(a.log); err == nil && t.Failed() {
