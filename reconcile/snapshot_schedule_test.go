@@ -123,6 +123,21 @@ func TestScheduledSnapshotsWaitOrAreLeftOut(t *testing.T) {
 			}
 		})
 	})
+	t.Run("locked at the call", func(t *testing.T) {
+		runLabWithSchedule(t, 2, false, func(t *testing.T, l *lab, p *probe) {
+			l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/201/snapshot$", Kind: pvesim.ErrorText, Text: "VM is locked (backup)", Times: 1}))
+			before, due := p.count(cluster.OpSnapshot, 201), l.journal.State().Snapshots[201].Due
+			time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)))
+			eventually(l, "the refused call", func() bool { return p.count(cluster.OpSnapshot, 201) > before && len(l.journal.State().Open) == 0 })
+			if got := l.journal.State().Snapshots[201]; got.Failed != "" || !got.Due.Equal(due) && len(got.Taken) != 2 {
+				t.Errorf("got record %+v, want that of before", got)
+			}
+			time.Sleep(20 * time.Minute)
+			if got := l.sections(); len(got) != 2 || p.count(cluster.OpSnapshot, 201)-before != 2 {
+				t.Errorf("got snapshots %v after %d calls, want the second call to succeed", got, p.count(cluster.OpSnapshot, 201)-before)
+			}
+		})
+	})
 	t.Run("name is taken", func(t *testing.T) {
 		runLabWithSchedule(t, 2, false, func(t *testing.T, l *lab, p *probe) {
 			l.asRoot("POST", "/snapshot", "snapname="+order.SnapshotName(time.Now().Truncate(time.Hour).Add(time.Hour)))
