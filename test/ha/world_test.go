@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -97,10 +96,9 @@ func (w *world) ok(err error) {
 
 func (w *world) newAgent(name, endpoint string) *agent {
 	w.Helper()
-	free, err := net.Listen("tcp", "127.79.0.1:0")
+	address, err := etcdtest.FreeAddress()
 	w.ok(err)
-	a := &agent{name: name, config: filepath.Join(w.dir, name+".yaml"), log: filepath.Join(w.dir, name+".log"), address: free.Addr().String()}
-	w.ok(free.Close())
+	a := &agent{name: name, config: filepath.Join(w.dir, name+".yaml"), log: filepath.Join(w.dir, name+".log"), address: address}
 	endpoints := ""
 	for _, m := range w.etcd.Members {
 		p := etcdtest.NewProxy(w, m.Address())
