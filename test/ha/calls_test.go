@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -195,18 +196,62 @@ func awaitRecord(etcd *clientv3.Client, prefix string, limit time.Duration) {
 // checkLate fails the test if a stopped leader has made more than one late call in a lane, and returns the number of late calls.
 func (w *world) checkLate() int {
 	w.Helper()
+	late := w.calls.late()
+	for _, problem := range repeated(late) {
+		w.Error(problem)
+	}
+	return len(late)
+}
+
+// repeated returns what is wrong with late calls: more than one of an agent in a lane after the same election.
+func repeated(late []lateCall) (problems []string) {
 	type lane struct {
 		term        int
 		agent, lane string
 	}
 	seen := map[lane]string{}
-	late := w.calls.late()
 	for _, c := range late {
 		key := lane{c.term, c.agent, c.lane}
 		if before, ok := seen[key]; ok {
-			w.Errorf("%s made a second late call for %s: %s after %s", c.agent, c.lane, c.what, before)
+			problems = append(problems, fmt.Sprintf("%s made a second late call for %s: %s after %s", c.agent, c.lane, c.what, before))
 		}
 		seen[key] = c.what
 	}
-	return len(late)
+	return problems
+}
+
+func TestLateCalls(t *testing.T) {
+	t.Parallel()
+	type made struct {
+		second      int
+		agent, lane string
+	}
+	for name, test := range map[string]struct {
+		leaders        []string
+		made           []made
+		late, problems int
+	}{
+		"of the leader":                    {[]string{"a"}, []made{{1, "a", "601"}, {2, "a", "601"}}, 0, 0},
+		"of the next leader":               {[]string{"a", "b"}, []made{{1, "a", "601"}, {11, "b", "601"}, {12, "b", "601"}}, 0, 0},
+		"one for each of two guests":       {[]string{"a", "b"}, []made{{11, "a", "601"}, {12, "a", "602"}}, 2, 0},
+		"two for a guest":                  {[]string{"a", "b"}, []made{{11, "a", "601"}, {12, "a", "601"}}, 2, 1},
+		"of a leader that leads again":     {[]string{"a", "b", "a"}, []made{{11, "a", "601"}, {21, "a", "601"}, {22, "a", "601"}}, 1, 0},
+		"one after each of two elections":  {[]string{"a", "b", "c"}, []made{{11, "a", "601"}, {21, "a", "601"}}, 2, 0},
+		"before the test sees an election": {[]string{"a"}, []made{{1, "b", "601"}, {2, "b", "601"}}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var c calls
+			for i, agent := range test.leaders { // one each ten seconds
+				c.elections = append(c.elections, election{time.Unix(int64(10*i), 0), agent})
+			}
+			for _, m := range test.made {
+				c.made = append(c.made, madeCall{at: time.Unix(int64(m.second), 0), agent: m.agent, lane: m.lane})
+			}
+			late := c.late()
+			if got := repeated(late); len(late) != test.late || len(got) != test.problems {
+				t.Errorf("got %d late calls and the problems %v, want %d and %d", len(late), got, test.late, test.problems)
+			}
+		})
+	}
 }
