@@ -85,6 +85,24 @@ var objectCases = map[string]objectCase{
 		remove: func(sim *pvesim.Sim) { sim.RemoveReplication("9000-0") },
 		needs:  []string{"VM.Replicate"},
 	},
+	"alias": {
+		label: "Alias/office", route: "POST /cluster/firewall/aliases", reads: "GET /cluster/firewall/aliases", path: "/cluster/firewall/aliases", want: "10.1.0.0/24 second floor",
+		manifest: func(lines ...string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: Alias\nmetadata: {name: office}\nspec:\n  comment: second floor\n  cidr: 10.1.0.0/24\n" + indented(lines)
+		},
+		live: func(sim *pvesim.Sim) (string, bool) {
+			alias := sim.Alias("office")
+			comment, exists := withoutMarker(alias["comment"], alias != nil)
+			if !exists {
+				return "", false
+			}
+			return alias["cidr"] + " " + comment, true
+		},
+		edit:    func(sim *pvesim.Sim, marker string) { sim.SetAlias("Office", "10.2.0.0/24", strings.TrimSpace("second floor "+marker)) },
+		foreign: func(sim *pvesim.Sim) { sim.SetAlias("office", "10.3.0.9", "of another team") },
+		remove:  func(sim *pvesim.Sim) { sim.RemoveAlias("office") },
+		needs:   []string{"Sys.Modify"},
+	},
 }
 
 func withoutMarker(comment string, exists bool) (string, bool) {

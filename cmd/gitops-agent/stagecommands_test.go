@@ -151,6 +151,11 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "jobkey": // ID KEY WANT, of a backup job; markers are masked
 		got := markerPattern.ReplaceAllString(s.sim.BackupJob(arg(1))[arg(2)], "MARKER")
 		want(got == arg(3), "got %q", got)
+	case "alias": // NAME CIDR COMMENT, of the datacenter's firewall, made by hand
+		s.sim.SetAlias(arg(1), arg(2), arg(3))
+	case "aliaskey": // NAME KEY WANT, of such an alias; markers are masked
+		got := markerPattern.ReplaceAllString(s.sim.Alias(arg(1))[arg(2)], "MARKER")
+		want(got == arg(3), "got %q", got)
 	case "privilege": // NAME..., in addition to those of the quickstart's role
 		s.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Privileges: slices.Concat(pvesim.DefaultTokens()[1].ACL[0].Privileges, args[1:])}})
 	case "comment": // ID WANT, of a pool; markers are masked

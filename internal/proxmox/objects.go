@@ -18,9 +18,7 @@ func (r *Reader) Objects(ctx context.Context, name guest.Kind, ids []string) (ma
 	if !known {
 		return nil, fmt.Errorf("read objects of the kind %s: there is no such kind", name)
 	}
-	objects, err := k.Read(ctx, func(ctx context.Context, route, path string) (json.RawMessage, error) {
-		return get[json.RawMessage](ctx, r, &exchange{route: route, path: path})
-	}, ids)
+	objects, err := k.Read(ctx, r.getPath, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", k.Plural, err)
 	}
@@ -29,6 +27,24 @@ func (r *Reader) Objects(ctx context.Context, name guest.Kind, ids []string) (ma
 		byID[o.ID] = o
 	}
 	return byID, nil
+}
+
+// ObjectUser reads what uses an object, as its kind says.
+func (r *Reader) ObjectUser(ctx context.Context, name guest.Kind, id string) (string, error) {
+	k, known := kinds.Of(name)
+	if !known || k.UsedBy == nil {
+		return "", nil
+	}
+	user, err := k.UsedBy(ctx, r.getPath, id)
+	if err != nil {
+		return "", fmt.Errorf("read what uses the %s %s: %w", k.Noun, id, err)
+	}
+	return user, nil
+}
+
+// getPath reads a path for a kind.
+func (r *Reader) getPath(ctx context.Context, route, path string) (json.RawMessage, error) {
+	return get[json.RawMessage](ctx, r, &exchange{route: route, path: path})
 }
 
 // encodeObject returns the exchange of a call about an object that is no guest, as its kind says. Any node can carry out the call.

@@ -121,6 +121,13 @@ func (s *Sim) BackupJob(id string) map[string]string {
 	return maps.Clone(j.values)
 }
 
+// Alias returns the values of an alias of the datacenter's firewall, nil if there is none.
+func (s *Sim) Alias(name string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.firewallOf(clusterFirewall).aliases[strings.ToLower(name)])
+}
+
 // PoolComment returns the comment of a pool, and whether the pool exists.
 func (s *Sim) PoolComment(id string) (string, bool) {
 	s.mu.Lock()

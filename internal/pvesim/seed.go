@@ -240,3 +240,23 @@ func (s *Sim) RemovePool(id string) {
 		return nil
 	})
 }
+
+// SetAlias makes or replaces an alias of the datacenter's firewall, as a person would.
+func (s *Sim) SetAlias(name, cidr, comment string) {
+	_ = s.locked(func() error {
+		v := values{"name": name, "cidr": cidr, "ipversion": itoa(cidrFamily(cidr))}
+		if comment != "" {
+			v["comment"] = comment
+		}
+		s.firewallOf(clusterFirewall).aliases[strings.ToLower(name)] = v
+		return nil
+	})
+}
+
+// RemoveAlias removes an alias of the datacenter's firewall, as a person would. Rules that name it lose their effect.
+func (s *Sim) RemoveAlias(name string) {
+	_ = s.locked(func() error {
+		delete(s.firewallOf(clusterFirewall).aliases, strings.ToLower(name))
+		return nil
+	})
+}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
-// Kind describes one kind. The functions are pure, except for Read. Those without which a kind is useful may be nil.
+// Kind describes one kind. The functions are pure, except for Read and UsedBy. Those without which a kind is useful may be nil.
 type Kind struct {
 	Name   guest.Kind // in manifests and labels: "Pool"
 	Noun   string     // for people: "pool"
@@ -38,6 +39,8 @@ type Kind struct {
 	Leaving func(o cluster.Object) string
 	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
 	KeptBy func(id string, got cluster.Snapshot) string
+	// UsedBy reads what uses an object that Proxmox would remove all the same, "" if nothing does. It is asked immediately before the removal.
+	UsedBy func(ctx context.Context, get Get, id string) (string, error)
 
 	// Guard is a guard of guests that changes of the objects can weaken, "" if there is none. The objects are also read if only a guest has this guard.
 	Guard guest.GuardField
@@ -49,6 +52,14 @@ type Kind struct {
 	// Raise returns the fields of the manifest that describes a live object, apart from id and comment, and the keys that no field describes. Without it,
 	// every field with a key is the text of the key.
 	Raise func(o cluster.Object) (fields []Raised, left []string)
+}
+
+// One returns the noun with its article: "a pool", "an alias".
+func (k *Kind) One() string {
+	if strings.ContainsRune("aeiou", rune(k.Noun[0])) {
+		return "an " + k.Noun
+	}
+	return "a " + k.Noun
 }
 
 // IDRule says which ids Proxmox accepts for objects of the kind.

@@ -7,13 +7,14 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kind/alias"
 	"gitops-agent/reconcile/kind/backupjob"
 	"gitops-agent/reconcile/kind/pool"
 	"gitops-agent/reconcile/kind/replication"
 )
 
 // table is made once: its rows have patterns and functions, and no state.
-var table = sync.OnceValue(func() []*kind.Kind { return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind()} })
+var table = sync.OnceValue(func() []*kind.Kind { return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind(), alias.Kind()} })
 
 // All returns every kind, in the order in which their objects need each other.
 func All() []*kind.Kind { return table() }
@@ -37,8 +38,15 @@ func BackedUpBy(jobs []kind.Lasting, vmid int, node, pool string) []string {
 
 // NeedsOf returns the objects without which Proxmox does not create a guest as its manifest wants it.
 func NeedsOf(d *guest.Desired) []kind.Need {
-	if d.Pool == "" {
-		return nil
+	var needs []kind.Need
+	if d.Pool != "" {
+		needs = append(needs, kind.Need{Kind: pool.Name, ID: d.Pool})
 	}
-	return []kind.Need{{Kind: pool.Name, ID: d.Pool}}
+	if d.Firewall != nil {
+		needs = append(needs, alias.NeededBy(d.Firewall)...)
+	}
+	return needs
 }
+
+// IsOfFirewall reports whether a need is for the firewall of a guest.
+func IsOfFirewall(need kind.Need) bool { return need.Kind == alias.Name }

@@ -3,6 +3,7 @@ package lane
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -190,7 +191,29 @@ func (w *Worker) lastCheckObject(ctx context.Context, basis *Basis, step plan.St
 	case exists != (seen != nil) || exists && (!maps.Equal(live.Keys, seen.Keys) || live.Digest != seen.Digest):
 		return errObjectChanged
 	}
+	if call.Op == cluster.OpObjectRemove {
+		if err := w.checkUnused(ctx, basis, step); err != nil {
+			return err
+		}
+	}
 	return w.confirmWriter(ctx, writer.Recent) // reads the mark again only if the reading above was slow
+}
+
+// errObjectUsed refuses to remove an object that something uses.
+var errObjectUsed = errors.New("the object is in use")
+
+// checkUnused refuses the removal of an object that something uses and that Proxmox would remove all the same.
+func (w *Worker) checkUnused(ctx context.Context, basis *Basis, step plan.Step) error {
+	user, err := w.cluster.ObjectUser(ctx, step.Guest.Kind, step.Object.ID)
+	switch {
+	case err != nil:
+		return err
+	case user != "":
+		return fmt.Errorf("%w: %s names it", errObjectUsed, user)
+	case w.superseded(basis):
+		return epoch.ErrSuperseded
+	}
+	return nil
 }
 
 // ownsObject reports whether a live object has the marker of the record, or the record says that no call has written the marker yet.

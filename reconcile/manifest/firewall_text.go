@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -21,7 +22,7 @@ var (
 	icmpType        = &textRule{want: "the name of a type of ICMP messages", examples: []string{"echo-request"}, shape: exactly(`[A-Za-z][A-Za-z-]+`)}
 	firewallLink    = &textRule{want: "a slot of a network card", examples: []string{"net0"}, shape: exactly(`net[0-9]{1,2}`)}
 	firewallAddress = &textRule{want: "addresses of one family, a range, an alias, or + and the name of a set", examples: []string{"10.0.0.0/24", "+admins"}, accept: isFirewallAddress, hintFor: addressHint, maxBytes: 512}
-	networkAddress  = &textRule{want: "an address or a network", examples: []string{"10.0.0.0/24"}, accept: isNetwork, hintFor: addressHint}
+	networkAddress  = &textRule{want: "an address or a network", examples: []string{"10.0.0.0/24"}, accept: guest.IsNetwork, hintFor: addressHint}
 	setEntry        = &textRule{want: "an address, a network, or an alias of the cluster", examples: []string{"10.0.0.0/24", "dc/office"}, accept: isSetEntry, hintFor: addressHint}
 	portList        = &textRule{want: "at most 15 ports and ranges, without blanks", examples: []string{"22", "80,443,8000:8080"}, accept: isPortList}
 
@@ -36,36 +37,16 @@ func isFirewallComment(text string) bool {
 	return text != "" && strings.TrimSpace(text) == text && printable(text) && !strings.ContainsAny(text, "\r\n\t") && !strings.HasPrefix(text, "gitops-agent:")
 }
 
-// isNetwork accepts an address, or a network without host bits, in the form in which Proxmox stores it.
-func isNetwork(text string) bool {
-	return storedNetwork(text) == text && !strings.HasSuffix(text, "/0")
-}
-
-// storedNetwork returns an address or a network in the form in which Proxmox stores it, "" if it is neither.
-func storedNetwork(text string) string {
-	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
-		return a.String()
-	}
-	p, err := netip.ParsePrefix(text)
-	switch {
-	case err != nil:
-		return ""
-	case p.IsSingleIP():
-		return p.Addr().String()
-	}
-	return p.Masked().String()
-}
-
 // addressHint proposes the form in which Proxmox stores an address.
 func addressHint(text string) string {
-	if stored := storedNetwork(text); stored != "" && stored != text {
+	if stored := guest.StoredNetwork(text); stored != "" && stored != text {
 		return didYouMean(stored)
 	}
 	return ""
 }
 
 func isSetEntry(text string) bool {
-	return isNetwork(text) || strings.HasPrefix(text, "dc/") && firewallReference().MatchString(text)
+	return guest.IsNetwork(text) || strings.HasPrefix(text, "dc/") && firewallReference().MatchString(text)
 }
 
 // isFirewallAddress accepts what Proxmox accepts as source and destination, except for addresses with host bits and in other spellings.

@@ -42,7 +42,7 @@ func newObjectSpec(k *kind.Kind) *objectSpec {
 		{"comment", "", "Comment. The agent adds its marker to it, by which it knows the " + k.Noun + " again.", text(&s.comment, s.noteRule)},
 	}, s.own.rows...)
 	s.rows = append(s.rows,
-		field{"adopt", "", "ifUnmanaged takes over a " + k.Noun + " that exists. Without it, the agent changes none that it did not create.", choice(&s.adopt, "ifUnmanaged")},
+		field{"adopt", "", "ifUnmanaged takes over " + k.One() + " that exists. Without it, the agent changes none that it did not create.", choice(&s.adopt, "ifUnmanaged")},
 		field{"mode", "", "observe reports differences and changes nothing. Default: enforce.", choice(&s.mode, "enforce", "observe")},
 		field{"lifecycle", "", "What the agent may do without asking.", group(&s.lifecycle)},
 	)
@@ -77,7 +77,7 @@ func (p *parser) object(doc *document, k *kind.Kind) {
 	}
 	if !s.idRule.ok(wanted.ID) {
 		d.path = "metadata.name"
-		d.problem(doc.meta.name.at, "got a name that is no id of a "+k.Noun+", want "+s.idRule.wanted(), "set spec.id")
+		d.problem(doc.meta.name.at, "got a name that is no id of "+k.One()+", want "+s.idRule.wanted(), "set spec.id")
 	}
 	if k.Reserved != nil {
 		if why := k.Reserved(wanted.ID); why != "" {

@@ -329,7 +329,7 @@ func (o objectPlan) set(adopts bool) {
 	for _, f := range o.kind.Fields {
 		if _, changes := c.Set[f.Key]; f.Fixed && changes {
 			o.Conditions = append(o.Conditions, Condition{
-				Type: Blocked, Reason: ReasonImpossible, Message: fmt.Sprintf("Proxmox cannot change %s of a %s", f.Key, o.kind.Noun),
+				Type: Blocked, Reason: ReasonImpossible, Message: fmt.Sprintf("Proxmox cannot change %s of %s", f.Key, o.kind.One()),
 				Hint: "describe it by a manifest with another id, which replaces this one",
 			})
 			return

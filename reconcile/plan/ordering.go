@@ -25,6 +25,7 @@ type Ordering struct {
 	left     map[string]string   // by label, why the guest has not converged, apart from that
 	notReady map[string]string   // by label, why the guest is not ready, although it has converged
 	objects  map[string]string   // by label: the object that a guest or an object needs and that does not exist yet, with what that means
+	names    map[string]string   // by label of a guest: the object that its firewall names and that does not exist yet, with what that means
 	images   map[string]string   // by label of a guest that is to be created: why the Image that it is created from is not there
 	held     map[string]bool     // by label: no step that is left may run now
 	lowest   int                 // the lowest wave with a guest that is about to be created or started
@@ -55,7 +56,7 @@ type Wait struct {
 func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Ordering {
 	o := Ordering{
 		depends: make(map[string][]string), missing: make(map[string]string), left: make(map[string]string), notReady: make(map[string]string),
-		held: make(map[string]bool), images: make(map[string]string), objects: make(map[string]string),
+		held: make(map[string]bool), images: make(map[string]string), objects: make(map[string]string), names: make(map[string]string),
 	}
 	idle, neededBy, unchanged := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, d := range guests {
@@ -146,7 +147,11 @@ func (o Ordering) noteObjects(plan Plan, guests []guest.Desired, idle map[string
 		if !waits {
 			return
 		}
-		o.objects[label] = p.Ref.Label() + ", which does not exist yet"
+		into := o.objects
+		if kinds.IsOfFirewall(need) {
+			into = o.names
+		}
+		into[label] = p.Ref.Label() + ", which does not exist yet"
 		comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
 		if opts.Stuck[p.Ref.Label()] || !slices.ContainsFunc(p.Steps, comes) {
 			idle[label] = true
@@ -162,6 +167,20 @@ func (o Ordering) noteObjects(plan Plan, guests []guest.Desired, idle map[string
 			wait(d.Label(), need)
 		}
 	}
+}
+
+// objectFor returns which object a step needs that does not exist yet, "" if there is none.
+func (o Ordering) objectFor(step Step) string {
+	label := step.Guest.Label()
+	switch step.Op {
+	case cluster.OpCreate:
+		return cmp.Or(o.objects[label], o.names[label])
+	case cluster.OpFirewall:
+		return o.names[label]
+	case cluster.OpObjectAdd, cluster.OpObjectSet, cluster.OpPool:
+		return o.objects[label]
+	}
+	return ""
 }
 
 // noteUnready notes why guests that depend on an existing guest wait for it. What the manifest of a guest keeps the agent
@@ -259,7 +278,7 @@ func (o Ordering) Waits(step Step) Wait {
 	if why := o.images[step.Guest.Label()]; why != "" && step.Op == cluster.OpCreate {
 		return Wait{Message: "it is created from " + why}
 	}
-	if why := o.objects[step.Guest.Label()]; why != "" && (step.Op == cluster.OpCreate || step.Op == cluster.OpObjectAdd || step.NeedsObject()) {
+	if why := o.objectFor(step); why != "" {
 		return Wait{Message: "it needs " + why}
 	}
 	if step.NeedsObject() && !step.NeedsDependencies() {

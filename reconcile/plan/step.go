@@ -123,8 +123,10 @@ func (s Step) Starts() bool {
 	return state == "started" || state == "" && s.Op == cluster.OpHAAdd
 }
 
-// NeedsObject reports whether the step waits only for the object that its call names: the guest joins a pool that has a manifest.
-func (s Step) NeedsObject() bool { return s.Op == cluster.OpPool || s.Op == cluster.OpObjectSet }
+// NeedsObject reports whether the step waits only for the objects that its call names: a pool or an alias that has a manifest.
+func (s Step) NeedsObject() bool {
+	return s.Op == cluster.OpPool || s.Op == cluster.OpObjectSet || s.Op == cluster.OpFirewall
+}
 
 // NeedsDependencies reports whether the step waits until the guests on which its guest depends have converged and are ready: it creates, starts or
 // interrupts the guest, and neither stops nor destroys it.

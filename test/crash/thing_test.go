@@ -22,6 +22,7 @@ var thingKinds = []thingKind{
 	{"BackupJob", "/cluster/backup", "id", func(text string) []string {
 		return []string{fmt.Sprintf("comment: %q", text), "schedule: daily", "guests: {all: true}"}
 	}},
+	{"Alias", "/cluster/firewall/aliases", "name", func(text string) []string { return []string{fmt.Sprintf("comment: %q", text), "cidr: 10.9.0.0/24"} }},
 }
 
 // thingChanges are what a person may do with these objects. Each returns what it did, or "" if the world has no object for it.

@@ -48,6 +48,9 @@ func (r reader) Objects(context.Context, guest.Kind, []string) (map[string]clust
 	return pools, nil
 }
 
+// ObjectUser finds none: Proxmox itself refuses to remove a pool that is in use.
+func (r reader) ObjectUser(context.Context, guest.Kind, string) (string, error) { return "", nil }
+
 // hashOfPool identifies what the turn of a pool can read. Its random marker counts only as far as the pool has it.
 func (r *run) hashOfPool(id string) uint64 {
 	h := fnv.New64a()

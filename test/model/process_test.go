@@ -225,6 +225,11 @@ func (p *process) Objects(ctx context.Context, kind guest.Kind, ids []string) (m
 	return objects, errors.Join(err, p.afterReading(ctx))
 }
 
+// ObjectUser asks the world.
+func (p *process) ObjectUser(ctx context.Context, kind guest.Kind, id string) (string, error) {
+	return p.reader.ObjectUser(ctx, kind, id)
+}
+
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.
 func (p *process) noteCache(what string) {
 	p.cacheMu.Lock()
