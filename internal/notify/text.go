@@ -61,6 +61,8 @@ func sentence(e Event) string {
 		return fmt.Sprintf("The agent destroyed %s.", guest)
 	case event.GuestRecovered:
 		return fmt.Sprintf("The agent owns %s again.", guest)
+	case event.GuestPlaced:
+		return fmt.Sprintf("%s will be created on %s: %s.", guest, a["node"], a["reason"])
 	case event.GuestHidden:
 		return fmt.Sprintf("The token of the agent may not see %s any more.", guest)
 	case event.GuestVisible:
