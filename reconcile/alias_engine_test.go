@@ -60,7 +60,9 @@ func TestAliasOfAForeignRuleStays(t *testing.T) {
 		if l.sim.Alias("office") == nil {
 			t.Fatal("got the alias removed while a rule names it")
 		}
-		eventually(t, "the reason", func() bool { return slices.ContainsFunc(l.object("Alias/office").Conditions, func(c plan.Condition) bool { return strings.Contains(c.Message, "rule 0 of guest 300 names it") }) })
+		eventually(t, "the reason", func() bool {
+			return slices.ContainsFunc(l.object("Alias/office").Conditions, func(c plan.Condition) bool { return strings.Contains(c.Message, "rule 0 of guest 300 names it") })
+		})
 		l.edit(http.MethodDelete, rules+"/0", "")
 		eventually(t, "the removal", func() bool { return l.sim.Alias("office") == nil })
 	})

@@ -98,7 +98,9 @@ var objectCases = map[string]objectCase{
 			}
 			return alias["cidr"] + " " + comment, true
 		},
-		edit:    func(sim *pvesim.Sim, marker string) { sim.SetAlias("Office", "10.2.0.0/24", strings.TrimSpace("second floor "+marker)) },
+		edit: func(sim *pvesim.Sim, marker string) {
+			sim.SetAlias("Office", "10.2.0.0/24", strings.TrimSpace("second floor "+marker))
+		},
 		foreign: func(sim *pvesim.Sim) { sim.SetAlias("office", "10.3.0.9", "of another team") },
 		remove:  func(sim *pvesim.Sim) { sim.RemoveAlias("office") },
 		needs:   []string{"Sys.Modify"},

@@ -11,7 +11,9 @@ import (
 // AliasUser returns what in a firewall names an alias, "" if nothing does: a rule, also one without effect, or an entry of a set. The name counts in every
 // scope, because Proxmox looks it up in both.
 func AliasUser(seen *guest.FirewallSeen, name string) string {
-	isAlias := func(text string) bool { return !strings.HasPrefix(text, "+") && strings.EqualFold(bareName(text), name) }
+	isAlias := func(text string) bool {
+		return !strings.HasPrefix(text, "+") && strings.EqualFold(bareName(text), name)
+	}
 	for i, r := range seen.Rules {
 		if isAlias(r.Source) || isAlias(r.Dest) {
 			return fmt.Sprintf("rule %d", i)

@@ -14,7 +14,9 @@ import (
 )
 
 // table is made once: its rows have patterns and functions, and no state.
-var table = sync.OnceValue(func() []*kind.Kind { return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind(), alias.Kind()} })
+var table = sync.OnceValue(func() []*kind.Kind {
+	return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind(), alias.Kind()}
+})
 
 // All returns every kind, in the order in which their objects need each other.
 func All() []*kind.Kind { return table() }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
@@ -148,7 +147,7 @@ func NeededBy(f *guest.FirewallWanted) []kind.Need {
 	for _, name := range firewall.NeededAliases(f) {
 		needs = append(needs, kind.Need{Kind: Name, ID: name})
 	}
-	return slices.Clip(needs)
+	return needs
 }
 
 // privileges returns what the token needs.

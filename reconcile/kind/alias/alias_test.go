@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -108,9 +109,7 @@ func TestUsersAreFoundEverywhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			replies := map[string]string{}
 			for _, list := range []map[string]string{around, test.replies} {
-				for path, reply := range list {
-					replies[path] = reply
-				}
+				maps.Copy(replies, list)
 			}
 			got, err := usedBy(t.Context(), answers(replies), "office")
 			if err != nil {
