@@ -172,12 +172,12 @@ func (o Ordering) noteObjects(plan Plan, guests []guest.Desired, idle map[string
 // objectFor returns which object a step needs that does not exist yet, "" if there is none.
 func (o Ordering) objectFor(step Step) string {
 	label := step.Guest.Label()
-	switch step.Op {
-	case cluster.OpCreate:
+	switch {
+	case step.Op == cluster.OpCreate:
 		return cmp.Or(o.objects[label], o.names[label])
-	case cluster.OpFirewall:
+	case step.Op == cluster.OpFirewall:
 		return o.names[label]
-	case cluster.OpObjectAdd, cluster.OpObjectSet, cluster.OpPool:
+	case step.Op == cluster.OpObjectAdd || step.NeedsObject():
 		return o.objects[label]
 	}
 	return ""
