@@ -27,6 +27,7 @@ type objectCase struct {
 	foreign  func(sim *pvesim.Sim)                    // made by hand
 	remove   func(sim *pvesim.Sim)                    // by hand
 	needs    []string                                 // privileges that the documented role lacks
+	around   func(t *testing.T, sim *pvesim.Sim)      // what has to exist before; nil is nothing
 }
 
 // objectCases are one object of each kind of package kinds.
@@ -105,6 +106,38 @@ var objectCases = map[string]objectCase{
 		remove:  func(sim *pvesim.Sim) { sim.RemoveAlias("office") },
 		needs:   []string{"Sys.Modify"},
 	},
+	"affinity_rule": {
+		label: "AffinityRule/web", route: "POST /cluster/ha/rules", reads: "GET /cluster/ha/rules", path: "/cluster/ha/rules", want: "pve1:2 strict=1 disable= web servers",
+		manifest: func(lines ...string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\nmetadata: {name: web}\nspec:\n  comment: web servers\n  type: node\n" +
+				"  guests: [vm:300]\n  nodes: [pve1:2]\n  strict: true\n  enabled: true\n" + indented(lines)
+		},
+		live: func(sim *pvesim.Sim) (string, bool) {
+			rule := sim.HARule("web")
+			comment, exists := withoutMarker(rule["comment"], rule != nil)
+			if !exists {
+				return "", false
+			}
+			return rule["nodes"] + " strict=" + rule["strict"] + " disable=" + rule["disable"] + " " + comment, true
+		},
+		edit: func(sim *pvesim.Sim, marker string) {
+			sim.SetHARule("web", map[string]string{"type": "node-affinity", "resources": "vm:300", "nodes": "pve1", "disable": "1", "comment": strings.TrimSpace("web servers " + marker)})
+		},
+		foreign: func(sim *pvesim.Sim) {
+			sim.SetHARule("web", map[string]string{"type": "node-affinity", "resources": "vm:300", "nodes": "pve1", "comment": "of another team"})
+		},
+		remove: func(sim *pvesim.Sim) { sim.RemoveHARule("web") },
+		needs:  []string{"Sys.Console"},
+		around: func(t *testing.T, sim *pvesim.Sim) {
+			t.Helper()
+			if _, err := sim.AddVM(pvesim.Guest{VMID: 300}); err != nil {
+				t.Fatal(err)
+			}
+			if err := sim.ManageByHA(300); err != nil {
+				t.Fatal(err)
+			}
+		},
+	},
 }
 
 func withoutMarker(comment string, exists bool) (string, bool) {
@@ -119,6 +152,9 @@ func forEachObject(t *testing.T, test func(t *testing.T, l *lab, c objectCase)) 
 		t.Run(name, func(t *testing.T) {
 			runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
 				l.grant(c.needs...)
+				if c.around != nil {
+					c.around(t, l.sim)
+				}
 				l.files["web.yaml"], l.files["object.yaml"] = vmYAML("web-1", 201), c.manifest()
 				test(t, l, c)
 			})

@@ -128,6 +128,17 @@ func (s *Sim) Alias(name string) map[string]string {
 	return maps.Clone(s.firewallOf(clusterFirewall).aliases[strings.ToLower(name)])
 }
 
+// HARule returns the keys of a rule of the HA manager, nil if there is none.
+func (s *Sim) HARule(name string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.haRule(name)
+	if r == nil {
+		return nil
+	}
+	return maps.Clone(r.values)
+}
+
 // PoolComment returns the comment of a pool, and whether the pool exists.
 func (s *Sim) PoolComment(id string) (string, bool) {
 	s.mu.Lock()

@@ -233,6 +233,39 @@ func (s *Sim) RemoveBackupJob(id string) {
 	})
 }
 
+// ManageByHA adds a guest to the HA manager, as a person would. The manager has already read the entry, and does not act on it. It returns an error if the guest does not exist.
+func (s *Sim) ManageByHA(vmid int) error {
+	return s.locked(func() error {
+		g := s.guests[vmid]
+		if g == nil {
+			return fmt.Errorf("add guest %d to the HA manager: the guest does not exist", vmid)
+		}
+		s.ha[vmid] = &haResource{vmid: vmid, kind: g.kind, state: "ignored", managerState: "ignored", extra: values{}}
+		return nil
+	})
+}
+
+// SetHARule makes or replaces a rule of the HA manager with the given keys, as a person who edits the file would. It does not check the rule.
+func (s *Sim) SetHARule(name string, keys map[string]string) {
+	_ = s.locked(func() error {
+		v := withoutEmpty(maps.Clone(keys))
+		if r := s.haRule(name); r != nil {
+			r.values = v
+			return nil
+		}
+		s.haRules = append(s.haRules, &haRule{name, v})
+		return nil
+	})
+}
+
+// RemoveHARule removes a rule of the HA manager, as a person would.
+func (s *Sim) RemoveHARule(name string) {
+	_ = s.locked(func() error {
+		s.haRules = slices.DeleteFunc(s.haRules, func(r *haRule) bool { return r.name == name })
+		return nil
+	})
+}
+
 // RemovePool removes a pool, as a person would. Its members stay.
 func (s *Sim) RemovePool(id string) {
 	_ = s.locked(func() error {

@@ -23,9 +23,9 @@ type Kind struct {
 	Lower func(spec Spec, d *Desired) []Problem
 	// Reserved returns why no manifest may describe the object with an id, "" if one may.
 	Reserved func(id string) string
-	// Resolve puts the guests that the manifest names or selects into the keys of the object. It is required if Lower names or selects guests. With a reason, the
-	// object cannot be planned now.
-	Resolve func(d Desired, found Found) (resolved Desired, reason string)
+	// Resolve puts the guests that the manifest names or selects into the keys of the object. It is required if Lower names or selects guests. It returns why the
+	// object cannot be planned now, nil if it can be.
+	Resolve func(d Desired, found Found) (resolved Desired, why *Unresolved)
 
 	// Read reads the objects of the kind, and those of ids also if a list leaves them out.
 	Read func(ctx context.Context, get Get, ids []string) ([]cluster.Object, error)
@@ -81,9 +81,26 @@ type CommentRule struct {
 type Found struct {
 	Named    map[string]guest.Ref // the guests of Desired.Guests, by label
 	Selected []guest.Ref          // the guests that have all labels of Desired.Selects and a vmid, sorted by vmid
+	HA       map[int]bool         // vmids of the guests that the HA manager manages
 	Orphans  map[int]bool         // vmids of guests that the agent owns and no manifest names: they exist until they are destroyed
 	Live     cluster.Object       // as it was read; the zero value of an object that is to be made
 }
+
+// Unresolved is why an object cannot be planned now.
+type Unresolved struct {
+	Cause         Cause
+	Message, Hint string
+}
+
+// Cause is the cause of Unresolved.
+type Cause int
+
+// The causes.
+const (
+	SelectsNone Cause = iota // no guest has the labels that the manifest selects
+	NotInHA                  // the HA manager does not manage a guest of the object
+	Impossible               // no call makes the object what the manifest wants
+)
 
 // Change is what a step does to an object.
 type Change struct {

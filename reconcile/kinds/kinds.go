@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kind/affinity"
 	"gitops-agent/reconcile/kind/alias"
 	"gitops-agent/reconcile/kind/backupjob"
 	"gitops-agent/reconcile/kind/pool"
@@ -15,7 +16,7 @@ import (
 
 // table is made once: its rows have patterns and functions, and no state.
 var table = sync.OnceValue(func() []*kind.Kind {
-	return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind(), alias.Kind()}
+	return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind(), alias.Kind(), affinity.Kind()}
 })
 
 // All returns every kind, in the order in which their objects need each other.

@@ -53,6 +53,7 @@ const (
 	ReasonNoSecret            ConditionReason = "no-secret"            // Blocked: a secret is missing without which the guest is not created or not started
 	ReasonNoSource            ConditionReason = "no-source"            // Blocked: the guest does not exist, and the manifest does not define how to create it
 	ReasonNoVMID              ConditionReason = "no-vmid"              // Blocked: the agent has no free vmid to assign
+	ReasonNotInHA             ConditionReason = "not-in-ha"            // Blocked: the HA manager does not manage a guest that an object names
 	ReasonPartlyCreated       ConditionReason = "partly-created"       // Blocked: another call is still creating the guest, or left it incomplete
 	ReasonSecret              ConditionReason = "secret"               // Blocked: a secret cannot be given to the guest
 	ReasonSelectsNone         ConditionReason = "selects-none"         // Blocked: no guest has the labels that the manifest of an object selects
@@ -92,7 +93,7 @@ func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
 		ReasonAwaits, ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInUse, ReasonInvalid, ReasonLeaving, ReasonLocked, ReasonMayExist, ReasonNoNode, ReasonNoSecret, ReasonNoSource,
-		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonSelectsNone, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
+		ReasonNoVMID, ReasonNotInHA, ReasonPartlyCreated, ReasonSecret, ReasonSelectsNone, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
 		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonSnapshotsLeft, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonNoBackup, ReasonOtherNode, ReasonOverridden, ReasonPolicy, ReasonSnapshotFailed, ReasonWarnings,

@@ -205,7 +205,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	}
 	p.Present, p.ReadAt = o.exists, got.Objects[d.Kind].ReadAt
 	var blocked *Condition
-	if o.desired, blocked = resolveGuests(k, d, want, o.live); blocked != nil {
+	if o.desired, blocked = resolveGuests(k, d, want, got, o.live); blocked != nil {
 		p.Conditions = append(p.Conditions, *blocked)
 		return p
 	}
@@ -250,11 +250,11 @@ func (o objectPlan) notManaged(isOwned bool) Condition {
 }
 
 // resolveGuests puts the vmids of the guests that a manifest names or selects into its keys. It returns a condition if that is not possible now.
-func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, live cluster.Object) (kind.Desired, *Condition) {
-	if len(d.Guests)+len(d.Selects) == 0 {
+func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snapshot, live cluster.Object) (kind.Desired, *Condition) {
+	if k.Resolve == nil {
 		return d, nil
 	}
-	found := kind.Found{Named: make(map[string]guest.Ref), Orphans: want.Objects.Orphans, Live: live}
+	found := kind.Found{Named: make(map[string]guest.Ref), HA: managedByHA(got), Orphans: want.Objects.Orphans, Live: live}
 	for _, list := range [][]guest.Desired{want.Others, want.Guests} {
 		for i := range list {
 			g := &list[i]
@@ -273,11 +273,30 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, live cluster.Obje
 			}
 		}
 	}
-	resolved, reason := k.Resolve(d, found)
-	if reason != "" {
-		return d, &Condition{Type: Blocked, Reason: ReasonSelectsNone, Message: reason, Hint: "give a guest the labels, or remove the manifest"}
+	resolved, why := k.Resolve(d, found)
+	if why != nil {
+		return d, &Condition{Type: Blocked, Reason: causes[why.Cause], Message: why.Message, Hint: why.Hint}
 	}
 	return resolved, nil
+}
+
+// causes are the reasons of conditions for what a kind cannot resolve.
+var causes = map[kind.Cause]ConditionReason{kind.SelectsNone: ReasonSelectsNone, kind.NotInHA: ReasonNotInHA, kind.Impossible: ReasonImpossible}
+
+// managedByHA returns the vmids of the guests that the HA manager manages.
+func managedByHA(got cluster.Snapshot) map[int]bool {
+	managed := make(map[int]bool)
+	for _, row := range got.Inventory.Rows {
+		if row.HAState != "" {
+			managed[row.VMID] = true
+		}
+	}
+	for vmid, seen := range got.Guests {
+		if seen.HA {
+			managed[vmid] = true
+		}
+	}
+	return managed
 }
 
 // hasLabels reports whether a guest has all labels of a selection.
@@ -453,7 +472,7 @@ func lasting(k *kind.Kind, except string, want Desired, got cluster.Snapshot) []
 		case id == except || isOwned && !isWanted:
 			continue
 		case isWanted:
-			if resolved, blocked := resolveGuests(k, d, want, now); blocked == nil {
+			if resolved, blocked := resolveGuests(k, d, want, got, now); blocked == nil {
 				others = append(others, kind.Lasting{Now: now, Next: asWanted(now, resolved)})
 				continue
 			}

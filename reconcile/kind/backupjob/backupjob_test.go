@@ -70,11 +70,11 @@ func TestLabelsBecomeVMIDs(t *testing.T) {
 	d := kind.Desired{Selects: map[string]string{"tier": "web"}, Keys: []kind.Intent{{Key: "vmid", Origin: guest.Origin{Line: 7}}}}
 	selected := []guest.Ref{{VMID: 1000}, {VMID: 202}}
 	live := cluster.Object{Keys: map[string]string{"vmid": "201,202,999"}}
-	got, reason := resolve(d, kind.Found{Selected: selected, Orphans: map[int]bool{201: true, 300: true}, Live: live})
-	if want := []kind.Intent{{Key: "vmid", Text: "201,202,1000", Origin: guest.Origin{Line: 7}}}; !cmp.Equal(got.Keys, want) || reason != "" {
-		t.Errorf("got %+v, %q, want %+v", got.Keys, reason, want)
+	got, why := resolve(d, kind.Found{Selected: selected, Orphans: map[int]bool{201: true, 300: true}, Live: live})
+	if want := []kind.Intent{{Key: "vmid", Text: "201,202,1000", Origin: guest.Origin{Line: 7}}}; !cmp.Equal(got.Keys, want) || why != nil {
+		t.Errorf("got %+v, %v, want %+v", got.Keys, why, want)
 	}
-	if _, reason := resolve(d, kind.Found{Live: live}); reason == "" {
+	if _, why := resolve(d, kind.Found{Live: live}); why == nil {
 		t.Error("got no reason for a selection without guests")
 	}
 }

@@ -92,7 +92,10 @@ func lowerSelection(v kind.Value, d *kind.Desired, problem func(field string, at
 }
 
 // resolve puts the vmids of the guests that have the labels into the list of the job. A guest whose manifest was removed stays in the list until it is destroyed.
-func resolve(d kind.Desired, found kind.Found) (kind.Desired, string) {
+func resolve(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) {
+	if len(d.Selects) == 0 {
+		return d, nil
+	}
 	var vmids []string
 	for _, ref := range found.Selected {
 		vmids = append(vmids, fmt.Sprint(ref.VMID))
@@ -107,7 +110,10 @@ func resolve(d kind.Desired, found kind.Found) (kind.Desired, string) {
 		for _, name := range slices.Sorted(maps.Keys(d.Selects)) {
 			labels = append(labels, name+"="+d.Selects[name])
 		}
-		return d, "no guest of a manifest has the labels " + strings.Join(labels, ", ") + " and a vmid, and Proxmox has no job without guests"
+		return d, &kind.Unresolved{
+			Cause: kind.SelectsNone, Message: "no guest of a manifest has the labels " + strings.Join(labels, ", ") + " and a vmid, and Proxmox has no job without guests",
+			Hint: "give a guest the labels, or remove the manifest",
+		}
 	}
 	at := d.Origin
 	for _, in := range d.Keys {
@@ -116,7 +122,7 @@ func resolve(d kind.Desired, found kind.Found) (kind.Desired, string) {
 		}
 	}
 	d.Put(kind.Intent{Key: keyVMID, Text: vmidText(vmids), Origin: at})
-	return d, ""
+	return d, nil
 }
 
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{([^}]*)\}\}`) })
