@@ -332,7 +332,7 @@ func sendSource(send sender, r *report.Report) {
 	send(sourceSuccess, timestamp(r.Source.LastSuccess))
 	send(sourceCommit, timestamp(r.Source.HeadSeen), "head")
 	waiting := 0.0
-	if w := r.Source.Waiting; w != nil {
+	if w := r.Source.Waiting; w.ForEvidence() {
 		waiting = timestamp(w.Since)
 	}
 	send(sourceWaiting, waiting)

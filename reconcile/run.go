@@ -57,7 +57,7 @@ func NewEngine(opts Options) *Engine {
 	})
 	e.intake = intake.New(intake.Options{
 		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, RecordSigners: opts.Separate || opts.Rules.Len() > 0, Minimum: opts.Minimum, MayWrite: e.mayCall, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
+		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, Promotion: opts.Promotion, RecordSigners: opts.Separate || opts.Rules.Len() > 0, Minimum: opts.Minimum, MayWrite: e.mayCall, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)

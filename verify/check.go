@@ -46,6 +46,7 @@ func (p *Policy) Check(ctx context.Context, repo *gitsource.Repository, tip gits
 			Signer: last.signer.Name, Issuer: last.proof.certificate.Issuer, Subject: last.proof.certificate.SubjectAlternativeName,
 		},
 		commits: commits, evidence: last.proof.evidence,
+		promoted: p.promotedBy(commits, last), unchanged: isUnchanged(base, commits, last),
 	}, nil
 }
 
@@ -200,7 +201,9 @@ func (p *Policy) judge(ctx context.Context, repo *gitsource.Repository, path []a
 		if err != nil {
 			return nil, err
 		}
-		commits = append(commits, a.signedCommit(before, parent, p.options.Target))
+		signed := a.signedCommit(before, parent, p.options.Target)
+		signed.promoted = p.promotedIn(a)
+		commits = append(commits, signed)
 		before = a.tree
 	}
 	return commits, nil

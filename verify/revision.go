@@ -16,6 +16,8 @@ type Revision struct {
 	signer       Identity
 	commits      []SignedCommit
 	evidence     []byte
+	promoted     []string // see Promotion
+	unchanged    bool     // see IsUnchanged
 }
 
 // An Identity states who signed: the name of the signer in the policy, and issuer and subject of the certificate.
@@ -48,6 +50,8 @@ type SignedCommit struct {
 	// Sealed are the commits since the base that this commit seals, along first parents, oldest first. Their own
 	// signatures were not verified, and their orders do not count.
 	Sealed []gitsource.ID
+
+	promoted []string // values of the trailers Gitops-Promoted; nil if the commit is for other clusters
 }
 
 // MayChangePath reports whether the signer may change a file.

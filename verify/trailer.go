@@ -13,6 +13,8 @@ const (
 	trailerApprove = "Gitops-Approve"
 	trailerRun     = "Gitops-Run"
 	trailerSeal    = "Gitops-Seal"
+
+	trailerPromoted = "Gitops-Promoted"
 )
 
 // trailerPrefix begins every key that this package reads now or may read in a later version.

@@ -288,6 +288,8 @@ type TrustConfig struct {
 	Deny DenyConfig `yaml:"deny"`
 	// Guards are rules about the guards of manifests that no commit and no approval changes. Default: none.
 	Guards GuardsConfig `yaml:"guards"`
+	// Promotion accepts a tree only if another cluster, such as staging, has matched it. Default: none.
+	Promotion PromotionConfig `yaml:"promotion"`
 }
 
 // GuardsConfig bounds the guards of manifests.
@@ -530,7 +532,7 @@ func (c *Config) check() error {
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
 	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
 	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))
-	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), second(c.notificationSettings()), second(c.commitForge()), second(c.traceSettings()), c.Attest.check(), c.Trust.TUF.check(), c.Trust.checkLog(), c.Trust.Guards.check())...)
+	return errors.Join(append(problems, c.checkEncrypted(), c.checkWebhooks(), second(c.notificationSettings()), second(c.commitForge()), second(c.traceSettings()), c.Attest.check(), c.Trust.TUF.check(), c.Trust.checkLog(), c.Trust.Guards.check(), c.Trust.Promotion.check(c.Cluster.Name))...)
 }
 
 // check returns every problem of c.

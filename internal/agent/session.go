@@ -90,6 +90,10 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	if err != nil {
 		return err
 	}
+	promotion, err := c.Promotion(source.Repository(), source.FetchNotes)
+	if err != nil {
+		return err
+	}
 	secrets, err := c.secrets()
 	if err != nil {
 		return err
@@ -110,9 +114,9 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	}
 	s.engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Source: source, Policy: s.trust.Policy, Journal: j, Branch: c.Source.Branch,
-		Evidence: finder,
-		Scope:    intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
-		Poll:     time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
+		Evidence: finder, Promotion: promotion,
+		Scope: intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
+		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
 		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),

@@ -24,6 +24,9 @@ func (c Config) UnsafeFiles(path string) []error {
 		files = append(files, struct{ field, path string }{fmt.Sprintf("source.remotes[%d].known_hosts_file", i), r.KnownHostsFile},
 			struct{ field, path string }{fmt.Sprintf("source.remotes[%d].ca_file", i), r.CAFile})
 	}
+	for i, path := range c.Trust.Promotion.KeyFiles {
+		files = append(files, struct{ field, path string }{fmt.Sprintf("trust.promotion.key_files[%d]", i), path})
+	}
 	for i, path := range c.Policies {
 		files = append(files, struct{ field, path string }{fmt.Sprintf("policies[%d]", i), path})
 	}

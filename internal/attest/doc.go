@@ -7,5 +7,6 @@
 //   - directory.go: Directory, where statements are kept
 //   - notes.go: statements in notes of git
 //   - reader.go: Reader, which finds the statements about a commit
+//   - promotion.go: whether a cluster matched a commit, for an agent that accepts only what another one matched
 //   - publisher.go: Publisher, which writes a statement after each convergence
 package attest

@@ -34,6 +34,9 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, nil, err
 	}
+	if err := in.promoted.check(ctx, repo, rev); err != nil {
+		return Accepted{}, nil, err
+	}
 	accepted, err := acceptFor(ctx, repo, rev, in.scope, in.force.Accepted, recordsSigners(policy, in.recordSigners), in.journal.State(), parse)
 	if err != nil {
 		return Accepted{}, nil, err

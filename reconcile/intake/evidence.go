@@ -55,8 +55,12 @@ func (a Accepted) evidenceRecord() []journal.Body {
 	return []journal.Body{journal.Evidence{Commit: string(a.revision.Commit()), Bundle: string(bundle)}}
 }
 
-// waiting returns the report of a head that waits for evidence, or nil if the error is another one.
+// waiting returns the report of a head that waits for evidence or for a statement, or nil if the error is another one.
 func (in *Intake) waiting(head gitsource.ID, err error, at time.Time) *report.WaitingHead {
+	if w := waitingForStatement(head, err); w != nil {
+		w.Since = at
+		return w
+	}
 	if !verify.IsMissingEvidence(err) {
 		return nil
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	RecordSigners bool
 	Minimum       guard.Minimum // the host's bound of guards
 	Evidence      Evidence      // nil finds none, but that in the journal
+	Promotion     *Promotion    // nil accepts revisions that no other cluster has matched
 
 	Shared bool         // other agents accept revisions in the same journal, which this host may not have fetched yet
 	DryRun bool         // read the floor without writing it, and journal nothing
@@ -50,6 +51,7 @@ type Intake struct {
 	dryRun   bool
 	mayWrite func() error
 	evidence Evidence
+	promoted *Promotion
 	notes    gitsource.ID // of the remote that served the newest head
 
 	recordSigners bool
@@ -81,7 +83,7 @@ func New(opts Options) *Intake {
 	return &Intake{
 		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
 		recordSigners: opts.RecordSigners, minimum: opts.Minimum,
-		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, shared: opts.Shared, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
+		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, promoted: opts.Promotion, shared: opts.Shared, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}
 }
 

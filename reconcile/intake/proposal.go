@@ -23,6 +23,7 @@ type Proposal struct {
 	Note          RewriteNote
 	RecordSigners bool // as in Options
 	Evidence      []verify.Evidence
+	Promotion     *Promotion // as in Options
 }
 
 // A Judgement is what the agent would accept.
@@ -75,8 +76,16 @@ func (p Proposal) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, err
 	}
+	if err := p.Promotion.check(ctx, p.Repo, rev); err != nil {
+		return Accepted{}, err
+	}
 	return acceptFor(ctx, p.Repo, rev, p.Scope, Accepted{}, recordsSigners(p.Policy, p.RecordSigners), p.State, parse)
 }
 
-// Refusal returns why the agent would refuse a head, or nil if the error of a judgement is not a refusal.
-func Refusal(head gitsource.ID, err error) *report.Refused { return refusal(head, err, time.Now()) }
+// Refusal returns why the agent would refuse a head or let it wait, or nil if the error of a judgement is neither.
+func Refusal(head gitsource.ID, err error) *report.Refused {
+	if w := waitingForStatement(head, err); w != nil {
+		return &report.Refused{Commit: w.Commit, Reason: w.Reason, Error: w.Text(), Hint: w.Hint, Since: time.Now()}
+	}
+	return refusal(head, err, time.Now())
+}

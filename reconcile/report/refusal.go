@@ -11,22 +11,29 @@ const (
 	RefusedCluster   = "wrong-cluster"
 	RefusedTree      = "tree"
 	RefusedScope     = "out-of-scope" // package verify uses the same reason for paths
+	RefusedPromotion = "not-promoted"
 )
+
+// WaitingStatement is the reason of a head that waits for the statement of another cluster. The other reason is that of package verify for missing evidence.
+const WaitingStatement = "statement-missing"
 
 // RefusedReasons lists the reasons, for metrics that start at zero.
 func RefusedReasons() []string {
-	return []string{RefusedManifests, RefusedCluster, RefusedTree, RefusedScope}
+	return []string{RefusedManifests, RefusedCluster, RefusedTree, RefusedScope, RefusedPromotion}
 }
 
 // WaitingHead describes a head that cannot be decided yet, and what it waits for. It is neither accepted nor refused, and every poll tries again.
 type WaitingHead struct {
 	Commit  string    `json:"commit"`
-	Reason  string    `json:"reason"` // evidence-missing
+	Reason  string    `json:"reason"` // evidence-missing or statement-missing
 	Error   string    `json:"error"`
 	Problem string    `json:"problem,omitempty"` // why it was not found, if more is known
 	Hint    string    `json:"hint,omitempty"`
 	Since   time.Time `json:"since"`
 }
+
+// ForEvidence reports whether a head waits for evidence of the transparency log. It is false for nil.
+func (w *WaitingHead) ForEvidence() bool { return w != nil && w.Reason != WaitingStatement }
 
 // Text returns the error and the problem, for people.
 func (w WaitingHead) Text() string {

@@ -153,9 +153,13 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 		})
 	}
 	if waiting := r.Source.Waiting; waiting != nil {
+		heading := ""
+		if waiting.ForEvidence() {
+			heading = evidenceHeading
+		}
 		list = append(list, notice{
 			Tone: warn, Title: fmt.Sprintf("Revision %s waits: %s", words.ShortID(waiting.Commit), waiting.Reason),
-			Text: waiting.Text() + "\n" + inForce, Hint: waiting.Hint, Since: timeView{waiting.Since, now}, Heading: evidenceHeading,
+			Text: waiting.Text() + "\n" + inForce, Hint: waiting.Hint, Since: timeView{waiting.Since, now}, Heading: heading,
 		})
 	}
 	if r.Source.Error != "" {

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/attest"
 	"gitops-agent/internal/evidence"
 )
 
@@ -44,13 +45,17 @@ func (r openRepository) fetchTag(ctx context.Context, revision string) bool {
 	return err == nil
 }
 
-// Open opens the repository, with the notes that have evidence. A remote one is fetched into a temporary directory, which the function in the result removes.
+// Open opens the repository, with the notes that have evidence, and those with the statements that the config asks for. A remote one is fetched into a temporary directory, which the function in the result removes.
 func (r Repository) Open(ctx context.Context, config agent.Config, shown *term.Progress) (*gitsource.Repository, func() error, error) {
 	opened, err := r.open(ctx, config, shown)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := opened.fetchNotes(ctx, evidence.NotesRef); err != nil {
+	err = opened.fetchNotes(ctx, evidence.NotesRef)
+	if err == nil && config.Trust.Promotion.Cluster != "" {
+		err = opened.fetchNotes(ctx, attest.NotesRef)
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, opened.close())
 	}
 	return opened.Repository, opened.close, nil

@@ -76,7 +76,11 @@ func Judge(ctx context.Context, opts Options) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	document, err := judge(ctx, repo, opts, opts.proposal(repo, policy, state))
+	p := opts.proposal(repo, policy, state)
+	var document Document
+	if p.Promotion, err = opts.Config.Promotion(repo, nil); err == nil {
+		document, err = judge(ctx, repo, opts, p)
+	}
 	return document, errors.Join(err, closeRepo())
 }
 

@@ -79,7 +79,9 @@ func (r *Remotes) judge(ctx context.Context, source *gitsource.Source, head gits
 	p := opts.proposal(repo, policy, state)
 	p.Floor = floor
 	p.Evidence = evidence.NewFinder(source, nil).Sources(head.Notes)
-	r.Tip, r.TipErr = judge(ctx, repo, opts, p)
+	if p.Promotion, r.TipErr = opts.Config.Promotion(repo, source.FetchNotes); r.TipErr == nil {
+		r.Tip, r.TipErr = judge(ctx, repo, opts, p)
+	}
 }
 
 // maxHistory is how many commits are searched for the anchor.
