@@ -223,6 +223,8 @@ func checks() []check {
 		{"target is cluster and branch", "target.go", `cluster == "" || branch == ""`, "", "TestCheckSeveralTargets/without_branch"},
 		{"one target for each cluster", "target.go", `clusters[cluster] {
 			return`, "", "TestCheckSeveralTargets/two_branches"},
+		{"promotion has its form", "promotion.go", `cluster == "" || branch == "" || err != nil`, "", "TestParsePromotion"},
+		{"promoted tree is the same", "promotion.go", `near[read] == promoted && o.tree != r.tree`, "", "TestCheckPromoted"},
 		{"commit without targets is not passed over", "target.go", `len(named) == 0`, "", "TestCandidate/no_target"},
 		{"commit with malformed targets is not passed over", "target.go", `targetProblem(named) != ""`, "", "TestCandidate/twice"},
 		{"commit for another branch of this cluster is not passed over", "target.go", `strings.HasPrefix(target, own)`, "", "TestCandidate/other_branch"},
