@@ -157,7 +157,10 @@ var fields = []field{
 
 // OfObjects returns the guards in force of a guest that changes of other objects can weaken.
 func OfObjects(g journal.Guarded) []guest.GuardField {
-	d := guest.Desired{Backup: g.Rules.Backup == backupRequired}
+	if g.Rules.Backup != backupRequired {
+		return nil // as of most guests, without a guest.Desired, which is large
+	}
+	d := guest.Desired{Backup: true}
 	return d.GuardsOfObjects()
 }
 

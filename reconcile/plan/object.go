@@ -28,7 +28,7 @@ type Objects struct {
 // NewObjects returns the objects of manifests and of the journal, among the guests of the manifests.
 func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.State) Objects {
 	o := Objects{Wanted: wanted, Owned: state.Objects}
-	if len(wanted)+len(o.Owned) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(state.Guarded)), func(g journal.Guarded) bool { return len(guard.OfObjects(g)) > 0 }) {
+	if len(wanted)+len(o.Owned) > 0 || hasGuardsOfObjects(state.Guarded) {
 		o.Orphans = make(map[int]bool)
 		for vmid := range state.Owned {
 			o.Orphans[vmid] = true
@@ -39,6 +39,16 @@ func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.Sta
 	}
 	o.Guarded = guardedGuests(guests, state, o.Orphans)
 	return o
+}
+
+// hasGuardsOfObjects reports whether a guest has guards that changes of objects can weaken. A lane asks this for each of its turns.
+func hasGuardsOfObjects(records map[int]journal.Guarded) bool {
+	for _, g := range records {
+		if len(guard.OfObjects(g)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // OnlyAround returns the objects as what guests are planned among: none of them is planned itself.
