@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net/url"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
@@ -33,10 +32,10 @@ const (
 	typeResource = "resource-affinity"
 )
 
-const (
-	routeRules = "/cluster/ha/rules"
-	routeRule  = "/cluster/ha/rules/{rule}"
-)
+// rules are the rules in the API.
+//
+// Source: PVE API, POST /cluster/ha/rules, PUT and DELETE /cluster/ha/rules/{rule}.
+var rules = kind.Collection{Path: "/cluster/ha/rules", ID: "rule"}
 
 // Kind returns the kind.
 func Kind() *kind.Kind {
@@ -49,7 +48,7 @@ func Kind() *kind.Kind {
 		Lower:   lower,
 		Resolve: resolve,
 		Read:    read,
-		Encode:  encode,
+		Encode:  func(call cluster.Call) (kind.Request, error) { return rules.Encode(call), nil },
 		Calls:   calls,
 		Privileges: func(d kind.Desired) []guest.Need {
 			return []guest.Need{
@@ -69,22 +68,11 @@ var errRelease = errors.New("affinity rules need Proxmox VE 9 on every node; Pro
 //
 // Source: PVE API, GET /cluster/ha/rules.
 func read(ctx context.Context, get kind.Get, _ []string) ([]cluster.Object, error) {
-	data, err := get(ctx, routeRules, routeRules)
+	list, err := rules.Read(ctx, get, observed)
 	if strings.HasSuffix(kind.TextOf(err), "not implemented") {
 		return nil, errRelease
 	}
-	if err != nil {
-		return nil, err
-	}
-	rows, err := kind.Rows(data)
-	if err != nil {
-		return nil, err
-	}
-	var rules []cluster.Object
-	for _, row := range rows {
-		rules = append(rules, observed(row))
-	}
-	return rules, nil
+	return list, err
 }
 
 // observed returns a rule in canonical texts. Its order is Proxmox's own number, its errors are about other rules as well, and its digest is that of the file
@@ -124,23 +112,4 @@ func calls(change kind.Change) []cluster.Call {
 		call.Params[keyType] = change.Got.Keys[keyType]
 	}
 	return []cluster.Call{call}
-}
-
-// encode returns the request of a call.
-//
-// Source: PVE API, POST /cluster/ha/rules, PUT and DELETE /cluster/ha/rules/{rule}.
-func encode(call cluster.Call) (kind.Request, error) {
-	r := kind.Request{Method: kind.Method(call.Op), Route: routeRule, Path: routeRules + "/" + url.PathEscape(call.Object), Params: map[string]string{}}
-	if call.Op == cluster.OpObjectRemove {
-		return r, nil
-	}
-	maps.Copy(r.Params, call.Params)
-	if len(call.Delete) > 0 {
-		r.Params["delete"] = strings.Join(call.Delete, ",")
-	}
-	if call.Op == cluster.OpObjectAdd {
-		r.Route, r.Path = routeRules, routeRules
-		r.Params["rule"] = call.Object
-	}
-	return r, nil
 }

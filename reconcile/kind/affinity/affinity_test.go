@@ -75,7 +75,7 @@ func TestCalls(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			made := calls(test.change)
-			got, err := encode(made[0])
+			got, err := Kind().Encode(made[0])
 			if diff := cmp.Diff(test.want, got); diff != "" || err != nil || len(made) != 1 {
 				t.Errorf("got error %v and %d calls (-want +got)\n%s", err, len(made), diff)
 			}

@@ -4,7 +4,6 @@ package alias
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
@@ -21,10 +20,8 @@ const (
 	keyComment = "comment"
 )
 
-const (
-	routeAliases = "/cluster/firewall/aliases"
-	routeAlias   = "/cluster/firewall/aliases/{name}"
-)
+// aliases are the aliases in the API.
+var aliases = kind.Collection{Path: "/cluster/firewall/aliases", ID: "name"}
 
 // Kind returns the kind.
 func Kind() *kind.Kind {
@@ -76,15 +73,7 @@ func checkNetwork(spec kind.Spec, _ *kind.Desired) []kind.Problem {
 //
 // Source: PVE API, GET /cluster/firewall/aliases.
 func read(ctx context.Context, get kind.Get, _ []string) ([]cluster.Object, error) {
-	rows, err := rowsOf(ctx, get, routeAliases, routeAliases)
-	if err != nil {
-		return nil, err
-	}
-	var aliases []cluster.Object
-	for _, row := range rows {
-		aliases = append(aliases, observed(row))
-	}
-	return aliases, nil
+	return aliases.Read(ctx, get, observed)
 }
 
 // observed returns an alias in canonical texts. Proxmox compares names without case, and keeps host bits that have no effect. The digest is that of all
@@ -113,18 +102,12 @@ func calls(c kind.Change) []cluster.Call {
 //
 // Source: PVE API, POST /cluster/firewall/aliases, PUT and DELETE /cluster/firewall/aliases/{name}.
 func encode(call cluster.Call) (kind.Request, error) {
-	r := kind.Request{Method: kind.Method(call.Op), Route: routeAlias, Path: routeAliases + "/" + url.PathEscape(call.Object), Params: map[string]string{}}
 	for key, text := range call.Params {
 		if strings.ContainsAny(text, "\r\n") {
 			return kind.Request{}, fmt.Errorf("%s contains a line break, which would begin another line of the firewall", key)
 		}
-		r.Params[key] = text
 	}
-	if call.Op == cluster.OpObjectAdd {
-		r.Route, r.Path = routeAliases, routeAliases
-		r.Params["name"] = call.Object
-	}
-	return r, nil
+	return aliases.Encode(call), nil
 }
 
 // keptBy returns which guest has a firewall that names an alias, as far as firewalls were read. UsedBy reads all of them.

@@ -50,19 +50,19 @@ func TestEveryChangeSendsAddressAndComment(t *testing.T) {
 	}{
 		"add": {
 			kind.Change{Op: cluster.OpObjectAdd, ID: "office", Set: map[string]string{"cidr": "10.0.0.1", "comment": "x"}},
-			kind.Request{Method: "POST", Route: routeAliases, Path: "/cluster/firewall/aliases", Params: map[string]string{"name": "office", "cidr": "10.0.0.1", "comment": "x"}},
+			kind.Request{Method: "POST", Route: "/cluster/firewall/aliases", Path: "/cluster/firewall/aliases", Params: map[string]string{"name": "office", "cidr": "10.0.0.1", "comment": "x"}},
 		},
 		"address": {
 			kind.Change{Op: cluster.OpObjectSet, ID: "office", Got: got, Set: map[string]string{"cidr": "10.0.0.2"}},
-			kind.Request{Method: "PUT", Route: routeAlias, Path: "/cluster/firewall/aliases/office", Params: map[string]string{"cidr": "10.0.0.2", "comment": "x gitops-0011aabb"}},
+			kind.Request{Method: "PUT", Route: "/cluster/firewall/aliases/{name}", Path: "/cluster/firewall/aliases/office", Params: map[string]string{"cidr": "10.0.0.2", "comment": "x gitops-0011aabb"}},
 		},
 		"comment": {
 			kind.Change{Op: cluster.OpObjectSet, ID: "office", Got: got, Set: map[string]string{"comment": "y"}},
-			kind.Request{Method: "PUT", Route: routeAlias, Path: "/cluster/firewall/aliases/office", Params: map[string]string{"cidr": "10.0.0.1", "comment": "y"}},
+			kind.Request{Method: "PUT", Route: "/cluster/firewall/aliases/{name}", Path: "/cluster/firewall/aliases/office", Params: map[string]string{"cidr": "10.0.0.1", "comment": "y"}},
 		},
 		"remove": {
 			kind.Change{Op: cluster.OpObjectRemove, ID: "office", Got: got},
-			kind.Request{Method: "DELETE", Route: routeAlias, Path: "/cluster/firewall/aliases/office", Params: map[string]string{}},
+			kind.Request{Method: "DELETE", Route: "/cluster/firewall/aliases/{name}", Path: "/cluster/firewall/aliases/office", Params: map[string]string{}},
 		},
 	}
 	for name, test := range tests {

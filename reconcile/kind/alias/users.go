@@ -50,17 +50,9 @@ func (u *users) list(ctx context.Context, route, path string) []kind.Row {
 	if u.err != nil || u.found != "" {
 		return nil
 	}
-	rows, err := rowsOf(ctx, u.get, route, path)
+	rows, err := kind.ReadRows(ctx, u.get, route, path)
 	u.err = err
 	return rows
-}
-
-func rowsOf(ctx context.Context, get kind.Get, route, path string) ([]kind.Row, error) {
-	data, err := get(ctx, route, path)
-	if err != nil {
-		return nil, err
-	}
-	return kind.Rows(data)
 }
 
 // rules looks for the alias in the rules of a path.

@@ -4,7 +4,6 @@ package backupjob
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -35,10 +34,8 @@ const (
 	keyNotes       = "notes-template"
 )
 
-const (
-	routeJobs = "/cluster/backup"
-	routeJob  = "/cluster/backup/{id}"
-)
+// jobs are the jobs in the API.
+var jobs = kind.Collection{Path: "/cluster/backup", ID: "id"}
 
 // pathSeparator separates the paths of exclude-path in its text. No path contains it, because Proxmox stores a path on one line.
 const pathSeparator = "\n"
@@ -67,21 +64,17 @@ func Kind() *kind.Kind {
 //
 // Source: PVE API, GET /cluster/backup.
 func read(ctx context.Context, get kind.Get, _ []string) ([]cluster.Object, error) {
-	data, err := get(ctx, routeJobs, routeJobs)
+	rows, err := kind.ReadRows(ctx, get, jobs.Path, jobs.Path)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kind.Rows(data)
-	if err != nil {
-		return nil, err
-	}
-	var jobs []cluster.Object
+	var list []cluster.Object
 	for _, row := range rows {
 		if row.Text("type") == "vzdump" {
-			jobs = append(jobs, observed(row))
+			list = append(list, observed(row))
 		}
 	}
-	return jobs, nil
+	return list, nil
 }
 
 // observed returns a job in canonical texts.
@@ -132,27 +125,14 @@ func vmidText(vmids []string) string {
 // compareVMIDs compares two numbers without leading zeros.
 func compareVMIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// encode returns the request of a call.
+// encode returns the request of a call. Paths are an array.
 //
 // Source: PVE API, POST /cluster/backup, PUT and DELETE /cluster/backup/{id}.
 func encode(call cluster.Call) (kind.Request, error) {
-	r := kind.Request{Method: kind.Method(call.Op), Route: routeJob, Path: routeJobs + "/" + url.PathEscape(call.Object), Params: map[string]string{}}
-	if call.Op == cluster.OpObjectRemove {
-		return r, nil
-	}
-	for key, text := range call.Params {
-		if key == keyPaths {
-			r.Lists = map[string][]string{key: strings.Split(text, pathSeparator)}
-			continue
-		}
-		r.Params[key] = text
-	}
-	if len(call.Delete) > 0 {
-		r.Params["delete"] = strings.Join(call.Delete, ",")
-	}
-	if call.Op == cluster.OpObjectAdd {
-		r.Route, r.Path = routeJobs, routeJobs
-		r.Params["id"] = call.Object
+	r := jobs.Encode(call)
+	if paths, set := r.Params[keyPaths]; set {
+		r.Lists = map[string][]string{keyPaths: strings.Split(paths, pathSeparator)}
+		delete(r.Params, keyPaths)
 	}
 	return r, nil
 }

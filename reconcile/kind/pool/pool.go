@@ -63,24 +63,11 @@ func needParent(_ kind.Spec, d *kind.Desired) []kind.Problem {
 //
 // Source: PVE API, GET /pools, with and without poolid.
 func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, error) {
-	data, err := get(ctx, route, route)
+	pools, err := kind.Collection{Path: route}.Read(ctx, get, observed)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kind.Rows(data)
-	if err != nil {
-		return nil, err
-	}
-	var pools []cluster.Object
-	listed := make(map[string]bool, len(rows))
-	for _, row := range rows {
-		pools = append(pools, observed(row))
-		listed[row.Text("poolid")] = true
-	}
-	for _, id := range ids {
-		if listed[id] {
-			continue
-		}
+	for _, id := range kind.Unlisted(ids, pools) {
 		data, err := get(ctx, route, route+"?poolid="+url.QueryEscape(id))
 		if strings.HasSuffix(kind.TextOf(err), "pool '"+id+"' does not exist") {
 			continue

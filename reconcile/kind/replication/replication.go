@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,10 +23,8 @@ const (
 	keyRemoval = "remove_job" // Proxmox removes the job and, with full, the copies
 )
 
-const (
-	routeJobs = "/cluster/replication"
-	routeJob  = "/cluster/replication/{id}"
-)
+// jobs are the jobs in the API.
+var jobs = kind.Collection{Path: "/cluster/replication", ID: "id"}
 
 // Kind returns the kind.
 func Kind() *kind.Kind {
@@ -78,25 +74,13 @@ func vmidOf(id string) int {
 //
 // Source: PVE API, GET /cluster/replication and /cluster/replication/{id}.
 func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, error) {
-	data, err := get(ctx, routeJobs, routeJobs)
+	list, err := jobs.Read(ctx, get, observed)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kind.Rows(data)
-	if err != nil {
-		return nil, err
-	}
-	var jobs []cluster.Object
-	listed := make(map[string]bool, len(rows))
-	for _, row := range rows {
-		jobs = append(jobs, observed(row))
-		listed[row.Text("id")] = true
-	}
-	for _, id := range ids {
-		if listed[id] {
-			continue
-		}
-		data, err := get(ctx, routeJob, routeJobs+"/"+url.PathEscape(id))
+	for _, id := range kind.Unlisted(ids, list) {
+		route, path := jobs.Item(id)
+		data, err := get(ctx, route, path)
 		if strings.HasSuffix(kind.TextOf(err), "no such replication job '"+id+"'") {
 			continue
 		}
@@ -107,9 +91,9 @@ func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, er
 		if err != nil || len(rows) != 1 || rows[0].Text("id") != id {
 			return nil, fmt.Errorf("read replication job %s: the reply is not about this job", id)
 		}
-		jobs = append(jobs, observed(rows[0]))
+		list = append(list, observed(rows[0]))
 	}
-	return jobs, nil
+	return list, nil
 }
 
 // observed returns a job in canonical texts. Source is what Proxmox notes for itself, and the digest is that of all jobs.
@@ -127,17 +111,9 @@ func observed(row kind.Row) cluster.Object {
 //
 // Source: PVE API, POST /cluster/replication, PUT and DELETE /cluster/replication/{id}.
 func encode(call cluster.Call) (kind.Request, error) {
-	r := kind.Request{Method: kind.Method(call.Op), Route: routeJob, Path: routeJobs + "/" + url.PathEscape(call.Object), Params: map[string]string{}}
-	if call.Op == cluster.OpObjectRemove {
-		return r, nil
-	}
-	maps.Copy(r.Params, call.Params)
-	if len(call.Delete) > 0 {
-		r.Params["delete"] = strings.Join(call.Delete, ",")
-	}
+	r := jobs.Encode(call)
 	if call.Op == cluster.OpObjectAdd {
-		r.Route, r.Path = routeJobs, routeJobs
-		r.Params["id"], r.Params["type"] = call.Object, "local"
+		r.Params["type"] = "local"
 	}
 	return r, nil
 }

@@ -1,0 +1,70 @@
+package kind
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+)
+
+// Collection is a list of objects in the API: POST to its path makes an object, and PUT and DELETE of the path with the id change and remove it.
+type Collection struct {
+	Path string // "/cluster/backup"
+	ID   string // the parameter with the id of a new object, and the variable in the path of one: "id"
+}
+
+// Item returns the path of an object, and the route.
+func (c Collection) Item(id string) (route, path string) {
+	return c.Path + "/{" + c.ID + "}", c.Path + "/" + url.PathEscape(id)
+}
+
+// Read returns the rows of the list as objects.
+func (c Collection) Read(ctx context.Context, get Get, observed func(Row) cluster.Object) ([]cluster.Object, error) {
+	rows, err := ReadRows(ctx, get, c.Path, c.Path)
+	if err != nil {
+		return nil, err
+	}
+	var objects []cluster.Object
+	for _, row := range rows {
+		objects = append(objects, observed(row))
+	}
+	return objects, nil
+}
+
+// Encode returns the request of a call.
+func (c Collection) Encode(call cluster.Call) Request {
+	r := Request{Method: Method(call.Op), Params: map[string]string{}}
+	r.Route, r.Path = c.Item(call.Object)
+	if call.Op == cluster.OpObjectRemove {
+		return r
+	}
+	maps.Copy(r.Params, call.Params)
+	if len(call.Delete) > 0 {
+		r.Params["delete"] = strings.Join(call.Delete, ",")
+	}
+	if call.Op == cluster.OpObjectAdd {
+		r.Route, r.Path = c.Path, c.Path
+		r.Params[c.ID] = call.Object
+	}
+	return r
+}
+
+// Unlisted returns the ids that are not among objects: those about which a kind asks one by one, because a list may lack them.
+func Unlisted(ids []string, listed []cluster.Object) []string {
+	isListed := func(id string) bool {
+		return slices.ContainsFunc(listed, func(o cluster.Object) bool { return o.ID == id })
+	}
+	return slices.DeleteFunc(slices.Clone(ids), isListed)
+}
+
+// ReadRows reads a path whose data is a list.
+func ReadRows(ctx context.Context, get Get, route, path string) ([]Row, error) {
+	data, err := get(ctx, route, path)
+	if err != nil {
+		return nil, err
+	}
+	return Rows(data)
+}
