@@ -44,8 +44,8 @@ func ParseCalendar(text string) (Calendar, error) {
 	c := Calendar{zone: time.UTC}
 	if zone := strings.TrimSpace(match[3]); zone != "" {
 		var err error
-		if c.zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
-			return Calendar{}, fmt.Errorf("got the time zone %q, want one such as Europe/Berlin or UTC", zone)
+		if c.zone, err = loadZone(zone); err != nil {
+			return Calendar{}, err
 		}
 	}
 	every := [7]bool{true, true, true, true, true, true, true}
@@ -79,21 +79,9 @@ func ParseCalendar(text string) (Calendar, error) {
 
 // parseCalendarDays reads "mon..fri,sun".
 func parseCalendarDays(text string) (days [7]bool, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		first, last, ranged := strings.Cut(part, "..")
-		if !ranged {
-			last = first
-		}
-		from, to := calendarDay(first), calendarDay(last)
-		if from < 0 || to < 0 {
-			return days, fmt.Errorf("got the days %q, want days such as sat, mon..fri or mon,wed", text)
-		}
-		for day := from; ; day = (day + 1) % 7 {
-			days[day] = true
-			if day == to {
-				break
-			}
-		}
+	days, known := dayList(text, "..", calendarDay)
+	if !known {
+		return days, fmt.Errorf("got the days %q, want days such as sat, mon..fri or mon,wed", text)
 	}
 	return days, nil
 }

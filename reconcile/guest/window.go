@@ -46,10 +46,19 @@ func ParseWindow(text string) (Window, error) {
 	if w.days, err = parseDays(match[1]); err != nil {
 		return Window{}, err
 	}
-	if w.zone, err = time.LoadLocation(match[4]); err != nil || match[4] == "Local" {
-		return Window{}, fmt.Errorf("got the time zone %q, want one such as Europe/Berlin or UTC", match[4])
+	if w.zone, err = loadZone(match[4]); err != nil {
+		return Window{}, err
 	}
 	return w, nil
+}
+
+// loadZone returns the time zone with a name. The zone of the machine has none that means the same elsewhere.
+func loadZone(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return nil, fmt.Errorf("got the time zone %q, want one such as Europe/Berlin or UTC", name)
+	}
+	return zone, nil
 }
 
 func minuteOfDay(clock string) (int, error) {
@@ -64,14 +73,24 @@ func parseDays(text string) (days [7]bool, err error) {
 	if text == "daily" {
 		return [7]bool{true, true, true, true, true, true, true}, nil
 	}
+	days, known := dayList(text, "-", func(name string) int { return slices.Index(weekdays, name) })
+	if !known {
+		return days, fmt.Errorf("got the days %q, want daily, or days such as Sat or Mon-Fri,Sun", text)
+	}
+	return days, nil
+}
+
+// dayList reads days and ranges of days with commas between them. Number returns that of the day with a name, -1 for an unknown one. It returns false if a name is
+// unknown.
+func dayList(text, through string, number func(name string) int) (days [7]bool, known bool) {
 	for part := range strings.SplitSeq(text, ",") {
-		first, last, ranged := strings.Cut(part, "-")
+		first, last, ranged := strings.Cut(part, through)
 		if !ranged {
 			last = first
 		}
-		from, to := slices.Index(weekdays, first), slices.Index(weekdays, last)
+		from, to := number(first), number(last)
 		if from < 0 || to < 0 {
-			return days, fmt.Errorf("got the days %q, want daily, or days such as Sat or Mon-Fri,Sun", text)
+			return days, false
 		}
 		for day := from; ; day = (day + 1) % 7 {
 			days[day] = true
@@ -80,7 +99,7 @@ func parseDays(text string) (days [7]bool, err error) {
 			}
 		}
 	}
-	return days, nil
+	return days, true
 }
 
 // Contains reports whether the window is open at a time. The hours are local time in the window's zone, also on days when daylight saving time
