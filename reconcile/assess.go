@@ -214,7 +214,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	}
 	if holder := e.uuidHolders[p.Ref.Label()]; holder != 0 && p.Ref.VMID == 0 {
 		list = append(list, uuidCondition(holder))
-	} else if p.Ref.VMID == 0 && hasVMID(p.Ref) && e.unassigned != nil {
+	} else if p.Ref.VMID == 0 && p.Ref.Kind.IsGuest() && e.unassigned != nil {
 		list = append(list, plan.Condition{
 			Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
 		})

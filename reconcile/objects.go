@@ -23,11 +23,6 @@ func (e *Engine) objectReads() map[guest.Kind][]string {
 	return plan.NewObjects(e.objects(), e.guests, e.opts.Journal.State()).Reads()
 }
 
-// hasVMID reports whether an object is a guest, which has a vmid or will get one.
-func hasVMID(ref guest.Ref) bool {
-	return ref.Kind == guest.VirtualMachine || ref.Kind == guest.Container
-}
-
 // objectChanges keeps the records of objects that are no guests: under the name of a manifest that was renamed, and no longer if no manifest describes an object
 // that is gone, or that lost its marker and may be another one.
 func (e *Engine) objectChanges(state journal.State) []journal.Body {
@@ -76,7 +71,7 @@ func noun(ref guest.Ref) string {
 	if k, known := kinds.Of(ref.Kind); known {
 		return k.Noun
 	}
-	if hasVMID(ref) {
+	if ref.Kind.IsGuest() {
 		return "guest"
 	}
 	return "object"

@@ -33,7 +33,7 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 		}
 	}
 	for _, p := range planned.Guests {
-		if step, _, ok := judge.Next(p); ok && (p.Ref.VMID != 0 || !hasVMID(p.Ref)) {
+		if step, _, ok := judge.Next(p); ok && (p.Ref.VMID != 0 || !p.Ref.Kind.IsGuest()) {
 			w := work[keyOf(p.Ref)]
 			work[keyOf(p.Ref)] = queue.Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, step.Uses()...)}
 		}

@@ -110,7 +110,7 @@ func unmanaged(inventory cluster.Inventory, guests []report.Guest) []report.Gues
 // guestReport prints the assessment of a guest.
 func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, policy gate.Policy, now time.Time) report.Guest {
 	live, isLive := snapshot.Guests[p.Ref.VMID]
-	if !hasVMID(p.Ref) {
+	if !p.Ref.Kind.IsGuest() {
 		isLive, live.ReadAt = p.Present, p.ReadAt
 	}
 	g := report.Guest{

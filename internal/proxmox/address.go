@@ -24,7 +24,7 @@ func addressOf(row cluster.Row) address {
 // check rejects an address whose path would not be the path of a guest.
 func (a address) check() error {
 	switch {
-	case a.kind != guest.VirtualMachine && a.kind != guest.Container:
+	case !a.kind.IsGuest():
 		return fmt.Errorf("kind %q is neither virtual machine nor container", string(a.kind))
 	case a.vmid < 100 || a.vmid > 999999999:
 		return fmt.Errorf("vmid %d is outside 100 to 999999999", a.vmid)

@@ -11,6 +11,9 @@ const (
 	Container      Kind = "Container"
 )
 
+// IsGuest reports whether the kind is one of these two, and not that of another object.
+func (k Kind) IsGuest() bool { return k == VirtualMachine || k == Container }
+
 // API returns the kind's name in API paths: "qemu" or "lxc".
 func (k Kind) API() string {
 	if k == Container {

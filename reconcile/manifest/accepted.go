@@ -43,7 +43,7 @@ func (r *report) concernsOnlyGuests() bool {
 // isOfGuest reports whether a problem is in the document of a guest.
 func isOfGuest(p Problem) bool {
 	kind, _, _ := strings.Cut(p.Guest, "/")
-	return guest.Kind(kind) == guest.VirtualMachine || guest.Kind(kind) == guest.Container
+	return guest.Kind(kind).IsGuest()
 }
 
 // identifies reports whether a field says which guest a manifest means, or what it inherits.

@@ -62,9 +62,6 @@ func NewGuestName(ref guest.Ref, node string) GuestName {
 // Ref returns the name without the node.
 func (n GuestName) Ref() guest.Ref { return guest.Ref{Kind: n.Kind, Name: n.Name, VMID: n.VMID} }
 
-// IsGuest reports whether it is a virtual machine or a container, and no other object.
-func (n GuestName) IsGuest() bool { return n.Kind == guest.VirtualMachine || n.Kind == guest.Container }
-
 // Label returns "VirtualMachine/web-1".
 func (n GuestName) Label() string { return n.Ref().Label() }
 

@@ -148,7 +148,7 @@ type Journal struct {
 // Count returns how many guests, and how many other objects, the report has.
 func (r Report) Count() (guests, objects int) {
 	for _, g := range r.Guests {
-		if g.IsGuest() {
+		if g.Kind.IsGuest() {
 			guests++
 		}
 	}
