@@ -157,11 +157,7 @@ var fields = []field{
 
 // OfObjects returns the guards in force of a guest that changes of other objects can weaken.
 func OfObjects(g journal.Guarded) []guest.GuardField {
-	if g.Rules.Backup != backupRequired {
-		return nil // as of most guests, without a guest.Desired, which is large
-	}
-	d := guest.Desired{Backup: true}
-	return d.GuardsOfObjects()
+	return guest.GuardsOfObjects(g.Rules.Backup == backupRequired)
 }
 
 // rolloutOf returns the settings in a record.

@@ -107,8 +107,11 @@ func (d *Desired) SetAt(field GuardField) Origin {
 }
 
 // GuardsOfObjects returns the guards of the guest that changes of other objects can weaken.
-func (d *Desired) GuardsOfObjects() []GuardField {
-	if d.Backup {
+func (d *Desired) GuardsOfObjects() []GuardField { return GuardsOfObjects(d.Backup) }
+
+// GuardsOfObjects returns the guards that changes of other objects can weaken, of a guest that requires backups or not.
+func GuardsOfObjects(backup bool) []GuardField {
+	if backup {
 		return []GuardField{GuardBackup}
 	}
 	return nil

@@ -49,14 +49,18 @@ type Basis struct {
 }
 
 // Desired returns the desired state of all guests.
-func (b *Basis) Desired(state journal.State) plan.Desired { return b.desiredWith(state, b.Guests) }
+func (b *Basis) Desired(state journal.State) plan.Desired {
+	want := b.desiredWith(state, b.Guests)
+	want.Objects = plan.NewObjects(b.Objects, b.Guests, state)
+	return want
+}
 
-// desiredWith returns the desired state of all guests, and what schedules ask for of some of them.
+// desiredWith returns the desired state of all guests, and what schedules ask for of some of them. It has no other objects: to compare them with all guests is
+// too much for each turn of a lane.
 func (b *Basis) desiredWith(state journal.State, scheduled []guest.Desired) plan.Desired {
 	now := time.Now()
 	return plan.Desired{
 		Images:  plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Allowed: b.AllowedServer},
-		Objects: plan.NewObjects(b.Objects, b.Guests, state),
 		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
 		Attached: state.Attached, Orders: openOrders(b.Cluster, scheduled, state, now), Snapshots: state.Snapshots, Weakenings: b.Weakenings, VMIDs: b.VMIDs, Unplaced: b.Unplaced, NoRevision: b.Revision == "",
 	}
@@ -79,7 +83,10 @@ func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
 		own = b.Guests[i : i+1]
 	}
 	want := b.desiredWith(state, own)
-	want.Weakenings, want.Images, want.Objects = nil, plan.Images{}, want.Objects.OnlyAround()
+	want.Weakenings, want.Images = nil, plan.Images{}
+	if len(own) > 0 && len(own[0].GuardsOfObjects()) > 0 {
+		want.Objects = plan.NewObjects(b.Objects, b.Guests, state).OnlyAround()
+	}
 	all := want.Guests
 	want.Guests, want.Others, want.ClusterContext = nil, all, &plan.ClusterContext{Guests: b.Seen}
 	if i := slices.IndexFunc(all, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {

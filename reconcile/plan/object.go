@@ -41,7 +41,7 @@ func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.Sta
 	return o
 }
 
-// hasGuardsOfObjects reports whether a guest has guards that changes of objects can weaken. A lane asks this for each of its turns.
+// hasGuardsOfObjects reports whether a guest has guards that changes of objects can weaken.
 func hasGuardsOfObjects(records map[int]journal.Guarded) bool {
 	for _, g := range records {
 		if len(guard.OfObjects(g)) > 0 {
