@@ -1,9 +1,6 @@
 package manifest
 
-import (
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/manifest/tree"
-)
+import "gitops-agent/reconcile/guest"
 
 // snapshots are the snapshots that the agent takes of a guest.
 type snapshots struct {
@@ -49,22 +46,11 @@ func (c *common) wantedSnapshots() *guest.SnapshotSchedule {
 }
 
 // calendar is when something happens again and again, see guest.Calendar.
-func calendar(into *opt[string]) value { return scalarValue[string]{into, calendarCodec{}} }
-
-type calendarCodec struct{}
-
-func (calendarCodec) parse(n *tree.Node) (string, *rejection) {
-	if n.Kind != tree.Scalar {
-		return "", wanted(n, "a schedule, such as daily or mon..fri 02:00 Europe/Berlin")
-	}
-	if _, err := guest.ParseCalendar(n.Text); err != nil {
-		return "", &rejection{message: err.Error()}
-	}
-	return n.Text, nil
-}
-
-func (calendarCodec) format(s string) string { return s }
-
-func (calendarCodec) form() schema {
-	return schema{Type: nullable("string"), Pattern: guest.CalendarPattern, Examples: textExamples("daily", "mon..fri 02:00 Europe/Berlin")}
+func calendar(into *opt[string]) value {
+	return scalarValue[string]{into, parsedText{
+		want:     "a schedule, such as daily or mon..fri 02:00 Europe/Berlin",
+		check:    func(text string) error { _, err := guest.ParseCalendar(text); return err },
+		pattern:  guest.CalendarPattern,
+		examples: []string{"daily", "mon..fri 02:00 Europe/Berlin"},
+	}}
 }
