@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -165,13 +166,10 @@ func (p *pair) killLeader(n printer) error {
 	if err != nil {
 		return err
 	}
-	written := func() int {
-		return p.Sim.Effects(web1, pvesim.ConfigWritten) + p.Sim.Effects(db1, pvesim.ConfigWritten)
-	}
-	before, leader := written(), (*sandbox.Process)(nil)
+	before, leader := p.written(), (*sandbox.Process)(nil)
 	if err := p.await("the first change", func() bool {
 		leader, _ = p.leader()
-		return leader != nil && written() > before
+		return leader != nil && !maps.Equal(p.written(), before)
 	}); err != nil {
 		return err
 	}
@@ -180,7 +178,15 @@ func (p *pair) killLeader(n printer) error {
 		return err
 	}
 	n.action("%s is killed (SIGKILL) after its first call for this commit", leader.Name)
-	return p.takeover(n, leader, killed, commit)
+	for vmid := range before {
+		before[vmid]++ // what the commit asks for
+	}
+	return p.takeover(n, leader, killed, commit, before)
+}
+
+// written returns how often the configurations of the guests with a DNS server were written.
+func (p *pair) written() map[int]int {
+	return map[int]int{web1: p.Sim.Effects(web1, pvesim.ConfigWritten), db1: p.Sim.Effects(db1, pvesim.ConfigWritten)}
 }
 
 func (p *pair) endLeader(n printer) error {
@@ -189,15 +195,15 @@ func (p *pair) endLeader(n printer) error {
 		return errors.New("no agent leads")
 	}
 	n.action("%s is told to end (SIGTERM), as for an upgrade", leader.Name)
-	ended := time.Now()
+	before, ended := p.written(), time.Now()
 	if err := leader.Terminate(); err != nil {
 		return err
 	}
-	return p.takeover(n, leader, ended, doc.Source.Accepted.Commit)
+	return p.takeover(n, leader, ended, doc.Source.Accepted.Commit, before)
 }
 
-// takeover waits until another agent leads and has converged, and starts the former one again.
-func (p *pair) takeover(n printer, former *sandbox.Process, since time.Time, commit string) error {
+// takeover waits until another agent leads and has converged, checks how often configurations were written then, and starts the former agent again.
+func (p *pair) takeover(n printer, former *sandbox.Process, since time.Time, commit string, writes map[int]int) error {
 	p.agents = slices.DeleteFunc(p.agents, func(a *sandbox.Process) bool { return a == former })
 	var next *sandbox.Process
 	if err := p.await("another leader", func() bool { next, _ = p.leader(); return next != nil }); err != nil {
@@ -212,6 +218,9 @@ func (p *pair) takeover(n printer, former *sandbox.Process, since time.Time, com
 		if got := p.Sim.Value(vmid, "nameserver"); got != "10.0.20.53" || p.Sim.Effects(vmid, pvesim.Cloned) != 1 {
 			return fmt.Errorf("guest %d has the DNS server %s, and was cloned %d times", vmid, got, p.Sim.Effects(vmid, pvesim.Cloned))
 		}
+	}
+	if got := p.written(); !maps.Equal(got, writes) {
+		return fmt.Errorf("got these numbers of written configurations by vmid: %v, want %v", got, writes)
 	}
 	if v := p.Sim.Violations(); len(v) != 0 {
 		return fmt.Errorf("the simulator reports violations: %s", strings.Join(v, "; "))
