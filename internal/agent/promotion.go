@@ -106,7 +106,7 @@ type statements struct {
 // statementsTimeout bounds one fetch of notes.
 const statementsTimeout = 30 * time.Second
 
-// Matched implements intake.Statements. Whatever fails means that no statement was found.
+// Matched implements intake.Statements. If something fails, no statement was found.
 func (s statements) Matched(ctx context.Context, promoted verify.Promotion) (found bool, problem, err error) {
 	found, problem = s.look(ctx, promoted)
 	if !found && s.directory == "" && s.fetch != nil && ctx.Err() == nil {
