@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gitops-agent/internal/pvesim"
@@ -64,7 +65,7 @@ func TestExhaustedRangeDoesNotStopOthers(t *testing.T) {
 	})
 }
 
-// TestUnknownTaskIsSettled makes a clone whose task is unknown to the node when the agent asks for it.
+// TestUnknownTaskIsSettled makes a clone whose task has begun and is unknown to the node when the agent asks for it.
 func TestUnknownTaskIsSettled(t *testing.T) {
 	var mu sync.Mutex
 	var settled []report.SettledOutcome
@@ -78,6 +79,7 @@ func TestUnknownTaskIsSettled(t *testing.T) {
 	runLabWithProbe(t, []labOption{noting}, func(t *testing.T, l *lab, p *probe) {
 		p.setHooks(hooks{wait: func(upid string) error {
 			if strings.Contains(upid, ":qmclone:") {
+				synctest.Wait() // until the task has reserved the vmid: a step without any effect ends at once
 				return fmt.Errorf("wait for %s: %w", upid, cluster.ErrNoTask)
 			}
 			return nil
@@ -89,6 +91,7 @@ func TestUnknownTaskIsSettled(t *testing.T) {
 		if got := l.sim.Effects(201, pvesim.Cloned); got != 1 {
 			t.Errorf("got %d clones, want 1", got)
 		}
+		synctest.Wait() // the outcome is journaled before the hook is called
 		mu.Lock()
 		defer mu.Unlock()
 		if len(settled) != 1 || settled[0].Result != journal.Done || settled[0].Step.Step == "" || settled[0].Step.Revision != "main@sha1:"+l.repo.Tip {

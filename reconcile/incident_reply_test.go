@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gitops-agent/internal/pvesim"
@@ -119,6 +120,7 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 					if r := l.engine.Report(); r.Converged || l.sim.Effects(test.vmid, test.effect) != 0 {
 						t.Errorf("got converged %t with %q, want a partly created guest reported", r.Converged, l.sim.Config(test.vmid))
 					}
+					synctest.Wait() // the outcome is journaled before the hook is called
 					if result, _ := recovered.Load(test.vmid); result != journal.Failed || len(l.results(test.op, test.vmid)[steps:]) != 0 {
 						t.Errorf("got results %v, and %v after recovery, want a failed create", l.results(test.op, test.vmid)[steps:], result)
 					}
