@@ -197,6 +197,30 @@ func TestControlOutages(t *testing.T) {
 	}
 }
 
+// TestControlPublishes lets a node download a file that was published.
+func TestControlPublishes(t *testing.T) {
+	r := start(t, "--http", "--task-time", "0s", "--token", "root@pam!full")
+	const sum = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bc822cd15d6c15b0f00a0"
+	r.post("/web", `{"url":"https://images.test/a.qcow2","size":1048576,"checksums":{"sha256":"`+sum+`"},"format":"qcow2","virtual_size":1073741824}`)
+	params := "content=import&filename=a.qcow2&url=https://images.test/a.qcow2&checksum-algorithm=sha256&checksum=" + sum
+	if status, body := r.do(http.MethodPost, r.api+"/api2/json/nodes/pve1/storage/local/download-url", params, "application/x-www-form-urlencoded"); status != "200 OK" {
+		t.Fatalf("download: got %s %s, want 200", status, body)
+	}
+	const want = `"/storage/local:import/a.qcow2": {`
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, text := r.do(http.MethodGet, r.control+"/counters", "", "")
+		if strings.Contains(text, want) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("counters: got %s, want %s", text, want)
+		}
+	}
+	if _, text := r.do(http.MethodGet, r.control+"/state", "", ""); !strings.Contains(text, `"local:import/a.qcow2"`) {
+		t.Errorf("state: got %s, want the file", text)
+	}
+}
+
 func TestControlRejects(t *testing.T) {
 	r := start(t)
 	for body, want := range map[string]string{

@@ -39,7 +39,8 @@ type Counters struct {
 	Effects map[int]map[Op]int `json:"effects"` // by vmid
 	Freed   map[string]string  `json:"freed"`   // volume id to the reason
 
-	// Objects counts the calls that changed an object of the cluster that is no guest, by its path, such as /pools/web, and by method.
+	// Objects counts the calls that changed an object of the cluster that is no guest, by its path, such as /pools/web, and by method. A file that a node
+	// downloaded is counted with its volume, such as /storage/local:iso/a.iso, and the method POST.
 	Objects map[string]map[string]int `json:"objects"`
 }
 
@@ -90,10 +91,14 @@ func (s *Sim) countObject(c *call) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.counts.objects[path]
+	s.counts.countChange(path, method)
+}
+
+func (c *counts) countChange(path, method string) {
+	m := c.objects[path]
 	if m == nil {
 		m = map[string]int{}
-		s.counts.objects[path] = m
+		c.objects[path] = m
 	}
 	m[method]++
 }

@@ -328,6 +328,7 @@ func (d *download) keep(file WebFile) {
 		v.Size = (v.Size + 511) / 512 * 512 // qemu-img counts sectors
 	}
 	d.sim.add(v)
+	d.sim.counts.countChange("/storage/"+v.ID, http.MethodPost)
 }
 
 // shortSize prints a number of bytes as wget does.

@@ -80,7 +80,10 @@ func (s *Sim) haMove(h *haResource, target string) {
 	s.spawn(node, typ, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error { return t.migrate(m) })
 }
 
-// fence waits for fenceRounds. If the node still does not answer, its managed guests count as stopped and are recovered on another node.
+// fence waits for fenceRounds. If the node still does not answer, its managed guests count as stopped and are recovered on another node. A guest whose state is
+// ignored is not among the services of the manager.
+//
+// Source: PVE::HA::Manager manage, which removes ignored services.
 func (s *Sim) fence(node string) {
 	s.afterDelay(fenceRounds*s.opts.HADelay, func() {
 		var lost []*guest
@@ -89,7 +92,7 @@ func (s *Sim) fence(node string) {
 				return nil
 			}
 			for _, id := range s.vmids() {
-				if g, h := s.guests[id], s.ha[id]; g.node == node && h != nil && s.recoverGuest(g, h) {
+				if g, h := s.guests[id], s.ha[id]; g.node == node && h != nil && h.state != "ignored" && s.recoverGuest(g, h) {
 					lost = append(lost, g)
 				}
 			}

@@ -137,6 +137,8 @@ func TestFencedNodeLosesItsManagedGuests(t *testing.T) {
 		addRunningVM(t, c.sim, 100, "scsi0: san:1\n")
 		addRunningVM(t, c.sim, 101, "scsi0: san:1\n")
 		c.ok("POST", "/cluster/ha/resources", "sid=vm:100", "state=started")
+		addVM(t, c.sim, 102, "scsi0: san:1\n")
+		c.ok("POST", "/cluster/ha/resources", "sid=vm:102", "state=ignored")
 		c.sim.StopNode("pve1")
 		time.Sleep(time.Minute)
 		checkReply(t, "before the fence", c.call("GET", "/nodes/pve2/qemu/100/config"), 500,
@@ -148,6 +150,7 @@ func TestFencedNodeLosesItsManagedGuests(t *testing.T) {
 			t.Error("recovered guest: got it stopped, want it started on the other node")
 		}
 		checkReply(t, "guest without HA", c.call("GET", "/nodes/pve1/qemu/101/config"), 595, "No route to host")
+		checkReply(t, "ignored guest", c.call("GET", "/nodes/pve1/qemu/102/config"), 595, "No route to host")
 	})
 }
 

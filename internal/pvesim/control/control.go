@@ -1,7 +1,8 @@
 // Package control is an HTTP endpoint with which people and scripts inspect a simulated cluster, change it behind the API's back, and inject faults. cmd/pvesim
 // and cmd/sandbox serve it beside the API.
 //
-// control.go has reading, faults, edits and counters; outage.go has nodes, quorum, storages, privileges and announced losses. Usage lists the calls.
+// control.go has reading, faults, edits and counters; outage.go has nodes, quorum, storages, privileges and announced losses; web.go has
+// files that nodes download. Usage lists the calls.
 package control
 
 import (
@@ -29,6 +30,8 @@ const Usage = `  GET  /state                  guests, volumes, tasks, held calls
   POST /nodes/{node}           {"state":"stopped"}, "started" or "rebooted", the last with {"takes":"30s"}
   POST /quorum                 {"quorate":false}
   POST /storages/{storage}     {"full":true}
+  POST /web                    {"url":"https://images.test/a.qcow2","size":1048576,"checksums":{"sha256":"0123..."},"format":"qcow2"} puts a
+                               file on a web server that the nodes reach
   POST /privileges             {"id":"gitops@pve!agent","path":"/","privileges":["VM.Audit"]} replaces all that it had
   POST /announce               {"vmid":100,"marker":"tag"} or {"volume":"local-lvm:vm-100-disk-0"} permits this loss; after the
                                first call /state reports every other loss as a violation
@@ -51,6 +54,7 @@ func New(sim *pvesim.Sim) http.Handler {
 	mux.HandleFunc("POST /nodes/{node}", func(w http.ResponseWriter, r *http.Request) { setNode(w, r, sim) })
 	mux.HandleFunc("POST /quorum", func(w http.ResponseWriter, r *http.Request) { setQuorum(w, r, sim) })
 	mux.HandleFunc("POST /storages/{storage}", func(w http.ResponseWriter, r *http.Request) { fillStorage(w, r, sim) })
+	mux.HandleFunc("POST /web", func(w http.ResponseWriter, r *http.Request) { publishFile(w, r, sim) })
 	mux.HandleFunc("POST /privileges", func(w http.ResponseWriter, r *http.Request) { setPrivileges(w, r, sim) })
 	mux.HandleFunc("POST /announce", func(w http.ResponseWriter, r *http.Request) { announceLoss(w, r, sim) })
 	mux.HandleFunc("POST /release", func(w http.ResponseWriter, _ *http.Request) {
