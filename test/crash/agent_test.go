@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"gitops-agent/internal/gooverlay"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
@@ -27,7 +28,7 @@ type agent struct {
 	config  string // file
 	log     string // file
 	address string
-	clock   *clock
+	clock   *gooverlay.Clock
 	cmd     *exec.Cmd     // nil while it does not run
 	ended   chan struct{} // closed when the process has ended
 	logged  int64         // size of the log at the start
@@ -40,9 +41,9 @@ func (w *world) newAgent(name string) *agent {
 	w.Helper()
 	a := &agent{
 		name: name, state: w.path(name), config: w.path(name + ".yaml"), log: w.path(name + ".log"), address: w.freeAddress(),
-		clock: &clock{file: w.path(name + ".clock"), wall: w.clock.wall, mono: w.clock.mono},
+		clock: &gooverlay.Clock{File: w.path(name + ".clock"), Wall: w.clock.Wall, Mono: w.clock.Mono},
 	}
-	w.ok(a.clock.set())
+	w.ok(a.clock.Set())
 	w.ok(os.WriteFile(a.config, fmt.Appendf(nil, `
 cluster: {name: home}
 source:
@@ -91,7 +92,7 @@ func (w *world) start(a *agent) {
 	}
 	w.checkJournal(a)
 	a.cmd = exec.Command(filepath.Join(w.programs, "gitops-agent"), "run", "--config", a.config)
-	a.cmd.Env = append(os.Environ(), clockVariable+"="+a.clock.file)
+	a.cmd.Env = append(os.Environ(), a.clock.Env())
 	log, err := os.OpenFile(a.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	w.ok(err)
 	defer func() { _ = log.Close() }()

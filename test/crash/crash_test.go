@@ -293,8 +293,8 @@ func (w *world) settle() {
 	w.acceptAll()
 	w.answer()
 	for _, a := range w.agents {
-		a.clock.wall = w.clock.wall
-		w.ok(a.clock.set())
+		a.clock.Wall = w.clock.Wall
+		w.ok(a.clock.Set())
 		w.start(a)
 	}
 	w.endDuel()

@@ -151,8 +151,8 @@ var moments = map[string]func(w *world, a *agent) string{
 		w.start(a)
 		w.atRandom(a)
 		w.waitForJournal(a)
-		a.clock.wall = w.clock.wall + d // until the end of the round
-		w.ok(a.clock.set())
+		a.clock.Wall = w.clock.Wall + d // until the end of the round
+		w.ok(a.clock.Set())
 		w.total.clocks.Add(1)
 		return fmt.Sprintf("by %s", d)
 	},

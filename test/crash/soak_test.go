@@ -41,7 +41,7 @@ func TestSoak(t *testing.T) {
 	w.push("the guests")
 	w.settle()
 	var samples []usage
-	pushes, began := 0, w.clock.wall
+	pushes, began := 0, w.clock.Wall
 	for end := time.Now().Add(*soakTime); time.Now().Before(end) || len(samples) < 8; pushes++ {
 		for _, g := range w.guests {
 			g.changed = false
@@ -58,7 +58,7 @@ func TestSoak(t *testing.T) {
 	}
 	quarter := len(samples) / 4
 	before, after := median(samples[quarter:2*quarter]), median(samples[3*quarter:])
-	fmt.Fprintf(os.Stderr, "soak: %s of virtual time in %s, %d pushes\n", (w.clock.wall - began).Round(time.Hour), *soakTime, pushes)
+	fmt.Fprintf(os.Stderr, "soak: %s of virtual time in %s, %d pushes\n", (w.clock.Wall - began).Round(time.Hour), *soakTime, pushes)
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		fmt.Fprintf(os.Stderr, "soak: %s: %.1f in the second quarter, %.1f in the last\n", name, before[name], after[name])
 		if bound, ok := soakBounds[name]; ok && after[name] > bound {

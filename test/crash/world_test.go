@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/gittest"
+	"gitops-agent/internal/gooverlay"
 	"gitops-agent/internal/sigtest"
 )
 
@@ -39,9 +40,9 @@ type world struct {
 	programs string // folder
 	sig      *sigtest.Sigstore
 	repo     *gittest.Repo
-	clock    *clock // of the simulator; the agents' clocks follow it
-	control  string // URL
-	endpoint string // URL
+	clock    *gooverlay.Clock // of the simulator; the agents' clocks follow it
+	control  string           // URL
+	endpoint string           // URL
 	token    string
 	api      *http.Client
 
@@ -74,8 +75,8 @@ func newWorld(t testing.TB, programs string, seed uint64, total *totals) *world 
 	w.ok(err)
 	w.write("trusted_root.json", string(root))
 	w.ok(os.Mkdir(w.path("secrets"), 0o700))
-	w.clock = &clock{file: w.path("clock")}
-	w.ok(w.clock.set())
+	w.clock = &gooverlay.Clock{File: w.path("clock")}
+	w.ok(w.clock.Set())
 	if seed%4 == 1 || seed%4 == 3 {
 		w.forge = w.newForge()
 	}
@@ -131,7 +132,7 @@ func (w *world) startSimulator() {
 	cmd := exec.Command(filepath.Join(w.programs, "pvesim"), "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--nodes", "pve1,pve2", "--seed", fmt.Sprint(w.seed),
 		"--task-time", "40ms", "--ha-delay", "100ms", "--token", "root@pam!full",
 		"--token-out", w.path("token"), "--cert-out", w.path("cert"), "--control-out", w.path("control"), "--addr-out", w.path("addr"))
-	cmd.Env = append(os.Environ(), clockVariable+"="+w.clock.file)
+	cmd.Env = append(os.Environ(), w.clock.Env())
 	cmd.Stderr = os.Stderr
 	w.ok(cmd.Start())
 	w.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
@@ -259,7 +260,7 @@ func (w *world) effects() map[int]map[string]int {
 }
 
 // now returns the time of the cluster.
-func (w *world) now() time.Time { return time.Now().Add(w.clock.wall) }
+func (w *world) now() time.Time { return time.Now().Add(w.clock.Wall) }
 
 // push commits the manifests.
 func (w *world) push(message string) {
@@ -298,9 +299,9 @@ func (w *world) commit(message string, who sigtest.Identity) {
 func (w *world) pass(d time.Duration) {
 	w.Helper()
 	w.did("%s pass", d)
-	w.ok(w.clock.pass(d))
+	w.ok(w.clock.Pass(d))
 	for _, a := range w.agents {
-		w.ok(a.clock.pass(d))
+		w.ok(a.clock.Pass(d))
 	}
 }
 
