@@ -60,7 +60,7 @@ const notInManifest = "it is not in the manifest"
 func (d *differences) sets() {
 	for _, set := range d.want.Sets {
 		live, exists := findSet(d.seen.Sets, set.Name)
-		if _, differs := fillSet(set, live); !exists || differs || set.Comment != "" && set.Comment != live.Comment {
+		if _, differs := NextEntry(set, live, false); !exists || differs || set.Comment != "" && set.Comment != live.Comment {
 			d.add("ipSets."+set.Name, live.String(), set.String(), "", d.want.Origin)
 		}
 	}

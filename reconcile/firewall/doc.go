@@ -9,6 +9,7 @@
 //     of the new rules is in effect in front of, or between, all old ones, or all new rules in front of a prefix of the old ones.
 //   - Options change between the two. Those that drop packets before the rules are set first, and relaxed last. While the firewall is off, the rules come first; if it is
 //     switched off, they come last.
-//   - Aliases and sets change what rules mean. One set changes alone without more: entries are added before others are removed. For all other changes
-//     of names that rules in effect use, two rules drop new connections meanwhile.
+//   - Aliases and sets change what rules mean. One set changes alone without more: entries are added before others are removed, in an order
+//     in which no address is a member in between that is none before and after. For all other changes of names that rules in effect use, two rules drop new
+//     connections meanwhile.
 package firewall

@@ -59,14 +59,6 @@ func findSet(list []guest.FirewallSet, name string) (guest.FirewallSet, bool) {
 	return list[i], true
 }
 
-func findEntry(set guest.FirewallSet, cidr string) (guest.FirewallEntry, bool) {
-	i := slices.IndexFunc(set.Entries, func(e guest.FirewallEntry) bool { return e.CIDR == cidr })
-	if i < 0 {
-		return guest.FirewallEntry{}, false
-	}
-	return set.Entries[i], true
-}
-
 // defineNames makes the wanted aliases and sets what they shall be.
 func (s *sequence) defineNames() (cluster.Call, bool) {
 	for _, a := range s.want.Aliases {
@@ -85,26 +77,8 @@ func (s *sequence) defineNames() (cluster.Call, bool) {
 		case set.Comment != "" && live.Comment != set.Comment: // Proxmox has no call that removes the comment of a set
 			return setCall(cluster.FirewallSet, set, s.seen.SetsDigest), true
 		}
-		if call, found := fillSet(set, live); found {
+		if call, found := NextEntry(set, live, false); found {
 			return call, true
-		}
-	}
-	return cluster.Call{}, false
-}
-
-// fillSet adds entries before it removes others.
-func fillSet(set, live guest.FirewallSet) (cluster.Call, bool) {
-	for _, e := range set.Entries {
-		switch found, exists := findEntry(live, e.CIDR); {
-		case !exists:
-			return entryCall(cluster.FirewallAdd, set.Name, e, ""), true
-		case found != e:
-			return entryCall(cluster.FirewallSet, set.Name, e, live.Digest), true
-		}
-	}
-	for _, e := range live.Entries {
-		if _, wanted := findEntry(set, e.CIDR); !wanted {
-			return entryCall(cluster.FirewallDelete, set.Name, e, live.Digest), true
 		}
 	}
 	return cluster.Call{}, false

@@ -18,11 +18,7 @@ func (s *sequence) namesNeedBlock() bool {
 	}
 	want, _ := findSet(s.want.Sets, sets[0])
 	live, exists := findSet(s.seen.Sets, sets[0])
-	return !exists || hasNoMatch(want) || hasNoMatch(live)
-}
-
-func hasNoMatch(set guest.FirewallSet) bool {
-	return slices.ContainsFunc(set.Entries, func(e guest.FirewallEntry) bool { return e.NoMatch })
+	return !exists || !HasSafeOrder(want, live, false)
 }
 
 // changedNames returns the aliases and sets whose addresses change, that are missing, or that are removed, and on which something in effect depends. A rule

@@ -143,6 +143,15 @@ type FirewallEntry struct {
 	Comment string
 }
 
+// String describes the entry for people, "" if it does not exist.
+func (e FirewallEntry) String() string {
+	text := commented(e.CIDR, e.Comment)
+	if e.NoMatch {
+		text = "not " + text
+	}
+	return text
+}
+
 // String describes the set for people, "" if it does not exist.
 func (s FirewallSet) String() string {
 	if s.Name == "" {
@@ -150,10 +159,7 @@ func (s FirewallSet) String() string {
 	}
 	entries := make([]string, len(s.Entries))
 	for i, e := range s.Entries {
-		entries[i] = commented(e.CIDR, e.Comment)
-		if e.NoMatch {
-			entries[i] = "not " + entries[i]
-		}
+		entries[i] = e.String()
 	}
 	return commented("{"+strings.Join(entries, ", ")+"}", s.Comment)
 }
