@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/verify/scope"
+
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
 )
@@ -211,10 +213,5 @@ func (m *matcher) may(role Role) bool { return slices.Contains(m.May, role) }
 
 // mayChangePath reports whether a path is inside the signer's paths.
 func (m *matcher) mayChangePath(changed string) bool {
-	if len(m.Paths) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(m.Paths, func(scope string) bool {
-		return changed == scope || strings.HasPrefix(changed, scope+"/")
-	})
+	return scope.HasPath(m.Paths, changed)
 }

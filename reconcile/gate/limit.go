@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/verify/scope"
 )
 
 // Limits are what the signers of the trust policy may touch, by entry (verify.Signer.Entry). Entries of one identity with different times have
@@ -31,15 +32,7 @@ func (l Limit) contains(vmid int) bool {
 
 // names reports whether the signer may change the manifest of a guest.
 func (l Limit) names(label string) bool {
-	return MatchesAny(l.Guests, label)
-}
-
-// MatchesAny reports whether a label, "VirtualMachine/web-1", or the name of a source matches one of the patterns of a signer.
-func MatchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		ok, err := path.Match(p, name)
-		return err == nil && ok
-	})
+	return scope.MatchesAny(l.Guests, label)
 }
 
 // lists reports whether sources lists a volume or a path of the host, or all guests that a volume belongs to.
@@ -51,7 +44,7 @@ func (l Limit) lists(name string) bool {
 	if strings.HasPrefix(name, "/") {
 		name = path.Clean(name)
 	}
-	return MatchesAny(l.Sources, name)
+	return scope.MatchesAny(l.Sources, name)
 }
 
 // listsVMID reports whether sources lists a vmid.
@@ -73,5 +66,5 @@ func (l Limit) listsTemplate(row cluster.Row) bool {
 		return true
 	}
 	label := guest.Ref{Kind: row.Kind, Name: row.Name}.Label()
-	return row.Template && row.Name != "" && MatchesAny(l.Sources, label)
+	return row.Template && row.Name != "" && scope.MatchesAny(l.Sources, label)
 }

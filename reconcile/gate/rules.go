@@ -64,7 +64,8 @@ func (g Gate) Findings(step plan.Step) []policy.Finding {
 	d := r.guests[key]
 	aboutGuest := d != nil && step.Order == nil && !step.TakesDown()
 	brief := &policy.Step{Op: string(step.Op), Class: string(step.Class)}
-	aboutStep := r.set.HasSteps(brief)
+	at := r.placeOf(step, d)
+	aboutStep := r.set.HasSteps(brief, at)
 	if !aboutGuest && !aboutStep {
 		return nil
 	}
@@ -74,10 +75,18 @@ func (g Gate) Findings(step plan.Step) []policy.Finding {
 	}
 	if aboutStep {
 		before, after := guestsOf(g, step.Guest, d)
-		of := r.set.Step(&policy.Subject{New: after, Old: before, Step: stepOf(step, g.Scope), Now: g.Now})
+		of := r.set.Step(&policy.Subject{New: after, Old: before, Step: stepOf(step, g.Scope), Now: g.Now, Place: at})
 		findings = slices.Concat(findings, of)
 	}
 	return findings
+}
+
+// placeOf returns where the manifest of what a step changes lies. The manifest of a guest is nil if there is none.
+func (r *Rules) placeOf(step plan.Step, d *guest.Desired) policy.Place {
+	if d != nil {
+		return policy.PlaceOf(d)
+	}
+	return policy.Place{File: step.File, Of: step.Guest}
 }
 
 // guestsOf returns the guest of a step as it is now and as its manifest wants it, for the few steps that policies about steps are about.

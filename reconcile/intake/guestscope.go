@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
+	"gitops-agent/verify/scope"
 )
 
 // tracer compares the manifests before and after the commits of a revision. It lowers them, so a changed class counts for every guest that uses it,
@@ -218,5 +219,5 @@ func (c authored) outside(commit verify.SignedCommit) []string {
 		changed = append(changed, label.Kind+"/"+label.Name)
 	}
 	slices.Sort(changed)
-	return slices.DeleteFunc(changed, func(label string) bool { return gate.MatchesAny(commit.Guests, label) })
+	return slices.DeleteFunc(changed, func(label string) bool { return scope.MatchesAny(commit.Guests, label) })
 }

@@ -162,7 +162,7 @@ func downloadStep(d image.Desired, node string) Step {
 		params["compression"] = d.Decompression
 	}
 	return Step{
-		Guest: d.Ref(), Op: cluster.OpDownload, Class: guest.Live, Reason: "it is not on " + node, CopyTargets: []string{d.Storage},
+		Guest: d.Ref(), Op: cluster.OpDownload, Class: guest.Live, Reason: "it is not on " + node, CopyTargets: []string{d.Storage}, File: d.Origin.File,
 		Changes: []guest.Change{{Key: "file on " + node, To: d.Volume(), Class: guest.Live, Write: guest.WriteSet, Value: d.Volume(), Origin: d.Origin}},
 		Calls:   []cluster.Call{{Op: cluster.OpDownload, Node: node, Params: params}},
 	}

@@ -395,7 +395,7 @@ func (o objectPlan) change(key, from, to string, origin guest.Origin) {
 func (o objectPlan) step(c kind.Change, reason string, takes bool) {
 	slices.Sort(c.Delete)
 	s := Step{
-		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes,
+		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes, File: o.desired.Origin.File,
 		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe}, Loses: weakenings(o.kind, c, o.want, o.got),
 	}
 	if o.exists {

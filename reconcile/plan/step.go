@@ -43,6 +43,7 @@ type Step struct {
 	Order   *order.Open // the signed order that asks for the step; nil for a step of a plan
 	Refused string      // of an order: why the guest does not allow it now, which ends the order; such a step has no calls
 
+	File   string           // of an Image or an object of package kinds: where its manifest lies; "" without one
 	Object *ObjectStep      // of an object of package kinds
 	Loses  []kind.Weakening // what the step takes from guests with guards; it then needs an approval
 

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,6 +42,7 @@ type Set struct {
 type compiled struct {
 	Rule
 
+	source  string // Finding.Source
 	when    program
 	message program // without an expression if the message is constant
 	memo    *memo   // of a policy about guests; nil if it remembers nothing
@@ -64,19 +64,60 @@ func Compile(rules []Rule) (*Set, []Problem) {
 		firsts[r.Name] = r.Origin
 		c, wrong := compile(r)
 		problems = append(problems, wrong...)
-		if c.On == OnStep {
-			set.steps = append(set.steps, c)
-		} else {
-			set.guests = append(set.guests, c)
-		}
+		set.add(c)
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	for _, list := range [][]*compiled{set.guests, set.steps} {
-		slices.SortFunc(list, func(a, b *compiled) int { return strings.Compare(a.Name, b.Name) })
-	}
+	set.sort()
 	return set, nil
+}
+
+// CompileRepository compiles the policies of a repository, at most MaxRepository with different names and those that stay in force beside them. One with a mistake denies everything in its
+// reach, so that it holds up nobody else.
+func CompileRepository(rules []Rule) *Set {
+	set := &Set{}
+	for i := range rules {
+		c, problems := compile(rules[i])
+		if len(problems) > 0 && c.Mistake == "" {
+			c.Mistake = problems[0].Field + ": " + problems[0].Message
+		}
+		set.add(c)
+	}
+	set.sort()
+	return set
+}
+
+// With returns the policies of both sets.
+func (s *Set) With(other *Set) *Set {
+	switch {
+	case s.Len() == 0:
+		return other
+	case other.Len() == 0:
+		return s
+	}
+	return &Set{guests: slices.Concat(s.guests, other.guests), steps: slices.Concat(s.steps, other.steps)}
+}
+
+// Problems returns the mistakes in one policy of a repository, none if it can be used.
+func (r Rule) Problems() []Problem {
+	_, problems := compile(r)
+	return problems
+}
+
+func (s *Set) add(c *compiled) {
+	if c.On == OnStep {
+		s.steps = append(s.steps, c)
+	} else {
+		s.guests = append(s.guests, c)
+	}
+}
+
+// sort sorts the policies by name.
+func (s *Set) sort() {
+	for _, list := range [][]*compiled{s.guests, s.steps} {
+		slices.SortStableFunc(list, func(a, b *compiled) int { return strings.Compare(a.Name, b.Name) })
+	}
 }
 
 // Len returns the number of policies.
@@ -89,11 +130,13 @@ func (s *Set) Len() int {
 
 // compile checks one policy.
 func compile(r Rule) (*compiled, []Problem) {
-	r.On, r.Result = cmp.Or(r.On, OnGuest), cmp.Or(r.Result, Deny)
-	if r.Result == RequireApproval {
-		r.Approvals = cmp.Or(r.Approvals, 1)
+	c := &compiled{Rule: r.WithDefaults()}
+	if c.Reach != nil {
+		c.source = c.Origin.String()
 	}
-	c := &compiled{Rule: r}
+	if c.Mistake != "" {
+		return c, nil
+	}
 	problems := c.checkFields()
 	var when, message *cel.Ast
 	var wrong []Problem
@@ -125,6 +168,9 @@ func (c *compiled) checkFields() []Problem {
 	refuse(len(c.Message) > MaxMessage, "message", fmt.Sprintf("got %d bytes, want at most %d", len(c.Message), MaxMessage), "")
 	refuse(c.Approvals != 0 && c.Result != RequireApproval, "approvals", "got approvals with result: "+string(c.Result)+", want result: requireApproval", "")
 	refuse(c.Approvals < 0 || c.Approvals > MaxApprovals, "approvals", fmt.Sprintf("got %d, want 1 to %d", c.Approvals, MaxApprovals), "")
+	refuse(len(c.Operations) > len(cluster.Ops()), "operations", fmt.Sprintf("got %d operations, want each at most once", len(c.Operations)), "")
+	refuse(len(c.Classes) > len(guest.Classes()), "classes", fmt.Sprintf("got %d classes, want each at most once", len(c.Classes)), "")
+	refuse(len(c.Kinds) > maxKinds, "kinds", fmt.Sprintf("got %d kinds, want each at most once", len(c.Kinds)), "")
 	for _, op := range c.Operations {
 		refuse(!slices.Contains(cluster.Ops(), cluster.Op(op)), "operations", "got "+op+", want operations of steps, such as create, config, reboot or destroy", "docs/policies.md lists them")
 	}

@@ -18,6 +18,7 @@ type Subject struct {
 	New, Old *Guest
 	Step     *Step
 	Now      time.Time
+	Place    Place // decides which policies of the repository apply; expressions do not see it
 }
 
 // ResolveName implements cel.Activation.
@@ -51,7 +52,7 @@ func (s *Set) Guest(g *Guest) []Finding {
 	defer keys.Put(k)
 	var findings []Finding
 	for _, c := range s.guests {
-		if c.isAbout(guest.Kind(g.Kind)) {
+		if c.isAbout(guest.Kind(g.Kind)) && c.Reach.Contains(g.Place) {
 			if f := c.ofGuest(subject, k); f != nil {
 				findings = append(findings, *f)
 			}
@@ -71,7 +72,7 @@ func (s *Set) Step(subject *Subject) []Finding {
 	}
 	var findings []Finding
 	for _, c := range s.steps {
-		if c.isAbout(guest.Kind(kind)) && c.isAboutStep(subject.Step) {
+		if c.isAbout(guest.Kind(kind)) && c.isAboutStep(subject.Step) && c.Reach.Contains(subject.Place) {
 			if f := c.finding(subject, false); f != nil {
 				findings = append(findings, *f)
 			}
@@ -80,9 +81,9 @@ func (s *Set) Step(subject *Subject) []Finding {
 	return findings
 }
 
-// HasSteps reports whether a policy may be about a step of an operation and a class. It is cheaper than Step, which needs the guest.
-func (s *Set) HasSteps(step *Step) bool {
-	return s != nil && slices.ContainsFunc(s.steps, func(c *compiled) bool { return c.isAboutStep(step) })
+// HasSteps reports whether a policy may be about a step of an operation and a class, of what lies at a place. It is cheaper than Step, which needs the guest.
+func (s *Set) HasSteps(step *Step, at Place) bool {
+	return s != nil && slices.ContainsFunc(s.steps, func(c *compiled) bool { return c.isAboutStep(step) && c.Reach.Contains(at) })
 }
 
 func (c *compiled) isAbout(kind guest.Kind) bool {
@@ -95,7 +96,7 @@ func (c *compiled) isAboutStep(step *Step) bool {
 
 // ofGuest evaluates one policy about guests, unless what it says is known from another guest.
 func (c *compiled) ofGuest(subject *Subject, k *key) *Finding {
-	if c.memo == nil {
+	if c.memo == nil || c.Mistake != "" {
 		return c.finding(subject, false)
 	}
 	bytes := k.of(subject.New, c.memo.reads)
@@ -105,11 +106,14 @@ func (c *compiled) ofGuest(subject *Subject, k *key) *Finding {
 // finding evaluates one policy; nil if its condition is false. Small says that all that the policy reads has at most smallInput bytes. A policy that
 // cannot be evaluated denies, whatever its result is.
 func (c *compiled) finding(subject *Subject, small bool) *Finding {
+	if c.Mistake != "" {
+		return &Finding{Policy: c.Name, Result: Deny, Message: "it has a mistake: " + cut(oneLine(c.Mistake)), Failed: true, Source: c.source}
+	}
 	value, err := c.when.evaluate(subject, small)
 	if err == nil && value == types.False {
 		return nil
 	}
-	f := Finding{Policy: c.Name, Result: c.Result, Approvals: c.Approvals, Message: c.Message}
+	f := Finding{Policy: c.Name, Result: c.Result, Approvals: c.Approvals, Message: c.Message, Source: c.source}
 	if err == nil && c.message.counted != nil {
 		var text ref.Val
 		if text, err = c.message.evaluate(subject, small); err == nil {
@@ -117,7 +121,7 @@ func (c *compiled) finding(subject *Subject, small bool) *Finding {
 		}
 	}
 	if err != nil {
-		f = Finding{Policy: c.Name, Result: Deny, Message: "it cannot be evaluated: " + cut(oneLine(err.Error())), Failed: true}
+		f = Finding{Policy: c.Name, Result: Deny, Message: "it cannot be evaluated: " + cut(oneLine(err.Error())), Failed: true, Source: c.source}
 	}
 	return &f
 }

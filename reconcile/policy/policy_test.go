@@ -252,12 +252,12 @@ func TestHasSteps(t *testing.T) {
 		step Step
 		want bool
 	}{{Step{Op: "destroy", Class: "destructive"}, true}, {Step{Op: "config", Class: "disruptive"}, true}, {Step{Op: "config", Class: "live"}, false}} {
-		if got := set.HasSteps(&test.step); got != test.want {
+		if got := set.HasSteps(&test.step, Place{}); got != test.want {
 			t.Errorf("%v: got %v, want %v", test.step, got, test.want)
 		}
 	}
 	var none *Set
-	if none.HasSteps(&Step{}) || none.Len() != 0 || none.Guest(webServer()) != nil || none.Step(&Subject{}) != nil {
+	if none.HasSteps(&Step{}, Place{}) || none.Len() != 0 || none.Guest(webServer()) != nil || none.Step(&Subject{}) != nil {
 		t.Error("a nil Set found something")
 	}
 }

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+
 	"gitops-agent/reconcile/guest"
 )
 
@@ -32,10 +34,12 @@ func Results() []Result { return []Result{Deny, RequireApproval, Warn} }
 
 // Bounds of policies. They bound the time that a plan takes.
 const (
-	MaxRules      = 100  // of a host, or of a repository
+	MaxRules      = 100  // of a host
+	MaxRepository = 200  // of a repository
 	MaxExpression = 4096 // bytes of an expression
 	MaxMessage    = 500  // bytes of a message; a longer one is cut
 	MaxApprovals  = 10
+	maxKinds      = 2 // of guests
 )
 
 // Rule is one policy as its file states it.
@@ -54,6 +58,18 @@ type Rule struct {
 
 	Origin    guest.Origin            // of the document
 	Positions map[string]guest.Origin // of the fields below spec, by name
+
+	Reach   *Reach // of a policy of the repository; nil for one of the host
+	Mistake string // why a policy of the repository cannot be used; it then denies everything in its reach
+}
+
+// WithDefaults returns the rule with the values of what its file leaves out.
+func (r Rule) WithDefaults() Rule {
+	r.On, r.Result = cmp.Or(r.On, OnGuest), cmp.Or(r.Result, Deny)
+	if r.Result == RequireApproval {
+		r.Approvals = cmp.Or(r.Approvals, 1)
+	}
+	return r
 }
 
 // at returns the position of a field, that of the document if the field is not set.
@@ -71,12 +87,17 @@ type Finding struct {
 	Approvals int    `json:"approvals,omitempty"` // people who must approve the step, of RequireApproval
 	Message   string `json:"message"`
 	Failed    bool   `json:"failed,omitempty"` // the policy could not be evaluated, and denies for this reason
+	Source    string `json:"source,omitempty"` // of a policy of the repository: "web/policies.yaml:1:1"
 }
 
-// String returns "two-nics denies it: production guests have two NICs".
+// String returns "two-nics denies it: production guests have two NICs", with the source of a policy of the repository: "two-nics (web/policies.yaml:1:1) denies it: ...".
 func (f Finding) String() string {
+	name := f.Policy
+	if f.Source != "" {
+		name += " (" + f.Source + ")"
+	}
 	verb := map[Result]string{Deny: " denies it: ", RequireApproval: " requires an approval: ", Warn: " warns: "}[f.Result]
-	return f.Policy + verb + f.Message
+	return name + verb + f.Message
 }
 
 // Count returns the findings with a result.

@@ -25,6 +25,7 @@ type Guest struct {
 	OnBoot, Protection, Template bool
 	Privileged, HA               bool
 	Lifecycle                    Lifecycle
+	Place                        Place // expressions do not see it
 
 	values  guest.Values // for config, which few expressions read
 	signers Signers      // nil knows none
@@ -97,6 +98,7 @@ type Signers func(field string) []string
 // NewGuest returns the guest that a manifest wants. Live is the guest now; nil if it does not exist.
 func NewGuest(d *guest.Desired, live *guest.Observed, signers Signers) *Guest {
 	g := newGuest(d.Ref, guest.ValuesAfter(d, live), signers)
+	g.Place = PlaceOf(d)
 	g.Labels = d.Labels
 	g.State, g.Pool, g.Node = string(d.WantedState()), d.Pool, d.Node
 	g.HA = d.HA != nil && !d.HA.Absent
@@ -116,6 +118,9 @@ func NewGuest(d *guest.Desired, live *guest.Observed, signers Signers) *Guest {
 	g.Lifecycle = Lifecycle{string(d.Lifecycle.Destroy), string(d.Lifecycle.Recreate), string(d.Lifecycle.RebootPolicy)}
 	return g
 }
+
+// PlaceOf returns where the manifest of a guest lies.
+func PlaceOf(d *guest.Desired) Place { return Place{File: d.Origin.File, Of: d.Ref} }
 
 // ObservedGuest returns a guest as it is now. Labels are those of its manifest.
 func ObservedGuest(live *guest.Observed, labels map[string]string) *Guest {

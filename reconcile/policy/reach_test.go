@@ -1,0 +1,86 @@
+package policy
+
+import (
+	"testing"
+
+	"gitops-agent/reconcile/guest"
+)
+
+func TestReach(t *testing.T) {
+	t.Parallel()
+	web := guest.Ref{Kind: guest.VirtualMachine, Name: "web-1"}
+	tests := map[string]struct {
+		reach *Reach
+		at    Place
+		want  bool
+	}{
+		"host":                {nil, Place{}, true},
+		"folder":              {&Reach{Folder: "teams/web"}, Place{File: "teams/web/a.yaml", Of: web}, true},
+		"below":               {&Reach{Folder: "teams/web"}, Place{File: "teams/web/prod/a.yaml", Of: web}, true},
+		"whole_repository":    {&Reach{Folder: "."}, Place{File: "teams/db/a.yaml", Of: web}, true},
+		"beside":              {&Reach{Folder: "teams/web"}, Place{File: "teams/web-2/a.yaml", Of: web}, false},
+		"above":               {&Reach{Folder: "teams/web"}, Place{File: "teams/a.yaml", Of: web}, false},
+		"no_manifest":         {&Reach{Folder: "."}, Place{Of: web}, false},
+		"left_file":           {&Reach{Folder: "teams/web"}, Place{File: "teams/db/a.yaml", Earlier: "teams/web/a.yaml", Of: web}, true},
+		"removed":             {&Reach{Folder: "teams/web"}, Place{Earlier: "teams/web/a.yaml", Of: web}, true},
+		"paths_of_signer":     {&Reach{Folder: ".", Signers: []Signer{{Paths: []string{"teams/web"}}}}, Place{File: "teams/web/a.yaml", Of: web}, true},
+		"outside_paths":       {&Reach{Folder: ".", Signers: []Signer{{Paths: []string{"teams/web"}}}}, Place{File: "teams/db/a.yaml", Of: web}, false},
+		"guests_of_signer":    {&Reach{Folder: ".", Signers: []Signer{{Guests: []string{"VirtualMachine/web-*"}}}}, Place{File: "a.yaml", Of: web}, true},
+		"other_guests":        {&Reach{Folder: ".", Signers: []Signer{{Guests: []string{"VirtualMachine/db-*"}}}}, Place{File: "a.yaml", Of: web}, false},
+		"one_signer_may_not":  {&Reach{Folder: ".", Signers: []Signer{{}, {Guests: []string{"VirtualMachine/db-*"}}}}, Place{File: "a.yaml", Of: web}, false},
+		"all_signers_may":     {&Reach{Folder: ".", Signers: []Signer{{}, {Guests: []string{"VirtualMachine/*"}}}}, Place{File: "a.yaml", Of: web}, true},
+		"file_of_the_cluster": {&Reach{Folder: "."}, Place{File: "cluster.yaml", Of: web}, true},
+	}
+	for name, test := range tests {
+		if got := test.reach.Contains(test.at); got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// TestRepository judges guests and steps by the policies of two folders and of the host. One that has a mistake denies in its folder alone.
+func TestRepository(t *testing.T) {
+	t.Parallel()
+	in := func(folder string, change func(*Rule)) Rule {
+		return rule(func(r *Rule) {
+			r.Name, r.Reach, r.Origin.File = folder, &Reach{Folder: folder}, folder+"/p.yaml"
+			change(r)
+		})
+	}
+	set := compiledSet(t, rule(func(r *Rule) { r.Name, r.Result = "host", Warn })).With(CompileRepository([]Rule{
+		in("web", func(*Rule) {}),
+		in("db", func(r *Rule) { r.Result, r.When = Warn, "new.network" }),
+		in("ct", func(r *Rule) { r.Mistake = "spec: got none" }),
+		in("app", func(r *Rule) { r.On, r.Operations = OnStep, []string{"destroy"} }),
+	}))
+	if set.Len() != 5 {
+		t.Errorf("got %d policies, want 5", set.Len())
+	}
+	tests := map[string]string{
+		"web": "web (web/p.yaml:1:1) denies it: m",
+		"db":  "db (db/p.yaml:1:1) denies it: it has a mistake: when: undefined field 'network', at 1:4 of the expression",
+		"ct":  "ct (ct/p.yaml:1:1) denies it: it has a mistake: spec: got none",
+		"app": "",
+	}
+	for folder, want := range tests {
+		g := webServer()
+		g.Place = Place{File: folder + "/a.yaml"}
+		findings, got := set.Guest(g), ""
+		if len(findings) > 1 {
+			got = findings[1].String()
+		}
+		if got != want || findings[0].String() != "host warns: m" {
+			t.Errorf("%s: got %v, want %q after that of the host", folder, findings, want)
+		}
+	}
+	destroy := &Step{Op: "destroy"}
+	for at, want := range map[Place]int{{File: "app/a.yaml"}: 1, {File: "web/a.yaml"}: 0, {Earlier: "app/a.yaml"}: 1, {}: 0} {
+		subject := &Subject{New: NoGuest, Old: webServer(), Step: destroy, Place: at}
+		if got := len(set.Step(subject)); got != want || set.HasSteps(destroy, at) != (want > 0) {
+			t.Errorf("%v: got %d findings, want %d", at, got, want)
+		}
+	}
+	if got := (*Set)(nil).With(set); got != set {
+		t.Error("got another set, want the one that has policies")
+	}
+}
