@@ -12,4 +12,7 @@
 //   - Aliases and sets change what rules mean. One set changes alone without more: entries are added before others are removed, in an order
 //     in which no address is a member in between that is none before and after. For all other changes of names that rules in effect use, two rules drop new
 //     connections meanwhile.
+//
+// Weaker compares two guarded firewalls instead, and WeakerAmong one guarded firewall among changed objects of the cluster: each says in what more packets may be
+// admitted. A packet that a rule accepts was accepted before if a rule accepted it, and if all that was denied in front of that rule still is.
 package firewall

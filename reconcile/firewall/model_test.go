@@ -15,7 +15,8 @@ type packet struct {
 	direction string // in, out
 	address   string // of the other side
 	port      string
-	spoofed   bool // its own address is not the guest's
+	card      string // network card of the guest
+	spoofed   bool   // its own address is not the guest's
 }
 
 func allPackets() []packet {
@@ -24,7 +25,7 @@ func allPackets() []packet {
 		for _, address := range []string{"10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.0.3"} {
 			for _, port := range []string{"22", "80"} {
 				for _, spoofed := range []bool{false, true} {
-					all = append(all, packet{direction, address, port, spoofed})
+					all = append(all, packet{direction: direction, address: address, port: port, spoofed: spoofed})
 				}
 			}
 		}
@@ -42,7 +43,7 @@ func admits(fw *guest.FirewallSeen, p packet) bool {
 		return false
 	}
 	for _, r := range fw.Rules {
-		if r.Enabled && r.Type == p.direction && matches(fw, r.Source, p.address) && (r.DestPort == "" || r.DestPort == p.port) {
+		if r.Enabled && r.Type == p.direction && (r.Interface == "" || r.Interface == p.card) && matches(fw, r.Source, p.address) && (r.DestPort == "" || r.DestPort == p.port) {
 			return r.Action == "ACCEPT"
 		}
 	}

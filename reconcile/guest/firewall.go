@@ -3,7 +3,6 @@ package guest
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -16,6 +15,7 @@ type FirewallWanted struct {
 	Aliases     []FirewallAlias   // sorted by name; nil is unmanaged
 	Sets        []FirewallSet     // sorted by name; nil is unmanaged
 	KeepOthers  bool              // rules, aliases and sets that the manifest does not mention stay
+	Guarded     bool              // opening it is a weakening; options, rules, aliases and sets are then managed as a whole
 	Origin      Origin
 }
 
@@ -199,8 +199,7 @@ func (f *FirewallSeen) Clone() *FirewallSeen {
 func CardsWithoutFirewall(o Observed) []string {
 	var cards []string
 	for key, value := range o.Keys {
-		number, isCard := strings.CutPrefix(key, "net")
-		if _, err := strconv.Atoi(number); isCard && err == nil && !slices.Contains(strings.Split(value.Text, ","), "firewall=1") {
+		if isCard(key) && !slices.Contains(strings.Split(value.Text, ","), "firewall=1") {
 			cards = append(cards, key)
 		}
 	}
