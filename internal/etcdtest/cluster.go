@@ -184,6 +184,33 @@ func (m *Member) Start(t testing.TB) {
 	}
 }
 
+// Signal sends a signal to the member, such as SIGSTOP.
+func (m *Member) Signal(t testing.TB, signal os.Signal) {
+	t.Helper()
+	if err := m.process.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Leader returns the member that leads etcd.
+func (c *Cluster) Leader(t testing.TB) *Member {
+	t.Helper()
+	etcd := c.Client(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for i, endpoint := range c.Endpoints() {
+		status, err := etcd.Status(ctx, endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.Leader == status.Header.MemberId {
+			return c.Members[i]
+		}
+	}
+	t.Fatal("no member leads")
+	return nil
+}
+
 // Save copies the data of a cluster of one member, as a backup does.
 func (c *Cluster) Save(t testing.TB) (dir string) {
 	t.Helper()

@@ -3,7 +3,6 @@
 package ha
 
 import (
-	"syscall"
 	"testing"
 	"time"
 
@@ -65,8 +64,7 @@ func TestOldCopy(t *testing.T) {
 	}
 	w.await("a stop of the leader", rolledBack(first))
 	before := w.calls.number()
-	w.signal(first, syscall.SIGKILL)
-	w.end(first)
+	w.kill(first)
 	for _, a := range w.agents {
 		if a != first {
 			w.await("a stop of the next leader", rolledBack(a))
@@ -86,7 +84,7 @@ func TestOldCopy(t *testing.T) {
 // begin starts two agents in a world of its own and awaits that they have converged on two guests.
 func begin(t *testing.T, etcd *etcdtest.Cluster) *world {
 	t.Helper()
-	w := newWorld(t, build(t), etcd, "home")
+	w := newWorld(t, build(t), etcd, "home", 0)
 	w.repo.Files["cluster.yaml"] = clusterManifest
 	w.machine(601, 512, "running")
 	w.machine(602, 512, "stopped")

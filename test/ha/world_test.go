@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 
 	"gitops-agent/internal/etcdtest"
 	"gitops-agent/internal/gittest"
+	"gitops-agent/internal/gooverlay"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/journal"
@@ -43,6 +45,9 @@ type world struct {
 	prefix  string
 	agents  []*agent
 	calls   calls
+	rng     *rand.Rand
+	took    []time.Duration // of takeovers
+	counts  map[string]int  // of what was done
 }
 
 // agent is an agent with a state directory and connections to etcd of its own.
@@ -50,13 +55,17 @@ type agent struct {
 	name, config, log, address string
 	proxies                    []*etcdtest.Proxy // one for each member of etcd
 	api                        *etcdtest.Proxy   // in front of the simulated cluster
-	cmd                        *exec.Cmd         // nil while it does not run
+	clock                      *gooverlay.Clock
+	cmd                        *exec.Cmd // nil while it does not run
 	ended                      chan struct{}
 }
 
-func newWorld(t testing.TB, program string, etcd *etcdtest.Cluster, name string) *world {
+func newWorld(t testing.TB, program string, etcd *etcdtest.Cluster, name string, seed uint64) *world {
 	t.Helper()
-	w := &world{TB: t, program: program, dir: t.TempDir(), etcd: etcd, prefix: "/" + name, repo: gittest.New(t)}
+	w := &world{
+		TB: t, program: program, dir: t.TempDir(), etcd: etcd, prefix: "/" + name, repo: gittest.New(t),
+		rng: rand.New(rand.NewPCG(seed, 19)), counts: map[string]int{},
+	}
 	var err error
 	w.sig, err = sigtest.New(sigtest.Options{Name: "ha"})
 	w.ok(err)
@@ -99,6 +108,8 @@ func (w *world) newAgent(name, endpoint string) *agent {
 	address, err := etcdtest.FreeAddress()
 	w.ok(err)
 	a := &agent{name: name, config: filepath.Join(w.dir, name+".yaml"), log: filepath.Join(w.dir, name+".log"), address: address}
+	a.clock = &gooverlay.Clock{File: filepath.Join(w.dir, name+".clock")}
+	w.ok(a.clock.Set())
 	endpoints := ""
 	for _, m := range w.etcd.Members {
 		p := etcdtest.NewProxy(w, m.Address())
@@ -128,6 +139,7 @@ func (w *world) start(a *agent) {
 	w.ok(err)
 	defer func() { _ = log.Close() }()
 	cmd, ended := exec.Command(w.program, "run", "--config", a.config), make(chan struct{})
+	cmd.Env = append(os.Environ(), a.clock.Env())
 	cmd.Stdout, cmd.Stderr = log, log
 	w.ok(cmd.Start())
 	go func() {
@@ -180,21 +192,44 @@ func (w *world) await(what string, is func() bool) {
 	}
 }
 
-// leader returns the agent that leads according to etcd.
+// leader returns the agent that leads according to etcd, and the number of its election. It returns nil if nobody leads.
 func (w *world) leader() (*agent, uint64) {
 	w.Helper()
 	client := w.client()
 	defer func() { _ = client.Close() }()
-	now, found, err := client.Leader(context.Background())
-	if err != nil || !found {
+	for deadline := time.Now().Add(patience); ; {
+		now, found, err := client.Leader(w.Context())
+		if err != nil && time.Now().Before(deadline) {
+			continue // it has waited
+		}
+		w.ok(err)
+		for _, a := range w.agents {
+			if found && a.name == now.Name {
+				return a, now.Number
+			}
+		}
 		return nil, 0
 	}
-	for _, a := range w.agents {
-		if a.name == now.Name {
-			return a, now.Number
-		}
+}
+
+// other returns the agent that is not a.
+func (w *world) other(a *agent) *agent {
+	if w.agents[0] == a {
+		return w.agents[1]
 	}
-	return nil, 0
+	return w.agents[0]
+}
+
+// count adds to the counts of what was done.
+func (w *world) count(what string, n int) { w.counts[what] += n }
+
+// awaitStandby waits until an agent follows another one.
+func (w *world) awaitStandby(a *agent) {
+	w.Helper()
+	w.await(a.name+" is standby", func() bool {
+		doc, ok := a.status()
+		return ok && doc.Replica != nil && doc.Replica.Role == report.RoleStandby
+	})
 }
 
 func (w *world) client() *etcdstore.Client {
@@ -228,6 +263,44 @@ func (w *world) awaitConverged() (inDoubt int) {
 		return inDoubt > 0 || doc.Converged && doc.Journal.Inflight == 0
 	})
 	return inDoubt
+}
+
+// awaitFollowers waits until the agents that do not lead find as little to do as the leader.
+func (w *world) awaitFollowers(inDoubt int) {
+	w.Helper()
+	w.await("the standby's plan is empty", func() bool {
+		for _, a := range w.agents {
+			doc, ok := a.status()
+			if a.cmd == nil || !ok || doc.Replica == nil || doc.Source.Accepted == nil || doc.Source.Accepted.Commit != w.repo.Tip {
+				return false
+			}
+			differ := 0
+			for _, g := range doc.Guests {
+				if g.Sync != report.Synced {
+					differ++
+				}
+			}
+			if differ > inDoubt {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// settle lets ten minutes pass for both agents, in pieces that are shorter than the rest of a lease, until no guest waits for a call without a reply.
+func (w *world) settle() {
+	w.Helper()
+	for range 200 {
+		for _, a := range w.agents {
+			w.ok(a.clock.Pass(7 * time.Second))
+		}
+		time.Sleep(2200 * time.Millisecond) // longer than the time between two renewals
+		if w.awaitConverged() == 0 {
+			return
+		}
+	}
+	w.Fatal("a guest waits for a call without a reply after 23 minutes")
 }
 
 // machine writes the manifest of a virtual machine.
