@@ -80,7 +80,11 @@ func (s *Sim) countObject(c *call) {
 		return
 	}
 	path, method := c.path, c.method
-	for _, name := range objectIDs {
+	names := objectIDs
+	if method != http.MethodPost && strings.HasSuffix(c.route.label, "}") {
+		names = nil // the path ends with the object, and cidr is a key of an alias
+	}
+	for _, name := range names {
 		if id := c.params[name]; id != "" && c.vars[name] == "" {
 			path += "/" + id
 			break

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestGuardReportsUnannouncedLoss(t *testing.T) {
@@ -109,6 +111,26 @@ func TestWritesAreCounted(t *testing.T) {
 		c.sim.ResetCounters()
 		if n := c.sim.Writes(); n != 0 {
 			t.Errorf("reset: got %d writes, want 0", n)
+		}
+	})
+}
+
+// TestObjectsAreCounted counts the effects on an object under its own path, whichever parameters a call has.
+func TestObjectsAreCounted(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		const aliases = "/cluster/firewall/aliases"
+		c.ok("POST", aliases, "name=office", "cidr=10.1.0.0/24")
+		c.ok("PUT", aliases+"/office", "cidr=10.2.0.0/24", "name=office")
+		c.call("POST", aliases, "name=office", "cidr=10.1.0.0/24") // is refused
+		c.ok("POST", "/cluster/firewall/ipset", "name=admins")
+		c.ok("POST", "/cluster/firewall/ipset/admins", "cidr=10.1.0.9")
+		want := map[string]map[string]int{
+			aliases + "/office":                       {"POST": 1, "PUT": 1},
+			"/cluster/firewall/ipset/admins":          {"POST": 1},
+			"/cluster/firewall/ipset/admins/10.1.0.9": {"POST": 1},
+		}
+		if diff := cmp.Diff(want, c.sim.Counters().Objects); diff != "" {
+			t.Errorf("effects (-want +got)\n%s", diff)
 		}
 	})
 }
