@@ -67,8 +67,9 @@ state_dir: %s
 secrets_dir: %s
 limits: {task_time: {copies: 5s, allocates: 5s, others: 5s}}
 checks: {allow: [127.0.0.0/8]}
+images: {allow: [%s]}
 listen: %s
-`, w.remotes(), w.path("trusted_root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, otto.Issuer, otto.Subject, w.endpoint, w.path("token"), w.path("cert"), a.state, w.path("secrets"), a.address), 0o600))
+`, w.remotes(), w.path("trusted_root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, otto.Issuer, otto.Subject, w.endpoint, w.path("token"), w.path("cert"), a.state, w.path("secrets"), imageServer, a.address), 0o600))
 	return a
 }
 

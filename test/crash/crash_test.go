@@ -172,12 +172,12 @@ func (w *world) startRound(round int) {
 			w.total.changed(name)
 		}
 	}
-	for range w.rng.IntN(3) {
+	for range w.rng.IntN(4) {
 		names := slices.Sorted(maps.Keys(thingChanges))
 		name := names[w.rng.IntN(len(names))]
-		if did := thingChanges[name](w); did != "" {
-			done = append(done, did)
-			w.total.changed(name)
+		if o := thingChanges[name](w); o != nil {
+			done = append(done, name+" "+o.kindAndName(" "))
+			w.total.changed(name + " " + o.kind)
 		}
 	}
 	w.push(strings.Join(done, ", "))

@@ -19,15 +19,15 @@ var faults = []map[string]any{
 	{"kind": "drop-after"},
 	{"kind": "truncated-body"},
 	{"kind": "invalid-json"},
-	{"kind": "task-fails", "text": "a failure", "path": "/(config|resize|status/[a-z]+|migrate|move_disk|vzdump|rollback)$"},
-	{"kind": "task-never-ends", "path": "/(config|resize|status/start|migrate|move_disk|vzdump)$"},
+	{"kind": "task-fails", "text": "a failure", "path": "/(config|resize|status/[a-z]+|migrate|move_disk|vzdump|rollback|download-url)$"},
+	{"kind": "task-never-ends", "path": "/(config|resize|status/start|migrate|move_disk|vzdump|download-url)$"},
 	{"kind": "list-race", "delay": "200ms"},
 }
 
 // inject arms one fault for one of the next writes to a guest or another object.
 func (w *world) inject() {
 	w.Helper()
-	fault := map[string]any{"writes": true, "path": "^/(pools|cluster|nodes/[^/]+/(qemu|lxc|vzdump))", "nth": 1 + w.rng.IntN(3)}
+	fault := map[string]any{"writes": true, "path": "^/(pools|cluster|nodes/[^/]+/(qemu|lxc|vzdump|storage))", "nth": 1 + w.rng.IntN(3)}
 	maps.Copy(fault, faults[w.rng.IntN(len(faults))])
 	w.post("/faults", fault)
 	w.did("fault: %v", fault)

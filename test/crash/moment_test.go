@@ -200,7 +200,7 @@ func (w *world) atRandom(a *agent) {
 }
 
 // agentWrites matches the writes of an agent, and not the ones by which a person ends a task.
-const agentWrites = "^/(nodes/[^/]+/(qemu|lxc)|pools|cluster)"
+const agentWrites = "^/(nodes/[^/]+/(qemu|lxc|storage)|pools|cluster)"
 
 // atCall interrupts the agent at one of its next writes.
 func (w *world) atCall(a *agent, hold string, interrupt func()) string {

@@ -5,50 +5,113 @@ package crash
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
 
 // thingKind is a kind of object that is no guest.
 type thingKind struct {
-	kind       string                     // in manifests
-	collection string                     // the path of its list
-	idField    string                     // of a row of the list
-	spec       func(text string) []string // lines of the manifest; the text is in the comment
+	kind       string                   // in manifests
+	collection string                   // the path of its list; "" for an Image, which is a file
+	idField    string                   // of a row of the list
+	idOf       func(number int) string  // nil is the kind and the number
+	prepare    func(w *world, o *thing) // makes what the object needs; nil if that is nothing
+	spec       func(o *thing) []string  // lines of the manifest; the text is in the comment
+	key, want  string                   // a key of a row of the list, and what it contains; "" is none
+	hand       string                   // parameters with which a person changes the key
 }
 
 var thingKinds = []thingKind{
-	{"Pool", "/pools", "poolid", func(text string) []string { return []string{fmt.Sprintf("comment: %q", text)} }},
-	{"BackupJob", "/cluster/backup", "id", func(text string) []string {
-		return []string{fmt.Sprintf("comment: %q", text), "schedule: daily", "guests: {all: true}"}
-	}},
-	{"Alias", "/cluster/firewall/aliases", "name", func(text string) []string { return []string{fmt.Sprintf("comment: %q", text), "cidr: 10.9.0.0/24"} }},
+	{
+		kind: "Pool", collection: "/pools", idField: "poolid",
+		spec: func(o *thing) []string { return []string{o.comment()} },
+	},
+	{
+		kind: "BackupJob", collection: "/cluster/backup", idField: "id",
+		spec: func(o *thing) []string { return []string{o.comment(), "schedule: daily", "guests: {all: true}"} },
+		key:  "schedule", want: "daily", hand: "&schedule=hourly",
+	},
+	{
+		kind: "Alias", collection: "/cluster/firewall/aliases", idField: "name",
+		spec: func(o *thing) []string { return []string{o.comment(), "cidr: 10.9.0.0/24"} },
+		key:  "cidr", want: "10.9.0.0/24", hand: "&cidr=10.8.0.0/24",
+	},
+	{
+		kind: "Replication", collection: "/cluster/replication", idField: "id",
+		idOf: func(number int) string { return fmt.Sprintf("105-%d", number) },
+		spec: func(o *thing) []string { return []string{o.comment(), "target: pve2", `schedule: "*/30"`} },
+		key:  "schedule", want: "*/30", hand: "&schedule=*/5",
+	},
+	{
+		kind: "AffinityRule", collection: "/cluster/ha/rules", idField: "rule",
+		prepare: func(w *world, o *thing) { w.addHAGuest(o.number) },
+		spec: func(o *thing) []string {
+			return []string{o.comment(), "type: node", fmt.Sprintf("guests: [vm:%d]", haGuest(o.number)), `nodes: ["pve1:2"]`}
+		},
+		key: "nodes", want: "pve1:2", hand: "&type=node-affinity&nodes=pve1:3",
+	},
+	{
+		kind: "Image", prepare: (*world).publish,
+		spec: func(o *thing) []string {
+			return []string{"url: " + o.url(), "checksum: sha256:" + o.checksum(), "storage: local", "nodes: [pve1]", "content: import"}
+		},
+	},
 }
 
-// thingChanges are what a person may do with these objects. Each returns what it did, or "" if the world has no object for it.
-var thingChanges = map[string]func(w *world) string{
-	"object":         (*world).addThing,
-	"text of object": (*world).editThing,
-	"object removed": (*world).removeThing,
+// thingChanges are what a person may do with these objects. Each returns the object, nil if the world has none for it.
+var thingChanges = map[string]func(w *world) *thing{
+	"create":       (*world).addThing,
+	"edit":         (*world).editThing,
+	"edit by hand": (*world).editThingByHand,
+	"remove":       (*world).removeThing,
 }
 
 // thing is an object that is no guest, which manifests name, and what must have happened to it.
 type thing struct {
 	thingKind
 	id, text string
-	destroy  string // lifecycle.destroy
-	wanted   bool   // a manifest names it
-	changed  bool   // in this round
-	approve  bool   // what the agent holds for it is approved
-	calls    map[string]int
+	number   int                       // of the object in the world
+	destroy  string                    // lifecycle.destroy
+	wanted   bool                      // a manifest names it
+	changed  bool                      // in this round
+	approve  bool                      // what the agent holds for it is approved
+	calls    map[string]map[string]int // the effects that must have happened, by path and method
 }
 
 func (o *thing) file() string { return o.kindAndName("-") + ".yaml" }
 
 func (o *thing) kindAndName(separator string) string { return o.kind + separator + o.id }
 
+func (o *thing) comment() string { return fmt.Sprintf("comment: %q", o.text) }
+
 func (o *thing) manifest() string {
-	return manifest(o.kind, o.id, append(o.spec(o.text), fmt.Sprintf("lifecycle: {destroy: %s}", o.destroy))...)
+	lines := o.spec(o)
+	if !o.isFile() {
+		lines = append(lines, fmt.Sprintf("lifecycle: {destroy: %s}", o.destroy))
+	}
+	return manifest(o.kind, o.id, lines...)
+}
+
+// isFile reports whether the object is an Image: another text is another file, and the removal of the manifest removes no file.
+func (o *thing) isFile() bool { return o.collection == "" }
+
+// path returns under which path the simulator counts the effects on the object.
+func (o *thing) path() string {
+	if o.isFile() {
+		return "/storage/" + o.volume()
+	}
+	return o.collection + "/" + o.id
+}
+
+// must says that calls with the methods must have an effect on the object.
+func (o *thing) must(methods ...string) {
+	if o.calls[o.path()] == nil {
+		o.calls[o.path()] = map[string]int{}
+	}
+	for _, method := range methods {
+		o.calls[o.path()][method]++
+	}
 }
 
 // pickThing returns a random object that manifests name, or nil. An object has one change in a round.
@@ -67,64 +130,127 @@ func (w *world) pickThing() *thing {
 	return o
 }
 
-func (w *world) addThing() string {
+func (w *world) addThing() *thing {
+	w.names++
 	o := &thing{
-		thingKind: thingKinds[w.rng.IntN(len(thingKinds))], text: w.text(), destroy: []string{"allow", "approve"}[w.rng.IntN(2)], wanted: true, changed: true,
-		calls: map[string]int{http.MethodPost: 1},
+		thingKind: thingKinds[w.rng.IntN(len(thingKinds))], number: w.names, text: w.text(), destroy: []string{"allow", "approve"}[w.rng.IntN(2)], wanted: true, changed: true,
+		calls: map[string]map[string]int{},
 	}
-	o.id = strings.ToLower(o.kind) + strings.TrimPrefix(w.name(), "guest")
+	o.id = fmt.Sprintf("%s-%d", strings.ToLower(o.kind), o.number)
+	if o.idOf != nil {
+		o.id = o.idOf(o.number)
+	}
+	if o.prepare != nil {
+		o.prepare(w, o)
+	}
+	o.must(http.MethodPost)
 	w.things = append(w.things, o)
-	return "create " + o.kindAndName(" ")
+	return o
 }
 
-func (w *world) editThing() string {
+func (w *world) editThing() *thing {
 	o := w.pickThing()
 	if o == nil {
-		return ""
+		return nil
 	}
 	o.text = w.text()
-	return "comment of " + o.kindAndName(" ")
+	if o.isFile() {
+		w.publish(o)
+		o.must(http.MethodPost)
+		return o
+	}
+	o.must(http.MethodPut)
+	return o
 }
 
-func (w *world) removeThing() string {
+// editThingByHand changes the comment of an object but for the marker, and another key, or removes the file of an Image. The agent notices it within a minute.
+func (w *world) editThingByHand() *thing {
 	o := w.pickThing()
 	if o == nil {
-		return ""
+		return nil
 	}
-	o.wanted, o.approve = false, o.destroy == "approve"
-	o.calls[http.MethodDelete]++
-	return "remove " + o.kindAndName(" ")
+	if o.isFile() {
+		w.post("/announce", map[string]any{"volume": o.volume()})
+		w.personCalls(http.MethodDelete, "/nodes/pve1/storage/local/content/"+o.volume(), "")
+		o.must(http.MethodPost)
+		return o
+	}
+	row := w.liveThing(o)
+	comment, _ := row["comment"].(string)
+	params := "comment=" + url.QueryEscape("by hand"+comment[strings.LastIndex(comment, " "):])
+	w.personCalls(http.MethodPut, o.path(), params+o.hand)
+	o.must(http.MethodPut, http.MethodPut) // by the person, and by the agent
+	return o
 }
 
-// compareThings returns the differences between the objects that must exist and those that exist, and between the calls that create and remove them and those
-// that had an effect.
+func (w *world) removeThing() *thing {
+	o := w.pickThing()
+	if o == nil {
+		return nil
+	}
+	o.wanted = false
+	if !o.isFile() {
+		o.approve = o.destroy == "approve"
+		o.must(http.MethodDelete)
+	}
+	return o
+}
+
+// liveThing returns the row of an object in the list of its kind, nil if there is none.
+func (w *world) liveThing(o *thing) map[string]any {
+	w.Helper()
+	var reply struct{ Data []map[string]any }
+	w.call(http.MethodGet, o.collection, "", &reply)
+	i := slices.IndexFunc(reply.Data, func(row map[string]any) bool { return row[o.idField] == o.id })
+	if i < 0 {
+		return nil
+	}
+	return reply.Data[i]
+}
+
+// compareThings returns the differences between the objects that must exist and those that exist, and between the calls that must have had an effect on them and
+// those that had one.
 func (w *world) compareThings() (differences []string, more bool) {
 	w.Helper()
 	var counters struct{ Objects map[string]map[string]int }
 	w.get("/counters", &counters)
-	lists := map[string][]map[string]any{}
+	files := w.files()
 	for _, o := range w.things {
-		rows, read := lists[o.collection]
-		if !read {
-			var reply struct{ Data []map[string]any }
-			w.call(http.MethodGet, o.collection, "", &reply)
-			rows = reply.Data
-			lists[o.collection] = rows
+		if difference := w.unlike(o, files); difference != "" {
+			differences = append(differences, o.kindAndName(" ")+": "+difference)
 		}
-		i := slices.IndexFunc(rows, func(row map[string]any) bool { return row[o.idField] == o.id })
-		switch {
-		case (i >= 0) != o.wanted:
-			differences = append(differences, fmt.Sprintf("%s: got one: %t, want one: %t", o.kindAndName(" "), i >= 0, o.wanted))
-		case i >= 0 && !strings.Contains(fmt.Sprint(rows[i]["comment"]), o.text):
-			differences = append(differences, fmt.Sprintf("%s: got the comment %q, want one with %q", o.kindAndName(" "), rows[i]["comment"], o.text))
-		}
-		for _, method := range []string{http.MethodPost, http.MethodDelete} {
-			got, want := counters.Objects[o.collection+"/"+o.id][method], o.calls[method]
-			if got != want {
-				differences = append(differences, fmt.Sprintf("%s: got %d effects of %s, want %d", o.kindAndName(" "), got, method, want))
+		for path, calls := range o.calls {
+			for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+				got, want := counters.Objects[path][method], calls[method]
+				if got != want {
+					differences = append(differences, fmt.Sprintf("%s: got %d effects of %s %s, want %d", o.kindAndName(" "), got, method, path, want))
+				}
+				more = more || got > want
 			}
-			more = more || got > want
 		}
 	}
 	return differences, more
+}
+
+// unlike returns how an object differs from what it must be, "" if it does not.
+func (w *world) unlike(o *thing, files []string) string {
+	w.Helper()
+	if o.isFile() {
+		if !slices.Contains(files, o.volume()) {
+			return "got no file " + o.volume()
+		}
+		return ""
+	}
+	row := w.liveThing(o)
+	switch {
+	case (row != nil) != o.wanted:
+		return fmt.Sprintf("got one: %t, want one: %t", row != nil, o.wanted)
+	case row == nil:
+		return ""
+	case !strings.HasPrefix(fmt.Sprint(row["comment"]), o.text+" "):
+		return fmt.Sprintf("got the comment %q, want one with %q", row["comment"], o.text)
+	case o.key != "" && fmt.Sprint(row[o.key]) != o.want:
+		return fmt.Sprintf("got %s %v, want %s", o.key, row[o.key], o.want)
+	}
+	return ""
 }

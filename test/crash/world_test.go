@@ -49,6 +49,7 @@ type world struct {
 	agents   []*agent   // one, or two that compete
 	guests   []*machine // also destroyed ones
 	things   []*thing   // objects that are no guests, also removed ones
+	haGuests []int      // of somebody else, for affinity rules
 	orders   []*order
 	approved map[string]time.Time // by digest: when it was approved last
 	nextVMID int
@@ -161,9 +162,15 @@ func (w *world) startSimulator() {
 // person makes a POST call as root and waits for its task.
 func (w *world) person(path, params string) {
 	w.Helper()
-	w.did("a person: %s %s", path, params)
+	w.personCalls("POST", path, params)
+}
+
+// personCalls makes a call as root and waits for its task.
+func (w *world) personCalls(method, path, params string) {
+	w.Helper()
+	w.did("a person: %s %s %s", method, path, params)
 	var reply struct{ Data any }
-	w.call("POST", path, params, &reply)
+	w.call(method, path, params, &reply)
 	upid, _ := reply.Data.(string)
 	for deadline := time.Now().Add(patience); strings.HasPrefix(upid, "UPID:"); time.Sleep(10 * time.Millisecond) {
 		var task struct {
@@ -172,7 +179,7 @@ func (w *world) person(path, params string) {
 		w.call("GET", "/nodes/"+strings.Split(upid, ":")[1]+"/tasks/"+upid+"/status", "", &task)
 		if task.Data.Status == "stopped" {
 			if task.Data.ExitStatus != "OK" {
-				w.Fatalf("%s %s: got %s from its task, want OK", path, params, task.Data.ExitStatus)
+				w.Fatalf("%s %s %s: got %s from its task, want OK", method, path, params, task.Data.ExitStatus)
 			}
 			return
 		}
@@ -181,6 +188,18 @@ func (w *world) person(path, params string) {
 		}
 	}
 }
+
+// addHAGuest makes a guest of somebody else that the HA manager knows and leaves alone.
+func (w *world) addHAGuest(number int) {
+	w.Helper()
+	vmid := haGuest(number)
+	w.haGuests = append(w.haGuests, vmid)
+	w.person("/nodes/pve1/qemu", fmt.Sprintf("vmid=%d&name=foreign-%d&memory=512", vmid, vmid))
+	w.person("/cluster/ha/resources", fmt.Sprintf("sid=vm:%d&state=ignored", vmid))
+}
+
+// haGuest returns the vmid of the guest of an affinity rule with a number.
+func haGuest(number int) int { return 20000 + number }
 
 func (w *world) call(method, path, params string, into any) {
 	w.Helper()
@@ -382,6 +401,9 @@ func (w *world) compare() (differences []string, more bool) {
 		}
 	}
 	want[105] = map[string]int{"created": 1, "snapshotted": 1, "backed-up": 1}
+	for _, vmid := range w.haGuests {
+		want[vmid] = map[string]int{"created": 1}
+	}
 	for _, vmid := range slices.Sorted(maps.Keys(want)) {
 		ops := maps.Clone(want[vmid])
 		maps.Copy(ops, got[vmid])
