@@ -135,19 +135,13 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "pool": // ID COMMENT, a pool made by hand
 		s.sim.AddPool(arg(1), arg(2))
 	case "job": // ID KEY=TEXT..., a backup job made by hand
-		keys := map[string]string{"enabled": "1"}
-		for _, pair := range args[2:] {
-			key, text, _ := strings.Cut(pair, "=")
-			keys[key] = text
+		keys := pairs(args[2:])
+		if keys["enabled"] == "" {
+			keys["enabled"] = "1"
 		}
 		s.sim.SetBackupJob(arg(1), keys)
 	case "replication": // ID KEY=TEXT..., a replication job made by hand
-		keys := map[string]string{}
-		for _, pair := range args[2:] {
-			key, text, _ := strings.Cut(pair, "=")
-			keys[key] = text
-		}
-		s.sim.SetReplication(arg(1), keys)
+		s.sim.SetReplication(arg(1), pairs(args[2:]))
 	case "jobkey": // ID KEY WANT, of a backup job; markers are masked
 		got := markerPattern.ReplaceAllString(s.sim.BackupJob(arg(1))[arg(2)], "MARKER")
 		want(got == arg(3), "got %q", got)
@@ -155,6 +149,13 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		s.sim.SetAlias(arg(1), arg(2), arg(3))
 	case "aliaskey": // NAME KEY WANT, of such an alias; markers are masked
 		got := markerPattern.ReplaceAllString(s.sim.Alias(arg(1))[arg(2)], "MARKER")
+		want(got == arg(3), "got %q", got)
+	case "ha": // VMID, of a guest that the HA manager knows and leaves alone
+		ts.Check(s.sim.ManageByHA(number(1)))
+	case "rule": // ID KEY=TEXT..., a rule of the HA manager made by hand
+		s.sim.SetHARule(arg(1), pairs(args[2:]))
+	case "rulekey": // ID KEY WANT, of such a rule; markers are masked
+		got := markerPattern.ReplaceAllString(s.sim.HARule(arg(1))[arg(2)], "MARKER")
 		want(got == arg(3), "got %q", got)
 	case "privilege": // NAME..., in addition to those of the quickstart's role
 		s.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Privileges: slices.Concat(pvesim.DefaultTokens()[1].ACL[0].Privileges, args[1:])}})
@@ -209,6 +210,16 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("sim: unknown subcommand %s", args[0])
 	}
+}
+
+// pairs reads arguments KEY=TEXT.
+func pairs(args []string) map[string]string {
+	keys := map[string]string{}
+	for _, pair := range args {
+		key, text, _ := strings.Cut(pair, "=")
+		keys[key] = text
+	}
+	return keys
 }
 
 func captureCommand(ts *testscript.TestScript, neg bool, args []string) {
