@@ -19,6 +19,7 @@ import (
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kind/pool"
+	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/preflight"
 )
@@ -54,7 +55,7 @@ const firstTemplate = 9000
 // deriveWorld returns the cluster that the guests and the other objects of a set need, which the guests are. The nodes are those of the flags and of the
 // manifests. The agent makes the pools that have a manifest.
 func deriveWorld(guests, existing []guest.Desired, set manifest.Set, nodes []string) world {
-	w := world{nodes: slices.Clone(nodes), existing: existing, images: set.Images}
+	w := world{nodes: slices.Concat(nodes, kinds.NodesOf(set.Objects)), existing: existing, images: set.Images}
 	for _, d := range set.Images {
 		w.nodes, w.storages = append(w.nodes, d.Nodes...), append(w.storages, d.Storage)
 	}

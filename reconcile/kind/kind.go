@@ -47,6 +47,8 @@ type Kind struct {
 	// Weakens returns what a change would take from guests with guards, one entry for each guest and guard. Such a change waits for an approval.
 	Weakens func(change Change, around Around) []Weakening
 
+	// Nodes returns the nodes without which Proxmox refuses the object.
+	Nodes func(d Desired) []string
 	// Privileges returns what the token needs to read and to write the object.
 	Privileges func(d Desired) []guest.Need
 	// Raise returns the fields of the manifest that describes a live object, apart from id and comment, and the keys that no field describes. Without it,

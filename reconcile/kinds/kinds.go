@@ -39,6 +39,17 @@ func BackedUpBy(jobs []kind.Lasting, vmid int, node, pool string) []string {
 	return backupjob.CoveredBy(jobs, backupjob.Place{VMID: vmid, Node: node, Pool: pool})
 }
 
+// NodesOf returns the nodes without which Proxmox refuses the objects.
+func NodesOf(objects []kind.Desired) []string {
+	var nodes []string
+	for _, d := range objects {
+		if k, known := Of(d.Kind); known && k.Nodes != nil {
+			nodes = append(nodes, k.Nodes(d)...)
+		}
+	}
+	return nodes
+}
+
 // NeedsOf returns the objects without which Proxmox does not create a guest as its manifest wants it.
 func NeedsOf(d *guest.Desired) []kind.Need {
 	var needs []kind.Need

@@ -113,6 +113,7 @@ func convergeTree(t *testing.T, files []manifest.File, rules *policy.Set) {
 		{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
 		{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"},
 		{ID: "nfs", Type: "dir", Path: "/mnt/pve/nfs", Content: "import,backup", Shared: true},
+		{ID: "san", Type: "dir", Path: "/mnt/pve/san", Content: "images", Shared: true},
 	}})
 	defer sim.Close()
 	from := pushTree(t, files)

@@ -50,6 +50,10 @@ func Kind() *kind.Kind {
 		Read:    read,
 		Encode:  func(call cluster.Call) (kind.Request, error) { return rules.Encode(call), nil },
 		Calls:   calls,
+		Nodes: func(d kind.Desired) []string {
+			text, _ := d.Text(keyNodes)
+			return nodeNames(text)
+		},
 		Privileges: func(d kind.Desired) []guest.Need {
 			return []guest.Need{
 				{Path: "/", Privilege: "Sys.Audit", Key: "id", Origin: d.Origin},

@@ -27,6 +27,15 @@ func nodesText(nodes []string) string {
 	return listText(nodes)
 }
 
+// nodeNames returns the nodes of a canonical text without their priorities.
+func nodeNames(text string) []string {
+	nodes := strings.FieldsFunc(text, isSeparator)
+	for i := range nodes {
+		nodes[i], _, _ = strings.Cut(nodes[i], ":")
+	}
+	return nodes
+}
+
 // duplicateNode returns the first node that is listed twice, "" if there is none.
 func duplicateNode(nodes []string) string {
 	seen := make(map[string]bool, len(nodes))
