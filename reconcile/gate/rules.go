@@ -126,7 +126,7 @@ func (r *Rules) judge(g Gate, key guest.Ref, d *guest.Desired) []policy.Finding 
 		return j.findings
 	}
 	j = &judged{
-		findings: r.set.Guest(policy.NewGuest(d, live, g.Scope.signersOf(d.Ref))),
+		findings: r.set.Wanted(d, live, g.Scope.signersOf(d.Ref)),
 		digest:   seen.Digest, readAt: seen.ReadAt, status: seen.Status, node: seen.Node, pool: seen.Pool, template: seen.Template, ha: seen.HA, by: by,
 	}
 	r.mu.Lock()

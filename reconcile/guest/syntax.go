@@ -154,11 +154,15 @@ func (s *syntax) canonical(text string) string {
 
 // meaning returns the canonical text of the named sub-key of p, or its default if it is absent.
 func (s *syntax) meaning(p properties, name string) string {
-	known := s.sub(name)
-	if text := p.text(name); text != "" {
-		return known.canonical(text)
+	return s.sub(name).meaning(p.text(name))
+}
+
+// meaning returns the canonical text of a sub-key, or its default if the text is empty.
+func (s *sub) meaning(text string) string {
+	if text != "" {
+		return s.canonical(text)
 	}
-	return known.absentValue
+	return s.absentValue
 }
 
 // check returns why Proxmox would refuse text, or nil.

@@ -79,32 +79,58 @@ func (v Values) has(r *row, key string) bool {
 // Slot is the value of a key with sub-keys, or the zero value of a key without any.
 type Slot struct {
 	syntax *syntax
-	parts  properties
+	have   properties
+	wants  *wantedProperties // over have; nil if the manifest wants nothing
 }
 
-// Slot returns the value of a key, or its default if it is not set.
-func (v Values) Slot(key string) Slot {
+// SlotRoom is memory for one Slot at a time, so that a reader of many slots allocates none.
+type SlotRoom struct {
+	have, wants [8]pair
+	wanted      wantedProperties
+}
+
+// Slot returns the value of a key, or its default if it is not set. It is valid until the room is used again.
+func (v Values) Slot(key string, room *SlotRoom) Slot {
 	r, _ := find(v.kind, key)
 	if r.syntax == nil {
 		return Slot{}
 	}
-	return Slot{r.syntax, v.properties(r, key)}
+	return v.slot(r, v.intent(r, key), key, room)
 }
 
-func (v Values) properties(r *row, key string) properties {
-	in := v.intent(r, key)
+func (v Values) slot(r *row, in *Intent, key string, room *SlotRoom) Slot {
+	s := Slot{syntax: r.syntax}
 	switch {
 	case in == nil && v.isSet(key):
-		return r.syntax.parse(make(properties, 0, 8), v.liveText(r, key))
+		s.have = r.syntax.parse(room.have[:0], v.liveText(r, key))
+		return s
 	case in == nil || in.removes(r):
-		return r.syntax.parse(nil, r.absentValue)
+		s.have = r.syntax.parse(room.have[:0], r.absentValue)
+		return s
 	}
-	base := r.syntax.parse(make(properties, 0, 8), v.liveText(r, key))
-	wanted := newWantedProperties(make(properties, 0, 8), in, r.syntax, v.ignore, Version{})
+	s.have = r.syntax.parse(room.have[:0], v.liveText(r, key))
+	room.wanted = newWantedProperties(room.wants[:0], in, r.syntax, v.ignore, Version{})
+	s.wants = &room.wanted
 	if r.drive {
-		base = wanted.onto(base)
+		s.have = s.wants.onto(s.have)
 	}
-	return wanted.merge(base)
+	return s
+}
+
+// properties returns all sub-keys.
+func (s Slot) properties() properties {
+	if s.wants == nil {
+		return s.have
+	}
+	return s.wants.merge(s.have)
+}
+
+// text returns the text of a sub-key, "" if it is not set.
+func (s Slot) text(name string) string {
+	if s.wants == nil {
+		return s.have.text(name)
+	}
+	return s.wants.mergedText(s.have, name)
 }
 
 // Sub returns the canonical text of a sub-key, its default if it is not set, or "". The bare sub-key of a plain value is its text.
@@ -112,7 +138,7 @@ func (s Slot) Sub(name string) string {
 	if s.syntax == nil {
 		return ""
 	}
-	return s.syntax.meaning(s.parts, name)
+	return s.syntax.sub(name).meaning(s.text(name))
 }
 
 // Storage returns the storage of a drive: that of its volume, or the wanted one of a drive without a volume.
@@ -147,12 +173,62 @@ func (w *wantedProperties) onto(have properties) properties {
 
 // Keys returns the keys that are set, sorted.
 func (v Values) Keys() []string {
-	return v.keys(func(string) bool { return true }, func(*row) bool { return true })
+	var keys []string
+	add := func(key string) {
+		if r, _ := find(v.kind, key); v.has(r, key) {
+			keys = append(keys, key)
+		}
+	}
+	for key := range v.live {
+		add(key)
+	}
+	for i := range v.intents {
+		if _, isLive := v.live[v.intents[i].Key]; !isLive {
+			add(v.intents[i].Key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
-// Slots returns the keys that hold a drive or a network interface, sorted.
-func (v Values) Slots() []string {
-	return v.keys(mayBeSlot, func(r *row) bool { return r.drive || r.key == cardKey })
+// SlotKey is a key that holds a drive or a network interface.
+type SlotKey struct {
+	Key     string
+	IsDrive bool // a disk, a mount point or a CD-ROM drive
+
+	row    *row
+	intent *Intent
+}
+
+// Slots appends the keys that hold a drive or a network interface to a slice of the caller, which must be empty, and sorts them.
+func (v Values) Slots(keys []SlotKey) []SlotKey {
+	add := func(key string, isSet bool) {
+		if r, _ := find(v.kind, key); r.drive || r.key == cardKey {
+			in := v.intent(r, key)
+			if in != nil && !in.removes(r) || in == nil && isSet {
+				keys = append(keys, SlotKey{key, r.drive, r, in})
+			}
+		}
+	}
+	for key := range v.live {
+		if mayBeSlot(key) {
+			add(key, v.isSet(key))
+		}
+	}
+	for i := range v.intents {
+		if key := v.intents[i].Key; mayBeSlot(key) {
+			if _, isLive := v.live[key]; !isLive {
+				add(key, false)
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b SlotKey) int { return strings.Compare(a.Key, b.Key) })
+	return keys
+}
+
+// In returns the value of a slot. It is valid until the room is used again.
+func (v Values) In(slot SlotKey, room *SlotRoom) Slot {
+	return v.slot(slot.row, slot.intent, slot.Key, room)
 }
 
 // mayBeSlot reports whether a key can name a slot, which is cheaper than to find its row.
@@ -163,30 +239,6 @@ func mayBeSlot(key string) bool {
 
 // cardKey is the key of the row of network interfaces.
 const cardKey = "net"
-
-// keys returns the keys that are set, that can be wanted, and whose rows are wanted, sorted.
-func (v Values) keys(possible func(key string) bool, wanted func(r *row) bool) []string {
-	var keys []string
-	for key := range v.live {
-		if !possible(key) {
-			continue
-		}
-		if r, _ := find(v.kind, key); wanted(r) && v.has(r, key) {
-			keys = append(keys, key)
-		}
-	}
-	for i := range v.intents {
-		key := v.intents[i].Key
-		if _, isLive := v.live[key]; isLive || !possible(key) {
-			continue
-		}
-		if r, _ := find(v.kind, key); wanted(r) && v.has(r, key) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
 
 // Text returns the native text of a key, its default if it is not set, or "".
 func (v Values) Text(key string) string {
@@ -200,7 +252,8 @@ func (v Values) Text(key string) string {
 	case r.syntax == nil:
 		return in.Text
 	}
-	return r.syntax.native(v.properties(r, key))
+	var room SlotRoom
+	return r.syntax.native(v.slot(r, in, key, &room).properties())
 }
 
 // Int returns a key as a number, 0 if it is none.
@@ -211,9 +264,3 @@ func (v Values) Int(key string) int64 {
 
 // IsOn reports whether a key is true.
 func (v Values) IsOn(key string) bool { return truth(v.Text(key)) == "1" }
-
-// IsDrive reports whether a key holds a disk, a mount point or a CD-ROM drive.
-func (v Values) IsDrive(key string) bool {
-	r, known := find(v.kind, key)
-	return known && r.drive
-}

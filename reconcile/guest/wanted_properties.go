@@ -114,13 +114,39 @@ func (w *wantedProperties) merge(base properties) properties {
 // added returns the wanted sub-keys that base does not have, in the order of the syntax, then by name.
 func (w *wantedProperties) added(base properties) properties {
 	var added properties
-	for _, want := range w.pairs {
-		known := w.syntax.sub(want.name)
-		spelled := known.absentValue != "" && known.same(want.text, known.absentValue) && want.name != w.syntax.bare
-		if base.find(want.name) < 0 && want.text != "" && !spelled {
-			added = append(added, pair{want.name, known.native(want.text)})
+	for i := range w.pairs {
+		want := &w.pairs[i]
+		if base.find(want.name) < 0 && w.adds(want) {
+			added = append(added, pair{want.name, w.syntax.sub(want.name).native(want.text)})
 		}
 	}
-	slices.SortFunc(added, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(added, func(a, b pair) int { return strings.Compare(a.name, b.name) })
 	return added
+}
+
+// adds reports whether a wanted sub-key is added to a value that does not have it: a default is not.
+func (w *wantedProperties) adds(want *pair) bool {
+	known := w.syntax.sub(want.name)
+	isDefault := known.absentValue != "" && known.same(want.text, known.absentValue) && want.name != w.syntax.bare
+	return want.text != "" && !isDefault
+}
+
+// mergedText returns the text of the named sub-key of merge(base), without the others; "" if it is not set.
+func (w *wantedProperties) mergedText(base properties, name string) string {
+	known, i := w.syntax.sub(name), base.find(name)
+	if i >= 0 {
+		switch j := w.pairs.find(name); {
+		case j >= 0 && w.pairs[j].text != "":
+			return known.native(w.pairs[j].text)
+		case j < 0 && (!w.exact || known.owned || w.ignores(name)):
+			return base[i].text
+		}
+		return ""
+	}
+	for i := range w.pairs {
+		if want := &w.pairs[i]; want.name == name && w.adds(want) {
+			return known.native(want.text)
+		}
+	}
+	return ""
 }

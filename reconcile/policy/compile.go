@@ -36,6 +36,7 @@ func (p Problem) String() string {
 // Set are compiled policies, sorted by name. A nil Set has none.
 type Set struct {
 	guests, steps []*compiled
+	read          parts // of guests, by the policies about them
 }
 
 // compiled is one policy that can be evaluated.
@@ -96,7 +97,7 @@ func (s *Set) With(other *Set) *Set {
 	case other.Len() == 0:
 		return s
 	}
-	return &Set{guests: slices.Concat(s.guests, other.guests), steps: slices.Concat(s.steps, other.steps)}
+	return &Set{guests: slices.Concat(s.guests, other.guests), steps: slices.Concat(s.steps, other.steps), read: s.read.or(other.read)}
 }
 
 // Problems returns the mistakes in one policy of a repository, none if it can be used.
@@ -110,6 +111,7 @@ func (s *Set) add(c *compiled) {
 		s.steps = append(s.steps, c)
 	} else {
 		s.guests = append(s.guests, c)
+		s.read = s.read.or(c.parts())
 	}
 }
 

@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -42,18 +43,44 @@ func (s *Subject) Parent() cel.Activation { return nil }
 // NoGuest is a guest that does not exist.
 var NoGuest = &Guest{}
 
+// scratch is the memory for judging one guest at a time: an agent judges thousands of guests one after the other.
+type scratch struct {
+	subject Subject
+	guest   Guest // of Wanted
+	slots   slotRoom
+	key     key
+}
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
 // Guest returns what the policies about guests say of a guest that exists or will be created.
 func (s *Set) Guest(g *Guest) []Finding {
 	if s == nil || !g.Exists {
 		return nil
 	}
-	subject := &Subject{New: g}
-	k, _ := keys.Get().(*key)
-	defer keys.Put(k)
+	with, _ := scratches.Get().(*scratch)
+	defer scratches.Put(with)
+	return s.judge(g, with)
+}
+
+// Wanted returns what the policies about guests say of the guest that a manifest wants: the same as Guest of NewGuest, for less work.
+func (s *Set) Wanted(d *guest.Desired, live *guest.Observed, signers Signers) []Finding {
+	if s == nil || len(s.guests) == 0 {
+		return nil
+	}
+	with, _ := scratches.Get().(*scratch)
+	defer scratches.Put(with)
+	with.guest = Guest{signers: signers, Disks: with.guest.Disks[:0], Networks: with.guest.Networks[:0]}
+	with.guest.want(d, live, s.read, &with.slots)
+	return s.judge(&with.guest, with)
+}
+
+func (s *Set) judge(g *Guest, with *scratch) []Finding {
+	with.subject = Subject{New: g}
 	var findings []Finding
 	for _, c := range s.guests {
 		if c.isAbout(guest.Kind(g.Kind)) && c.Reach.Contains(g.Place) {
-			if f := c.ofGuest(subject, k); f != nil {
+			if f := c.ofGuest(&with.subject, &with.key); f != nil {
 				findings = append(findings, *f)
 			}
 		}

@@ -28,13 +28,17 @@ var guestType = &structType{name: typeGuest, kind: types.NewObjectType(typeGuest
 	intRow("vmid", "Number of the guest; 0 while the agent has not chosen one.", func(g *Guest) int64 { return int64(g.VMID) }),
 	textRow("node", "Node: where the guest is, or where it will be.", func(g *Guest) string { return g.Node }),
 	textRow("pool", "Resource pool.", func(g *Guest) string { return g.Pool }),
-	keyed(row("tags", listOfText, "Tags, sorted, without the agent's own.", func(g *Guest) ref.Val { return g.made().tags }), func(k *key, g *Guest) { k.texts(g.Tags) }),
-	keyed(row("labels", mapOfText, "`metadata.labels` of the manifest.", func(g *Guest) ref.Val { return g.made().labels }), func(k *key, g *Guest) { k.textMap(g.Labels) }),
+	keyed(row("tags", listOfText, "Tags, sorted, without the agent's own.", func(g *Guest) ref.Val { return g.lists.tags.made(func() ref.Val { return texts(g.Tags) }) }), func(k *key, g *Guest) { k.texts(g.Tags) }),
+	keyed(row("labels", mapOfText, "`metadata.labels` of the manifest.", func(g *Guest) ref.Val { return g.lists.labels.made(func() ref.Val { return textMap(g.Labels) }) }), func(k *key, g *Guest) { k.textMap(g.Labels) }),
 	textRow("state", "Of `new`: `running`, `stopped` or `ignored`. Of `old`: `running`, `stopped` or `paused`.", func(g *Guest) string { return g.State }),
 	keyed(row("cpu", types.NewObjectType(typeCPU), "Processors.", func(g *Guest) ref.Val { return object{cpuType, &g.CPU} }), func(k *key, g *Guest) { k.object(cpuType, &g.CPU) }),
 	intRow("memory", "Memory in bytes.", func(g *Guest) int64 { return g.Memory }),
-	keyed(row("disks", types.NewListType(types.NewObjectType(typeDisk)), "Disks and drives, sorted by slot.", func(g *Guest) ref.Val { return g.made().disks }), func(k *key, g *Guest) { objectsKey(k, diskType, g.Disks) }),
-	keyed(row("networks", types.NewListType(types.NewObjectType(typeNetwork)), "Network interfaces, sorted by slot.", func(g *Guest) ref.Val { return g.made().networks }), func(k *key, g *Guest) { objectsKey(k, networkType, g.Networks) }),
+	keyed(row("disks", types.NewListType(types.NewObjectType(typeDisk)), "Disks and drives, sorted by slot.", func(g *Guest) ref.Val {
+		return g.lists.disks.made(func() ref.Val { return objects(diskType, g.Disks) })
+	}), func(k *key, g *Guest) { objectsKey(k, diskType, g.Disks) }),
+	keyed(row("networks", types.NewListType(types.NewObjectType(typeNetwork)), "Network interfaces, sorted by slot.", func(g *Guest) ref.Val {
+		return g.lists.networks.made(func() ref.Val { return objects(networkType, g.Networks) })
+	}), func(k *key, g *Guest) { objectsKey(k, networkType, g.Networks) }),
 	boolRow("onBoot", "Whether the guest starts with its node.", func(g *Guest) bool { return g.OnBoot }),
 	boolRow("protection", "Whether Proxmox protects the guest against removal.", func(g *Guest) bool { return g.Protection }),
 	boolRow("template", "Whether it is a template.", func(g *Guest) bool { return g.Template }),

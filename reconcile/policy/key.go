@@ -3,7 +3,6 @@ package policy
 import (
 	"encoding/binary"
 	"slices"
-	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -25,9 +24,6 @@ func (k *key) of(g *Guest, read reads) []byte {
 	k.object(guestType, g)
 	return k.bytes
 }
-
-// keys are used again: a guest needs one for each policy.
-var keys = sync.Pool{New: func() any { return &key{} }}
 
 // object adds the fields of a struct that are read.
 func (k *key) object(of *structType, value any) {

@@ -29,12 +29,23 @@ type Guest struct {
 
 	values  guest.Values // for config, which few expressions read
 	signers Signers      // nil knows none
-	once    sync.Once
-	lists   lists // made by once: most guests get results that are known from others
+	lists   lists
 }
 
-// lists are the lists and maps of a guest as values of CEL. A guest is judged by several policies, so they are made once.
-type lists struct{ tags, labels, disks, networks ref.Val }
+// lists are the lists and maps of a guest as values of CEL. A guest is judged by several policies, so each is made once, when an expression reads it: most
+// guests get results that are known from others.
+type lists struct{ tags, labels, disks, networks list }
+
+// list is a value of CEL that is made once.
+type list struct {
+	once  sync.Once
+	value ref.Val
+}
+
+func (l *list) made(as func() ref.Val) ref.Val {
+	l.once.Do(func() { l.value = as() })
+	return l.value
+}
 
 // CPU are the processors of a guest.
 type CPU struct{ Cores, Sockets int64 }
@@ -60,14 +71,6 @@ type Lifecycle struct{ Destroy, Recreate, RebootPolicy string }
 
 // Total returns the cores of all sockets.
 func (c CPU) Total() int64 { return c.Cores * c.Sockets }
-
-// made returns the lists of the guest.
-func (g *Guest) made() *lists {
-	g.once.Do(func() {
-		g.lists = lists{texts(g.Tags), textMap(g.Labels), objects(diskType, g.Disks), objects(networkType, g.Networks)}
-	})
-	return &g.lists
-}
 
 // config returns all native keys.
 func (g *Guest) config() map[string]string {
@@ -97,7 +100,22 @@ type Signers func(field string) []string
 
 // NewGuest returns the guest that a manifest wants. Live is the guest now; nil if it does not exist.
 func NewGuest(d *guest.Desired, live *guest.Observed, signers Signers) *Guest {
-	g := newGuest(d.Ref, guest.ValuesAfter(d, live), signers)
+	g, room := &Guest{signers: signers}, &slotRoom{}
+	g.want(d, live, allParts, room)
+	return g
+}
+
+// ObservedGuest returns a guest as it is now. Labels are those of its manifest.
+func ObservedGuest(live *guest.Observed, labels map[string]string) *Guest {
+	g, room := &Guest{Labels: labels}, &slotRoom{}
+	g.derive(live.Ref, guest.ValuesNow(live), allParts, room)
+	g.State, g.Node, g.Pool, g.HA, g.Template = string(live.Status), live.Node, live.Pool, live.HA, live.Template
+	return g
+}
+
+// want sets the fields to those of the guest that a manifest wants.
+func (g *Guest) want(d *guest.Desired, live *guest.Observed, read parts, room *slotRoom) {
+	g.derive(d.Ref, guest.ValuesAfter(d, live), read, room)
 	g.Place = PlaceOf(d)
 	g.Labels = d.Labels
 	g.State, g.Pool, g.Node = string(d.WantedState()), d.Pool, d.Node
@@ -116,46 +134,60 @@ func NewGuest(d *guest.Desired, live *guest.Observed, signers Signers) *Guest {
 	}
 	g.Template = g.Template || d.Template
 	g.Lifecycle = Lifecycle{string(d.Lifecycle.Destroy), string(d.Lifecycle.Recreate), string(d.Lifecycle.RebootPolicy)}
-	return g
 }
 
 // PlaceOf returns where the manifest of a guest lies.
 func PlaceOf(d *guest.Desired) Place { return Place{File: d.Origin.File, Of: d.Ref} }
 
-// ObservedGuest returns a guest as it is now. Labels are those of its manifest.
-func ObservedGuest(live *guest.Observed, labels map[string]string) *Guest {
-	g := newGuest(live.Ref, guest.ValuesNow(live), nil)
-	g.State, g.Node, g.Pool, g.HA, g.Template, g.Labels = string(live.Status), live.Node, live.Pool, live.HA, live.Template, labels
-	return g
+// slotRoom is memory for the slots of one guest at a time.
+type slotRoom struct {
+	keys []guest.SlotKey
+	slot guest.SlotRoom
 }
 
-// newGuest returns the part of a guest that follows from its native keys.
-func newGuest(of guest.Ref, values guest.Values, signers Signers) *Guest {
-	g := &Guest{Exists: true, Kind: string(of.Kind), Name: of.Name, VMID: of.VMID, values: values, signers: signers}
-	introduced := func(field string) []string {
-		if signers == nil {
-			return nil
-		}
-		return signers(field)
+// derive sets the fields that follow from native keys, as far as they are read.
+func (g *Guest) derive(of guest.Ref, values guest.Values, read parts, room *slotRoom) {
+	g.Exists, g.Kind, g.Name, g.VMID, g.values = true, string(of.Kind), of.Name, of.VMID, values
+	if read.disks || read.networks {
+		g.deriveSlots(read, room)
 	}
-	for _, key := range values.Slots() {
-		if values.IsDrive(key) {
-			g.Disks = append(g.Disks, newDisk(key, values.Slot(key), introduced(key)))
+	if read.tags {
+		g.Tags = guest.PlainTags(values.Text("tags"))
+	}
+	g.OnBoot, g.Protection = read.onBoot && values.IsOn("onboot"), read.protection && values.IsOn("protection")
+	isContainer := of.Kind == guest.Container
+	if read.cpu {
+		g.CPU = CPU{values.Int("cores"), 1}
+		if !isContainer {
+			g.CPU.Sockets = max(values.Int("sockets"), 1)
+		}
+	}
+	switch {
+	case read.memory && isContainer:
+		g.Memory = values.Int("memory") << 20
+	case read.memory:
+		mebibytes, _ := strconv.ParseInt(values.Slot("memory", &room.slot).Sub("current"), 10, 64) // Proxmox keeps a number in it
+		g.Memory = mebibytes << 20
+	}
+	g.Privileged = read.privileged && isContainer && !values.IsOn("unprivileged")
+}
+
+func (g *Guest) deriveSlots(read parts, room *slotRoom) {
+	room.keys = g.values.Slots(room.keys[:0])
+	for _, slot := range room.keys {
+		if slot.IsDrive && !read.disks || !slot.IsDrive && !read.networks {
+			continue
+		}
+		var signers []string
+		if g.signers != nil {
+			signers = g.signers(slot.Key)
+		}
+		if value := g.values.In(slot, &room.slot); slot.IsDrive {
+			g.Disks = append(g.Disks, newDisk(slot.Key, value, signers))
 		} else {
-			g.Networks = append(g.Networks, newNetwork(key, values.Slot(key), introduced(key)))
+			g.Networks = append(g.Networks, newNetwork(slot.Key, value, signers))
 		}
 	}
-	g.Tags = guest.PlainTags(values.Text("tags"))
-	g.OnBoot, g.Protection = values.IsOn("onboot"), values.IsOn("protection")
-	g.CPU = CPU{values.Int("cores"), 1}
-	if of.Kind == guest.Container {
-		g.Memory, g.Privileged = values.Int("memory")<<20, !values.IsOn("unprivileged")
-		return g
-	}
-	g.CPU.Sockets = max(values.Int("sockets"), 1)
-	mebibytes, _ := strconv.ParseInt(values.Slot("memory").Sub("current"), 10, 64) // Proxmox keeps a number in it
-	g.Memory = mebibytes << 20
-	return g
 }
 
 func newDisk(slot string, value guest.Slot, signers []string) Disk {
