@@ -29,7 +29,7 @@ func BenchmarkPlanAndReads(b *testing.B) {
 			run := func(args ...string) func() {
 				return func() {
 					state := s.finish(args...)
-					used[args[0]] += state.UserTime() + state.SystemTime()
+					used[args[0]] += cpuOf(state)
 				}
 			}
 			ways := map[string]func(){"plan": run("plan", "--config", s.path("config.yaml")), "version": run("version")}

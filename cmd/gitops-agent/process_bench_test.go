@@ -37,7 +37,7 @@ func BenchmarkColdPlan(b *testing.B) {
 			b.Fatalf("got %d writes from a plan, want none", counters.Writes)
 		}
 		calls += float64(counters.Reads)
-		cpu += (state.UserTime() + state.SystemTime()).Seconds()
+		cpu += cpuOf(state).Seconds()
 		if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
 			rss = max(rss, float64(usage.Maxrss)/1024)
 		}

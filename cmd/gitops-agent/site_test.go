@@ -187,10 +187,16 @@ func (s *site) tryDocument() (report.Document, bool) {
 
 func (s *site) until(what string, condition func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(30 * time.Millisecond) {
+	s.untilWithin(patience, what, condition)
+}
+
+// untilWithin waits for a condition, and fails after a time.
+func (s *site) untilWithin(longest time.Duration, what string, condition func() bool) {
+	s.Helper()
+	for deadline := time.Now().Add(longest); !condition(); time.Sleep(30 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			log, _ := os.ReadFile(s.path("log"))
-			s.Fatalf("waited %s without success for %s; the agent's log:\n%s", patience, what, log)
+			s.Fatalf("waited %s without success for %s; the agent's log:\n%s", longest, what, log)
 		}
 	}
 }

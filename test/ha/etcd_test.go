@@ -82,7 +82,7 @@ func TestOldCopy(t *testing.T) {
 }
 
 // begin starts two agents in a world of its own and awaits that they have converged on two guests.
-func begin(t *testing.T, etcd *etcdtest.Cluster) *world {
+func begin(t testing.TB, etcd *etcdtest.Cluster) *world {
 	t.Helper()
 	w := newWorld(t, build(t), etcd, "home", 0)
 	w.repo.Files["cluster.yaml"] = clusterManifest

@@ -154,7 +154,7 @@ func spread(took []time.Duration) string {
 }
 
 // build builds the program with a clock that tests set, once for all tests.
-func build(t *testing.T) string {
+func build(t testing.TB) string {
 	t.Helper()
 	builder.Do(func() {
 		gooverlay.BuildWithClock(t, builder.dir, map[string]string{}, "gitops-agent/cmd/gitops-agent")
