@@ -91,6 +91,7 @@ type Engine struct {
 	health   *health.Prober
 	checked  map[string]*guest.Desired // the guests with checks of the present cycle, by label; nil if there are none
 	hint     chan struct{}
+	fetched  chan fetchedHead // newest head that is not taken yet
 	lanes    mailbox
 
 	basis  atomic.Pointer[lane.Basis]

@@ -37,7 +37,7 @@ func NewEngine(opts Options) *Engine {
 	opts.Check = cmp.Or(max(opts.Check, 0), 10*opts.Resync)
 	opts.DryRun = opts.DryRun || opts.Standby != ""
 	e := &Engine{
-		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[object.Key]*track),
+		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), fetched: make(chan fetchedHead, 1), tracks: make(map[object.Key]*track),
 		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync),
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 		source:   report.Source{Branch: opts.Branch, Reason: report.SourceUnread},
@@ -57,7 +57,7 @@ func NewEngine(opts Options) *Engine {
 	})
 	e.intake = intake.New(intake.Options{
 		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, Promotion: opts.Promotion, RecordSigners: opts.Separate || opts.Rules.Len() > 0, Minimum: opts.Minimum, MayWrite: e.mayCall, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
+		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, Promotion: opts.Promotion, RecordSigners: opts.Separate || opts.Rules.Len() > 0, Minimum: opts.Minimum, Fetched: e.tellFetched, MayWrite: e.mayCall, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
@@ -109,6 +109,10 @@ func (e *Engine) Run(ctx context.Context) error {
 			delete(e.errands.began, report.ComponentRevision)
 			e.enforce(force)
 			tick.Reset(0)
+		case h := <-e.fetched:
+			if e.noteHead(h) {
+				e.cycle(ctx)
+			}
 		case p := <-polls:
 			if !e.take(ctx, p) || !e.beginRound(ctx) { // a new revision is compared with the present state of the cluster
 				e.cycle(ctx)

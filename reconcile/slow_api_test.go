@@ -42,6 +42,7 @@ func TestIncidentSlowAPIBlocksTheEngine(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
 		head := l.push("more memory", alice)
 		pushed := time.Now()
+		eventually(t, "the push to be reported", func() bool { return l.engine.Report().Source.Checking() == head })
 		eventually(t, "the push to be accepted", func() bool { a := l.engine.Report().Source.Accepted; return a != nil && a.Commit == head })
 		if took := time.Since(pushed); took > 2*time.Minute {
 			t.Errorf("got the push accepted after %s, want it after the floor was read", took)

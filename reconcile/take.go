@@ -48,15 +48,36 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	}
 	e.source.LastSuccess, e.source.Remote = p.At, p.Head.Remote
 	e.noteSource(ctx, was)
-	if e.source.Head != string(p.Head.Commit) {
-		e.source.Head, e.source.HeadSeen = string(p.Head.Commit), p.At
-	}
+	e.noteHead(fetchedHead{p.Head.Commit, p.At})
 	if p.Unchecked != nil {
 		return changed // the head was not checked
 	}
 	e.refuse(p.Refusal)
 	e.wait(p.Waiting)
 	return changed
+}
+
+// fetchedHead is a head of the branch that was fetched and may not be checked yet.
+type fetchedHead struct {
+	commit gitsource.ID
+	at     time.Time
+}
+
+// tellFetched hands a head to the engine's goroutine without waiting. The result of the poll names it too.
+func (e *Engine) tellFetched(head gitsource.ID, at time.Time) {
+	select {
+	case e.fetched <- fetchedHead{head, at}:
+	default:
+	}
+}
+
+// noteHead notes a head, and returns whether it is new.
+func (e *Engine) noteHead(h fetchedHead) bool {
+	if e.source.Head == string(h.commit) {
+		return false
+	}
+	e.source.Head, e.source.HeadSeen = string(h.commit), h.at
+	return true
 }
 
 // assign lowers the manifests in force again if the assignment of a vmid has changed.

@@ -30,7 +30,9 @@ type Options struct {
 	RecordSigners bool
 	Minimum       guard.Minimum // the host's bound of guards
 	Evidence      Evidence      // nil finds none, but that in the journal
-	Promotion     *Promotion    // nil accepts revisions that no other cluster has matched
+
+	Fetched   func(head gitsource.ID, at time.Time) // is told each head that has to be checked, before the check, which may wait for the cluster; nil tells nobody
+	Promotion *Promotion                            // nil accepts revisions that no other cluster has matched
 
 	Shared bool         // other agents accept revisions in the same journal, which this host may not have fetched yet
 	DryRun bool         // read the floor without writing it, and journal nothing
@@ -52,6 +54,7 @@ type Intake struct {
 	mayWrite func() error
 	evidence Evidence
 	promoted *Promotion
+	fetched  func(gitsource.ID, time.Time)
 	notes    gitsource.ID // of the remote that served the newest head
 
 	recordSigners bool
@@ -80,8 +83,11 @@ func New(opts Options) *Intake {
 	if opts.Writer == nil {
 		opts.Writer = writer.New(writer.Options{Journal: opts.Journal})
 	}
+	if opts.Fetched == nil {
+		opts.Fetched = func(gitsource.ID, time.Time) {}
+	}
 	return &Intake{
-		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
+		fetched: opts.Fetched, source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
 		recordSigners: opts.RecordSigners, minimum: opts.Minimum,
 		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, promoted: opts.Promotion, shared: opts.Shared, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}

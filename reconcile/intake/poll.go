@@ -102,6 +102,7 @@ func (in *Intake) poll(ctx context.Context) Polled {
 		in.raiseFloor(ctx)
 		return p
 	}
+	in.fetched(p.Head.Commit, p.At)
 	if err := in.accept(ctx, p.Head.Commit, p.At, last); err != nil {
 		p.Waiting = in.waiting(p.Head.Commit, err, p.At)
 		if p.Waiting == nil {

@@ -71,6 +71,16 @@ type Source struct {
 	RootExpired bool         `json:"trustedRootExpired,omitempty"` // no new signature can be verified; the revision in force is not affected
 }
 
+// Checking returns the newest commit that was fetched, if it has not been accepted or refused yet, and waits for nothing but the agent's own check.
+func (s Source) Checking() string {
+	switch {
+	case s.Head == "" || s.Error != "", s.Accepted != nil && s.Accepted.Commit == s.Head, s.Refused != nil && s.Refused.Commit == s.Head,
+		s.Waiting != nil && s.Waiting.Commit == s.Head:
+		return ""
+	}
+	return s.Head
+}
+
 // Remote describes one of the remotes that serve the branch.
 type Remote struct {
 	URL      string       `json:"url"` // without credentials

@@ -162,6 +162,9 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 			Text: waiting.Text() + "\n" + inForce, Hint: waiting.Hint, Since: timeView{waiting.Since, now}, Heading: heading,
 		})
 	}
+	if head := r.Source.Checking(); head != "" && r.Source.Accepted != nil {
+		list = append(list, notice{Tone: busy, Title: fmt.Sprintf("Revision %s is being checked", words.ShortID(head)), Text: inForce, Since: timeView{r.Source.HeadSeen, now}})
+	}
 	if r.Source.Error != "" {
 		list = append(list, notice{
 			Tone: warn, Title: words.Titled("The remote could not be read", string(r.Source.Reason)), Text: r.Source.Error + "\n" + inForce, Since: timeView{r.Source.LastSuccess, now}, Heading: staleHeading,

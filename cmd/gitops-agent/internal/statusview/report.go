@@ -102,6 +102,9 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Yellow, "waiting", fmt.Sprintf("%.10s: %s: %s", waiting.Commit, waiting.Reason, waiting.Text()))
 		add(term.Plain, "remedy", waiting.Hint)
 	}
+	if head := r.Source.Checking(); head != "" {
+		add(term.Plain, "checking", fmt.Sprintf("%.10s, fetched at %s", head, r.Source.HeadSeen.UTC().Format(time.RFC3339)))
+	}
 	if r.Source.RootExpired {
 		add(term.Red, "trusted root", "expired at "+r.Source.RootExpires.UTC().Format(time.RFC3339)+", so no new signature can be verified")
 	}

@@ -109,3 +109,30 @@ func TestReportShowsSelectedGuests(t *testing.T) {
 		t.Errorf("got %s, %v, want db-1 and web-2", text, err)
 	}
 }
+
+// A head is named while the agent checks it, and no longer when it is decided.
+func TestReportNamesHeadUnderCheck(t *testing.T) {
+	seen := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	source := report.Source{Head: "8f04ea1387c1", HeadSeen: seen}
+	for name, test := range map[string]struct {
+		decide func(*report.Source)
+		want   bool
+	}{
+		"under_check":   {func(*report.Source) {}, true},
+		"older_refused": {func(s *report.Source) { s.Refused = &report.Refused{Commit: "1b9c"} }, true},
+		"accepted":      {func(s *report.Source) { s.Accepted = &report.Revision{Commit: s.Head} }, false},
+		"refused":       {func(s *report.Source) { s.Refused = &report.Refused{Commit: s.Head} }, false},
+		"waits":         {func(s *report.Source) { s.Waiting = &report.WaitingHead{Commit: s.Head} }, false},
+		"unreachable":   {func(s *report.Source) { s.Error = "no route to host" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := source
+			test.decide(&s)
+			var out strings.Builder
+			WriteReport(&out, report.Report{Source: s}, selection.Selection{})
+			if got := strings.Contains(out.String(), "8f04ea1387, fetched at 2026-03-01T12:00:00Z"); got != test.want {
+				t.Errorf("got %t, want %t in:\n%s", got, test.want, out.String())
+			}
+		})
+	}
+}
