@@ -36,6 +36,15 @@ type Need struct {
 	ID   string
 }
 
+// NeedsOf returns needs of objects of a kind.
+func NeedsOf(name guest.Kind, ids []string) []Need {
+	var needs []Need
+	for _, id := range ids {
+		needs = append(needs, Need{Kind: name, ID: id})
+	}
+	return needs
+}
+
 // GuestLabel is a guest that a manifest names.
 type GuestLabel struct {
 	Label  string // "VirtualMachine/web-1"

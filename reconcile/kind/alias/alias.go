@@ -42,7 +42,7 @@ func Kind() *kind.Kind {
 		Calls:      calls,
 		KeptBy:     keptBy,
 		UsedBy:     usedBy,
-		Privileges: privileges,
+		Privileges: kind.DatacenterFirewallPrivileges,
 	}
 }
 
@@ -110,35 +110,17 @@ func encode(call cluster.Call) (kind.Request, error) {
 	return aliases.Encode(call), nil
 }
 
-// keptBy returns which guest has a firewall that names an alias, as far as firewalls were read. UsedBy reads all of them.
+// usedBy returns what names an alias. Proxmox removes an alias that rules name, and these rules lose their effect.
+func usedBy(ctx context.Context, get kind.Get, id string) (string, error) {
+	return kind.FirewallUser(ctx, get, func(seen *guest.FirewallSeen) string { return firewall.AliasUser(seen, id) })
+}
+
+// keptBy returns which guest names an alias, as far as firewalls were read. UsedBy reads all of them.
 func keptBy(id string, got cluster.Snapshot) string {
-	for _, row := range got.Inventory.Rows {
-		seen := got.Guests[row.VMID].Firewall
-		if seen == nil {
-			continue
-		}
-		if user := firewall.AliasUser(seen, id); user != "" {
-			return fmt.Sprintf("%s of guest %d names it", user, row.VMID)
-		}
-	}
-	return ""
+	return kind.FirewallKeeper(got, func(seen *guest.FirewallSeen) string { return firewall.AliasUser(seen, id) })
 }
 
-// NeededBy returns the aliases without which Proxmox refuses the firewall of a guest.
+// NeededBy returns the aliases without which Proxmox refuses a firewall.
 func NeededBy(f *guest.FirewallWanted) []kind.Need {
-	var needs []kind.Need
-	for _, name := range firewall.NeededAliases(f) {
-		needs = append(needs, kind.Need{Kind: Name, ID: name})
-	}
-	return needs
-}
-
-// privileges returns what the token needs.
-//
-// Source: PVE API, permissions of /cluster/firewall/aliases.
-func privileges(d kind.Desired) []guest.Need {
-	return []guest.Need{
-		{Path: "/", Privilege: "Sys.Audit", Key: "id", Origin: d.Origin},
-		{Path: "/", Privilege: "Sys.Modify", Key: "id", Origin: d.Origin},
-	}
+	return kind.NeedsOf(Name, firewall.NeededAliases(f))
 }
