@@ -21,8 +21,10 @@ type Text struct {
 	Want     string // "the name of a storage"
 	Pattern  string // of the whole text, without anchors
 	Examples []string
-	Max      int  // bytes; 0 is 255
-	Number   bool // a YAML number is accepted as its text
+	Max      int                      // bytes; 0 is 255
+	Number   bool                     // a YAML number is accepted as its text
+	Accept   func(text string) bool   // what the pattern does not say; nil accepts all
+	Hint     func(text string) string // for a text that is refused, "" for none; may be nil
 }
 
 // Flag is true or false. Its text is 1 or 0.

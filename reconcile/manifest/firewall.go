@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
 )
 
 // firewall is the firewall of a guest. Its options have native names of their own, which are not keys of the guest's configuration.
@@ -18,7 +19,7 @@ type firewall struct {
 	sets                                         opt[map[string]opt[firewallSet]]
 }
 
-var firewallLogLevels = []string{"nolog", "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"}
+var firewallLogLevels = kind.FirewallLogLevel.Words
 
 func (f *firewall) fields() []field {
 	policy := func(into *opt[string]) value { return choice(into, "ACCEPT", "DROP", "REJECT") }
@@ -203,15 +204,13 @@ func (r *firewallRule) check(l *lowering, at place) {
 		}
 		return
 	}
-	l.require(at, r.direction.set, "type")
-	l.require(at, r.action.set, "action")
-	switch {
-	case r.macro.set && r.protocol.set:
-		l.problem(r.protocol.place, "got a protocol beside macro, which has its own", "leave one of them out")
-	case (r.port.set || r.sourcePort.set) && !r.protocol.set:
-		l.missing(at, "got ports without a protocol", "add protocol: tcp, or protocol: udp")
-	case r.icmpType.set && !slices.Contains([]string{"icmp", "icmpv6", "ipv6-icmp"}, r.protocol.value):
-		l.missing(r.icmpType.place, "got icmpType without protocol: icmp or icmpv6", "")
+	places := map[string]place{"": at, "proto": r.protocol.place, "icmp-type": r.icmpType.place}
+	for _, p := range r.wanted().Problems() {
+		if p.Lacks {
+			l.missing(places[p.Key], p.Message, p.Hint)
+		} else {
+			l.problem(places[p.Key], p.Message, p.Hint)
+		}
 	}
 }
 

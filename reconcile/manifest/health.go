@@ -3,7 +3,6 @@ package manifest
 import (
 	"net"
 	"net/url"
-	"strconv"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -32,18 +31,13 @@ const maxAddress = 500
 
 func isTCPAddress(text string) bool {
 	host, port, err := net.SplitHostPort(text)
-	return err == nil && host != "" && isPort(port) && printable(text) && len(text) <= maxAddress
+	return err == nil && host != "" && guest.IsPort(port) && printable(text) && len(text) <= maxAddress
 }
 
 func isHTTPAddress(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && (u.Port() == "" || isPort(u.Port())) &&
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && (u.Port() == "" || guest.IsPort(u.Port())) &&
 		u.User == nil && u.Fragment == "" && printable(text) && len(text) <= maxAddress
-}
-
-func isPort(text string) bool {
-	port, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && port > 0
 }
 
 // lowerHealth checks the health checks against the kind of the guest.

@@ -113,7 +113,10 @@ func valueOf[T any](o opt[T], text string) (kind.Value, bool) {
 
 // ruleOf returns the rule of a text of package kind.
 func ruleOf(f kind.Text) *textRule {
-	r := &textRule{want: f.Want, examples: f.Examples, maxBytes: f.Max, accept: printable, numbers: f.Number}
+	r := &textRule{want: f.Want, examples: f.Examples, maxBytes: f.Max, accept: printable, numbers: f.Number, hintFor: f.Hint}
+	if f.Accept != nil {
+		r.accept = func(text string) bool { return printable(text) && f.Accept(text) }
+	}
 	if f.Pattern != "" {
 		r.shape = exactly(f.Pattern)
 	}
