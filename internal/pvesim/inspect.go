@@ -121,6 +121,34 @@ func (s *Sim) BackupJob(id string) map[string]string {
 	return maps.Clone(j.values)
 }
 
+// Group returns the comment of a security group and its rules, without digests, and whether it exists.
+func (s *Sim) Group(name string) (comment string, rules []map[string]string, exists bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.firewallOf(clusterFirewall).groups[name]
+	if g == nil {
+		return "", nil, false
+	}
+	for _, r := range g.rules {
+		rules = append(rules, maps.Clone(r))
+	}
+	return g.comment, rules, true
+}
+
+// IPSet returns the comment of a set of the datacenter's firewall and its entries, sorted by address, and whether it exists.
+func (s *Sim) IPSet(name string) (comment string, entries []map[string]string, exists bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set := s.firewallOf(clusterFirewall).ipsets[name]
+	if set == nil {
+		return "", nil, false
+	}
+	for _, e := range set.entryList() {
+		entries = append(entries, maps.Clone(e))
+	}
+	return set.comment, entries, true
+}
+
 // Alias returns the values of an alias of the datacenter's firewall, nil if there is none.
 func (s *Sim) Alias(name string) map[string]string {
 	s.mu.Lock()

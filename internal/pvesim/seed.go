@@ -293,3 +293,47 @@ func (s *Sim) RemoveAlias(name string) {
 		return nil
 	})
 }
+
+// SetGroup makes or replaces a security group, as a person would. A rule has native keys, and is in effect if enable is 1.
+func (s *Sim) SetGroup(name, comment string, rules ...map[string]string) {
+	_ = s.locked(func() error {
+		g := &ruleGroup{comment: comment}
+		for _, r := range rules {
+			g.rules = append(g.rules, maps.Clone(r))
+		}
+		s.firewallOf(clusterFirewall).groups[name] = g
+		return nil
+	})
+}
+
+// RemoveGroup removes a security group with its rules, as a person would. Rules that name it lose their effect.
+func (s *Sim) RemoveGroup(name string) {
+	_ = s.locked(func() error {
+		delete(s.firewallOf(clusterFirewall).groups, name)
+		return nil
+	})
+}
+
+// SetIPSet makes or replaces a set of the datacenter's firewall, as a person would. An address with a leading ! is excluded.
+func (s *Sim) SetIPSet(name, comment string, addresses ...string) {
+	_ = s.locked(func() error {
+		set := &ipset{comment: comment, entries: map[string]values{}}
+		for _, address := range addresses {
+			cidr, excluded := strings.CutPrefix(address, "!")
+			set.entries[cidr] = values{"cidr": cidr}
+			if excluded {
+				set.entries[cidr]["nomatch"] = "1"
+			}
+		}
+		s.firewallOf(clusterFirewall).ipsets[name] = set
+		return nil
+	})
+}
+
+// RemoveIPSet removes a set of the datacenter's firewall with its entries, as a person would. Rules that name it lose their effect.
+func (s *Sim) RemoveIPSet(name string) {
+	_ = s.locked(func() error {
+		delete(s.firewallOf(clusterFirewall).ipsets, name)
+		return nil
+	})
+}
