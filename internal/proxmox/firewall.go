@@ -197,10 +197,7 @@ func encodeFirewall(call cluster.Call, x *exchange, params map[string]string) {
 	switch f.Object {
 	case cluster.FirewallOptions:
 	case cluster.FirewallRule:
-		path = "rules"
-		if f.Verb != cluster.FirewallAdd {
-			path = fmt.Sprintf("rules/%d", f.Pos)
-		}
+		path = "rules" + belowList(f, params)
 	case cluster.FirewallAlias:
 		path = "aliases"
 		if f.Verb == cluster.FirewallAdd {
@@ -215,22 +212,46 @@ func encodeFirewall(call cluster.Call, x *exchange, params map[string]string) {
 		}
 		if f.Verb == cluster.FirewallSet {
 			params["rename"] = f.Name
+			method = http.MethodPost
 		}
 	case cluster.FirewallEntry:
-		path = "ipset/" + url.PathEscape(f.Name)
-		if f.Verb == cluster.FirewallAdd {
-			params["cidr"] = f.CIDR
-		} else {
-			path += "/" + url.PathEscape(f.CIDR)
-		}
+		path = "ipset/" + url.PathEscape(f.Name) + belowList(f, params)
 	}
+	sendFirewall(call, x, params, method, routeFirewall, x.about.path()+"/firewall/"+path)
+}
+
+// encodeItem sets method and path of a call about a rule or an entry of an object. List is the path of the list that has the item.
+func encodeItem(call cluster.Call, x *exchange, params map[string]string, route, list string) {
+	if call.Firewall.Verb != cluster.FirewallAdd {
+		route += "/{item}"
+	}
+	sendFirewall(call, x, params, http.MethodPut, route, list+belowList(call.Firewall, params))
+}
+
+// belowList returns the path of a rule or an entry below its list. A new one is named by its parameters.
+func belowList(f cluster.FirewallCall, params map[string]string) string {
 	switch {
-	case f.Verb == cluster.FirewallAdd, f.Verb == cluster.FirewallSet && f.Object == cluster.FirewallIPSet:
+	case f.Object == cluster.FirewallEntry && f.Verb == cluster.FirewallAdd:
+		params["cidr"] = f.CIDR
+		return ""
+	case f.Object == cluster.FirewallEntry:
+		return "/" + url.PathEscape(f.CIDR)
+	case f.Verb == cluster.FirewallAdd:
+		return ""
+	}
+	return "/" + strconv.Itoa(f.Pos)
+}
+
+// sendFirewall sets method and path, and the parameters that every call of a firewall has. Method is that of a change.
+func sendFirewall(call cluster.Call, x *exchange, params map[string]string, method, route, path string) {
+	switch call.Firewall.Verb {
+	case cluster.FirewallAdd:
 		method = http.MethodPost
-	case f.Verb == cluster.FirewallDelete:
+	case cluster.FirewallDelete:
 		method = http.MethodDelete
-	case f.Verb == cluster.FirewallMove:
-		params["moveto"] = strconv.Itoa(f.To)
+	case cluster.FirewallMove:
+		params["moveto"] = strconv.Itoa(call.Firewall.To)
+	case cluster.FirewallSet:
 	}
 	if len(call.Delete) > 0 {
 		params["delete"] = strings.Join(call.Delete, ",")
@@ -238,10 +259,9 @@ func encodeFirewall(call cluster.Call, x *exchange, params map[string]string) {
 	if call.Digest != "" {
 		params["digest"] = call.Digest
 	}
-	path = x.about.path() + "/firewall/" + path
 	if method == http.MethodDelete { // Proxmox rejects a body
 		path += query(params)
 		clear(params)
 	}
-	x.to(method, routeFirewall, path)
+	x.to(method, route, path)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"gitops-agent/reconcile/cluster"
@@ -57,6 +58,9 @@ func encodeObject(call cluster.Call) (*exchange, map[string]string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if call.IsAboutItem() {
+		return encodeItemCall(call, request.Route, request.Path)
+	}
 	if request.Method == "" {
 		return nil, nil, fmt.Errorf("operation %q of %s has no call", string(call.Op), call.Kind)
 	}
@@ -70,6 +74,22 @@ func encodeObject(call cluster.Call) (*exchange, map[string]string, error) {
 	}
 	x.to(request.Method, request.Route, request.Path)
 	return x, request.Params, nil
+}
+
+// encodeItemCall returns the exchange of a call about a rule or an entry of an object. Route and list are those of the list that has the item.
+func encodeItemCall(call cluster.Call, route, list string) (*exchange, map[string]string, error) {
+	if object := call.Firewall.Object; object != cluster.FirewallRule && object != cluster.FirewallEntry {
+		return nil, nil, fmt.Errorf("%q is no item of an object", string(object))
+	}
+	if err := errors.Join(checkFirewall(call), checkParams(call.Params)); err != nil {
+		return nil, nil, err
+	}
+	x, params := &exchange{}, maps.Clone(call.Params)
+	if params == nil {
+		params = make(map[string]string)
+	}
+	encodeItem(call, x, params, route, list)
+	return x, params, nil
 }
 
 // checkRequest checks the parameters of a request, and each item of its arrays like a parameter.

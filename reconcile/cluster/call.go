@@ -21,7 +21,8 @@ import (
 //   - firewall: one change of the guest's firewall, which Firewall names; Params are the new values, and Delete the options or fields that are unset. Digest is
 //     that of the list or object that is changed, "" for what is added.
 //   - download: Params are storage, content, filename, url, checksum, checksum-algorithm and compression. It is about no guest: Kind and VMID are empty.
-//   - object-add, object-set, object-remove: Params are set and the keys of Delete removed, of the Object of the Kind, which is no guest; see package kind.
+//   - object-add, object-set, object-remove: Params are set and the keys of Delete removed, of the Object of the Kind, which is no guest; see package kind. With
+//     Firewall, object-set is about one rule or one entry that the object contains.
 //   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
 type Call struct {
 	Op       Op
@@ -30,11 +31,10 @@ type Call struct {
 	VMID     int    // the guest that the call changes or creates
 	CloneOf  int    // vmid of the template; 0 if the call is not a clone
 	Object   string // id of the object, of a kind that is no guest; "" for a guest
-	Part     string // what the call is about within the object, in the kind's own words; "" for the object itself
 	Params   map[string]string
 	Secrets  map[string]string // key to the name of the secret whose content is sent; plans and the journal never contain the content
 	Delete   []string
-	Firewall FirewallCall // of a firewall call
+	Firewall FirewallCall // of a firewall call, and of a call about an item of an object
 	Digest   string       // of the configuration that the call was planned for; Proxmox rejects the call if it has changed. "" means no check
 }
 
@@ -44,6 +44,9 @@ const (
 	ParamContent = "content"
 	ParamFile    = "filename"
 )
+
+// IsAboutItem reports whether a call about an object that is no guest concerns an item that the object contains.
+func (c Call) IsAboutItem() bool { return c.Op == OpObjectSet && c.Firewall.Object != "" }
 
 // ParamSnapshot is the parameter with the name of the snapshot that a call is about.
 const ParamSnapshot = "snapname"

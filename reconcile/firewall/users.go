@@ -45,7 +45,7 @@ func isSetName(text string) bool { return strings.HasPrefix(text, "+") }
 
 // NeededAliases returns the aliases that a firewall needs and does not contain, in lower case and sorted.
 func NeededAliases(want *guest.FirewallWanted) []string {
-	texts := addresses(want)
+	texts := ruleAddresses(want)
 	for _, set := range want.Sets {
 		for _, e := range set.Entries {
 			texts = append(texts, e.CIDR)
@@ -59,7 +59,7 @@ func NeededAliases(want *guest.FirewallWanted) []string {
 
 // NeededSets returns the sets that a firewall needs and does not contain, in lower case and sorted.
 func NeededSets(want *guest.FirewallWanted) []string {
-	return needed(addresses(want), func(text, name string) bool {
+	return needed(ruleAddresses(want), func(text, name string) bool {
 		_, isOwn := findSet(want.Sets, strings.ToLower(name))
 		return isSetName(text) && (!isOwn || strings.HasPrefix(text, "+dc/"))
 	})
@@ -76,8 +76,8 @@ func NeededGroups(want *guest.FirewallWanted) []string {
 	return needed(names, func(string, string) bool { return true })
 }
 
-// addresses returns the sources and destinations of the rules of a firewall.
-func addresses(want *guest.FirewallWanted) []string {
+// ruleAddresses returns the sources and destinations of the rules of a firewall.
+func ruleAddresses(want *guest.FirewallWanted) []string {
 	var texts []string
 	for _, r := range want.Rules {
 		texts = append(texts, r.Source, r.Dest)

@@ -12,8 +12,13 @@ import (
 func TestNeededNames(t *testing.T) {
 	want := &guest.FirewallWanted{
 		Rules: []guest.FirewallRule{
-			{Type: "in", Source: "+dc/Admins", Dest: "office"}, {Type: "in", Source: "+own", Dest: "dc/own"}, {Type: "in", Source: "+dc/own"}, {Type: "in", Source: "+plain"},
-			{Type: "group", Action: "web"}, {Type: "group", Action: "web", Interface: "net0"}, {Type: "in", Source: "10.0.0.1,10.0.0.2", Dest: "fd00::/8"},
+			{Type: "in", Source: "+dc/Admins", Dest: "office"},
+			{Type: "in", Source: "+own", Dest: "dc/own"},
+			{Type: "in", Source: "+dc/own"},
+			{Type: "in", Source: "+plain"},
+			{Type: "group", Action: "web"},
+			{Type: "group", Action: "web", Interface: "net0"},
+			{Type: "in", Source: "10.0.0.1,10.0.0.2", Dest: "fd00::/8"},
 		},
 		Aliases: []guest.FirewallAlias{{Name: "own"}}, Sets: []guest.FirewallSet{{Name: "own", Entries: []guest.FirewallEntry{{CIDR: "dc/home"}}}},
 	}

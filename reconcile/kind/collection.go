@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -50,6 +51,23 @@ func (c Collection) Encode(call cluster.Call) Request {
 		r.Params[c.ID] = call.Object
 	}
 	return r
+}
+
+// EncodeRenaming returns the request of a call to a collection of the firewall in which POST also changes an object, if the parameter rename has its id. It
+// refuses texts that would begin another line of the file.
+func (c Collection) EncodeRenaming(call cluster.Call) (Request, error) {
+	for key, text := range call.Params {
+		if strings.ContainsAny(text, "\r\n") {
+			return Request{}, fmt.Errorf("%s contains a line break, which would begin another line of the firewall", key)
+		}
+	}
+	if call.Op != cluster.OpObjectSet {
+		return c.Encode(call), nil
+	}
+	call.Op = cluster.OpObjectAdd
+	r := c.Encode(call)
+	r.Params["rename"] = call.Object
+	return r, nil
 }
 
 // Unlisted returns the ids that are not among objects: those about which a kind asks one by one, because a list may lack them.

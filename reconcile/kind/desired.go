@@ -20,6 +20,8 @@ type Desired struct {
 	Observe bool
 	Needs   []Need            // objects without which Proxmox refuses this one
 	Guests  []GuestLabel      // that keys name by their labels; Kind.Resolve puts them into Keys
+	Items   []guest.Origin    // of the items of Kind.Content, in order
+	Keeps   bool              // items of Kind.Content that the manifest does not mention stay
 	Selects map[string]string // metadata.labels that guests must have, each with this value; nil selects none
 }
 
@@ -83,6 +85,7 @@ func (d Desired) WithoutPositions() Desired {
 	for i := range d.Keys {
 		d.Keys[i].Origin = guest.Origin{}
 	}
+	d.Items = nil
 	d.Guests = slices.Clone(d.Guests)
 	for i := range d.Guests {
 		d.Guests[i].Origin = guest.Origin{}

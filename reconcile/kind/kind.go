@@ -27,12 +27,14 @@ type Kind struct {
 	// object cannot be planned now, nil if it can be.
 	Resolve func(d Desired, found Found) (resolved Desired, why *Unresolved)
 
-	// Read reads the objects of the kind, and those of ids also if a list leaves them out.
+	// Read reads the objects of the kind, and those of ids also if a list leaves them out. If each object takes a call and there are ids, it may read only these.
 	Read func(ctx context.Context, get Get, ids []string) ([]cluster.Object, error)
-	// Encode returns the request of a call with one of the operations on objects.
+	// Encode returns the request of a call with one of the operations on objects. Of a call about an item, it has only the path of the list that has the item.
 	Encode func(call cluster.Call) (Request, error)
 	// Calls splits a change into the calls that make it, in order. Without it, one call sets and deletes all keys.
 	Calls func(change Change) []cluster.Call
+	// Content is the list that an object has apart from what its calls set, nil if it has none.
+	Content *Content
 	// Awaits returns why an object cannot be made yet, "" if it can.
 	Awaits func(id string, got cluster.Snapshot) string
 	// Leaving returns why an object will disappear by itself, as after a call that only marks it for removal, "" if it stays. Nothing is done to it until then.

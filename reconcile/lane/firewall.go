@@ -10,12 +10,12 @@ import (
 	"gitops-agent/reconcile/writer"
 )
 
-// maxFirewallSteps bounds the steps of a turn that works on a firewall: each call is a step.
+// maxFirewallSteps bounds the steps of a turn that works on a firewall, or on the items of an object: each call is a step.
 const maxFirewallSteps = 2000
 
 // mostSteps returns how many steps the turn may have.
 func (t *turn) mostSteps() int {
-	if t.last.Op == cluster.OpFirewall {
+	if t.last.Op == cluster.OpFirewall || t.last.IsAboutItem() {
 		return maxFirewallSteps
 	}
 	return maxStepsInARow

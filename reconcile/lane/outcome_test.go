@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
 )
 
 func TestAppliedSecrets(t *testing.T) {
@@ -40,5 +41,20 @@ func TestAppliedSecrets(t *testing.T) {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTheSameMoveMayMoveAnotherRule compares steps that move a rule from the same position to the same one, before and after the first of them.
+func TestTheSameMoveMayMoveAnotherRule(t *testing.T) {
+	move := func(digest string) plan.Step {
+		return plan.Step{Op: cluster.OpFirewall, Calls: []cluster.Call{{
+			Op: cluster.OpFirewall, Digest: digest, Firewall: cluster.FirewallCall{Verb: cluster.FirewallMove, Object: cluster.FirewallRule, To: 3},
+		}}}
+	}
+	if !sameEffect(move("a"), move("a")) {
+		t.Error("got another effect on the same rules, want the same")
+	}
+	if sameEffect(move("a"), move("b")) {
+		t.Error("got the same effect on other rules, want another one")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 )
@@ -32,5 +33,11 @@ func (w *Worker) refuseRepeatedRestart(ctx context.Context, basis *Basis, step, 
 // since the first step may have changed them.
 func sameEffect(a, b plan.Step) bool {
 	a.DetachedVolumes, b.DetachedVolumes = nil, nil
-	return a.Op == b.Op && a.Digest("", "") == b.Digest("", "")
+	return a.Op == b.Op && a.Digest("", "") == b.Digest("", "") && !movesAnother(a, b)
+}
+
+// movesAnother reports whether two steps move rules of different lists. After a rule was moved, the same call moves the rule that took its place.
+func movesAnother(a, b plan.Step) bool {
+	isMove := func(s plan.Step) bool { return len(s.Calls) == 1 && s.Calls[0].Firewall.Verb == cluster.FirewallMove }
+	return isMove(a) && isMove(b) && a.Calls[0].Digest != b.Calls[0].Digest
 }

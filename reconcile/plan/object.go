@@ -82,6 +82,11 @@ type ObjectStep struct {
 	Seen     *cluster.Object  // as the step was planned from it; nil if it did not exist
 	Destroy  guest.Permission // of a removal: the strongest permission of its manifests
 	Observe  bool             // its manifest lets the agent report differences only
+
+	Effect  map[string]string // how keys of the object look after the step, "" for one that is removed
+	Emptied []string          // of a removal: the list that the object contains after each call about an item
+	Content string            // the key of this list
+	Fills   bool              // the list differs from the wanted one before the step
 }
 
 // Reads returns the kinds whose objects have to be read, with the ids of those that matter. A kind is not read that no manifest and no record names, and whose guard
@@ -323,7 +328,7 @@ func hasLabels(labels, selects map[string]string) bool {
 func (o objectPlan) add(isOwned bool) {
 	set := make(map[string]string)
 	for _, in := range o.desired.Keys {
-		if in.Text == "" {
+		if in.Text == "" || in.Key == o.kind.ContentKey() {
 			continue
 		}
 		set[in.Key] = in.Text
@@ -334,6 +339,7 @@ func (o objectPlan) add(isOwned bool) {
 	comment, _ := o.desired.Text(o.kind.Note.Key)
 	set[o.kind.Note.Key] = kind.WithMarker(comment, o.owned.Marker)
 	o.change(o.kind.Note.Key, "", set[o.kind.Note.Key], o.desired.Origin)
+	o.contentChanges()
 	o.step(kind.Change{Op: cluster.OpObjectAdd, ID: o.desired.ID, Set: set}, "it does not exist", !isOwned)
 }
 
@@ -346,6 +352,7 @@ func (o objectPlan) set(adopts bool) {
 		switch {
 		case in.Key == o.kind.Note.Key:
 			comment, origin = in.Text, in.Origin
+		case in.Key == o.kind.ContentKey():
 		case in.Text == o.live.Keys[in.Key]:
 		case in.Text == "":
 			c.Delete = append(c.Delete, in.Key)
@@ -374,11 +381,14 @@ func (o objectPlan) set(adopts bool) {
 		c.Set[o.kind.Note.Key] = text
 		o.change(o.kind.Note.Key, o.live.Keys[o.kind.Note.Key], text, origin)
 	}
+	o.contentChanges()
 	switch {
 	case adopts:
 		o.step(c, "adopt: ifUnmanaged", true)
 	case len(c.Set)+len(c.Delete) > 0:
 		o.step(c, "it differs from its manifest", false)
+	default:
+		o.contentStep()
 	}
 }
 
@@ -396,12 +406,21 @@ func (o objectPlan) step(c kind.Change, reason string, takes bool) {
 	slices.Sort(c.Delete)
 	s := Step{
 		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes, File: o.desired.Origin.File,
-		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe}, Loses: weakenings(o.kind, c, o.want, o.got),
+		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers()}, Loses: weakenings(o.kind, c, o.want, o.got),
 	}
 	if o.exists {
 		s.Object.Seen = &o.live
 	}
 	o.Steps = append(o.Steps, s)
+}
+
+// effectOf returns how the keys of an object look after a change.
+func effectOf(c kind.Change) map[string]string {
+	effect := maps.Clone(c.Set)
+	for _, key := range c.Delete {
+		effect[key] = ""
+	}
+	return effect
 }
 
 func objectCalls(k *kind.Kind, c kind.Change) []cluster.Call {
@@ -445,9 +464,10 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 		}
 	}
 	c := kind.Change{Op: cluster.OpObjectRemove, ID: owned.ID, Got: live}
+	calls, emptied := removalCalls(k, c)
 	p.Steps = append(p.Steps, Step{
-		Guest: p.Ref, Op: c.Op, Class: guest.Destructive, Calls: objectCalls(k, c), Reason: "removed from the repository",
-		Object: &ObjectStep{ID: owned.ID, Identity: owned.Identity, Seen: &live, Destroy: guest.Permission(owned.Destroy)}, Loses: weakenings(k, c, want, got),
+		Guest: p.Ref, Op: c.Op, Class: guest.Destructive, Calls: calls, Reason: "removed from the repository",
+		Object: &ObjectStep{ID: owned.ID, Identity: owned.Identity, Seen: &live, Destroy: guest.Permission(owned.Destroy), Emptied: emptied, Content: k.ContentKey()}, Loses: weakenings(k, c, want, got),
 	})
 	return p
 }

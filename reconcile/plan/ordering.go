@@ -129,42 +129,50 @@ func (o Ordering) noteImages(plan Plan, guests []guest.Desired, idle map[string]
 	}
 }
 
-// noteObjects notes which guests and objects wait for an object that a manifest describes and that does not exist. A guest is idle if the object will not be
-// there soon.
+// noteObjects notes which guests and objects wait for an object that a manifest describes and that does not exist, or that does not contain yet what it shall: a
+// part of the rules of a security group may admit what all of them do not. A guest is idle if the object will not be complete soon.
 func (o Ordering) noteObjects(plan Plan, guests []guest.Desired, idle map[string]bool, opts OrderingOptions) {
 	missing := make(map[kind.Need]Guest)
+	comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
 	for _, d := range opts.Objects {
 		i := slices.IndexFunc(plan.Guests, func(p Guest) bool { return p.Ref == d.Ref() })
-		if i >= 0 && !plan.Guests[i].Present {
-			missing[kind.Need{Kind: d.Kind, ID: d.ID}] = plan.Guests[i]
+		if i < 0 {
+			continue
+		}
+		p := plan.Guests[i]
+		fills := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.FillsObject() && (comes(s) || opts.Stuck[p.Ref.Label()]) })
+		if !p.Present || fills {
+			missing[kind.Need{Kind: d.Kind, ID: d.ID}] = p
 		}
 	}
 	if len(missing) == 0 {
 		return
 	}
-	wait := func(label string, need kind.Need) {
+	wait := func(into map[string]string, label string, need kind.Need) {
 		p, waits := missing[need]
 		if !waits {
 			return
 		}
-		into := o.objects
-		if kinds.IsOfFirewall(need) {
-			into = o.names
-		}
 		into[label] = p.Ref.Label() + ", which does not exist yet"
-		comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
+		if p.Present {
+			into[label] = p.Ref.Label() + ", which does not contain yet what its manifest describes"
+		}
 		if opts.Stuck[p.Ref.Label()] || !slices.ContainsFunc(p.Steps, comes) {
 			idle[label] = true
 		}
 	}
 	for i := range guests {
 		for _, need := range kinds.NeedsOf(&guests[i]) {
-			wait(guests[i].Label(), need)
+			into := o.objects
+			if kinds.IsOfFirewall(need) {
+				into = o.names
+			}
+			wait(into, guests[i].Label(), need)
 		}
 	}
 	for _, d := range opts.Objects {
 		for _, need := range d.Needs {
-			wait(d.Label(), need)
+			wait(o.objects, d.Label(), need)
 		}
 	}
 }

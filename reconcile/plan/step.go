@@ -72,7 +72,6 @@ func (s Step) Digest(clusterName, identity string) string {
 		Delete  []string          `json:"delete,omitempty"`
 
 		Firewall cluster.FirewallCall `json:"firewall,omitzero"`
-		Part     string               `json:"part,omitempty"`
 	}
 	subject := struct {
 		Cluster  string     `json:"cluster"`
@@ -101,12 +100,12 @@ func (s Step) Digest(clusterName, identity string) string {
 		subject.Order = s.Order.Key // an approval releases this order and no later one
 	}
 	for _, c := range s.Calls {
-		if s.Op == cluster.OpDestroy && c.Op != cluster.OpDestroy {
-			continue // every destroy includes lifting protection and stopping, and so does a destroy that was interrupted after them
+		if (s.Op == cluster.OpDestroy || s.Op == cluster.OpObjectRemove) && c.Op != s.Op {
+			continue // every destroy includes lifting protection and stopping, and every removal emptying the object, and so do those that were interrupted after them
 		}
 		removed := slices.Clone(c.Delete)
 		slices.Sort(removed)
-		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, c.Secrets, removed, c.Firewall, c.Part})
+		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, c.Secrets, removed, c.Firewall})
 	}
 	// Marshalling strings, numbers and sorted maps cannot fail.
 	text, _ := json.Marshal(subject)

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+)
+
+// managesContent reports whether the manifest describes the list that the object contains.
+func (o objectPlan) managesContent() bool {
+	if o.kind.Content == nil {
+		return false
+	}
+	_, managed := o.desired.Text(o.kind.Content.Key)
+	return managed
+}
+
+// contentDiffers reports whether the list that the object contains differs from the wanted one.
+func (o objectPlan) contentDiffers() bool {
+	return o.managesContent() && len(o.kind.Content.Changes(o.desired, o.live)) > 0
+}
+
+// contentChanges notes what differs in the list that the object contains.
+func (o objectPlan) contentChanges() {
+	if o.managesContent() {
+		o.Changes = append(o.Changes, o.kind.Content.Changes(o.desired, o.live)...)
+	}
+}
+
+// contentStep adds the step with the next call about an item of the object. The following calls are planned from new readings.
+func (o objectPlan) contentStep() {
+	if !o.managesContent() {
+		return
+	}
+	content := o.kind.Content
+	if content.Unsafe != nil {
+		if why := content.Unsafe(o.desired, o.live); why != "" {
+			o.Conditions = append(o.Conditions, Condition{
+				Type: Blocked, Reason: ReasonImpossible, Message: why, Hint: "change it by several commits, each of which only adds or only removes addresses",
+			})
+			return
+		}
+	}
+	next, more := content.Next(o.desired, o.live)
+	if !more {
+		return
+	}
+	o.Steps = append(o.Steps, Step{
+		Guest: o.Ref, Op: cluster.OpObjectSet, Class: guest.Live, Changes: o.Changes, Calls: []cluster.Call{next.Call}, Reason: "its " + content.Key + " differ from its manifest", File: o.desired.Origin.File,
+		Object: &ObjectStep{ID: o.desired.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Seen: &o.live, Effect: map[string]string{content.Key: next.After}, Fills: true},
+	})
+}
+
+// removalCalls returns the calls of a removal, and the content of the object after each of them but the last one.
+func removalCalls(k *kind.Kind, c kind.Change) (calls []cluster.Call, emptied []string) {
+	if k.Content != nil && k.Content.Empty != nil {
+		for _, item := range k.Content.Empty(c.Got) {
+			calls, emptied = append(calls, item.Call), append(emptied, item.After)
+		}
+	}
+	return append(calls, objectCalls(k, c)...), emptied
+}
+
+// IsAboutItem reports whether the step makes calls about items of an object.
+func (s Step) IsAboutItem() bool { return len(s.Calls) > 0 && s.Calls[0].IsAboutItem() }
+
+// FillsObject reports whether calls about items of an object follow from the step, which adopts the object or sets its keys, or are made by it.
+func (s Step) FillsObject() bool { return s.Object != nil && s.Object.Fills }
+
+// IsEmptiedTo reports whether a live object has what the calls of a removal before one of its calls have left of it. It is true for other steps.
+func (s Step) IsEmptiedTo(live cluster.Object, call cluster.Call) bool {
+	if len(s.Object.Emptied) == 0 {
+		return true
+	}
+	at := slices.IndexFunc(s.Calls, func(c cluster.Call) bool { return reflect.DeepEqual(c, call) })
+	return at > 0 && live.Keys[s.Object.Content] == s.Object.Emptied[at-1]
+}
