@@ -51,11 +51,20 @@ func BenchmarkColdPlan(b *testing.B) {
 // adoptFleet pushes manifests that take generated guests over as they are.
 func (s *site) adoptFleet(guests int) {
 	s.Helper()
-	s.repo.Files["cluster.yaml"] = strings.Replace(clusterManifest, "from: 200, to: 299", "from: 1000, to: 9999", 1)
-	for vmid := 1000; vmid < 1000+guests; vmid++ {
+	s.repo.Files["cluster.yaml"] = strings.Replace(clusterManifest, "from: 200, to: 299", "from: 1000, to: 19999", 1)
+	for i := range guests {
+		vmid := generatedVMID(i)
 		s.repo.Files[fmt.Sprintf("guest-%d.yaml", vmid)] = s.adopting(vmid)
 	}
 	s.repo.Push(s.sig, killer, "adopt the fleet")
+}
+
+// generatedVMID returns the vmid of the i-th guest that the simulator generates. It leaves 9000 to 9999 to templates.
+func generatedVMID(i int) int {
+	if i >= 8000 {
+		return 2000 + i
+	}
+	return 1000 + i
 }
 
 // adopting returns a manifest that takes a generated guest over as it is.
@@ -143,8 +152,8 @@ func newClassFleet(b *testing.B, guests int) *site {
 	s.ok(os.WriteFile(s.path("config.yaml"), []byte(config), 0o600))
 	s.repo.Files["class.yaml"] = fleetClass(0)
 	s.adoptFleet(guests)
-	for vmid := 1000; vmid < 1000+guests; vmid++ {
-		s.repo.Files[fmt.Sprintf("guest-%d.yaml", vmid)] += "  class: [fleet]\n"
+	for i := range guests {
+		s.repo.Files[fmt.Sprintf("guest-%d.yaml", generatedVMID(i))] += "  class: [fleet]\n"
 	}
 	s.repo.Push(s.sig, killer, "use the class")
 	s.finish("run", "--once", "--config", s.path("config.yaml"))

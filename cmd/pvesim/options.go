@@ -49,7 +49,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:8006", "`address` of the API; port 0 chooses a free port")
 	fs.StringVar(&o.control, "control", "127.0.0.1:0", "`address` of the control endpoint")
 	fs.BoolVar(&o.plain, "http", false, "serve the API without TLS")
-	fs.IntVar(&o.guests, "guests", 0, "`number` of generated guests, from vmid 1000 on")
+	fs.IntVar(&o.guests, "guests", 0, "`number` of generated guests, from vmid 1000 on; 9000 to 9999 are left out")
 	fs.Uint64Var(&o.seed, "seed", 0, "`number` from which everything generated is derived")
 	fs.StringVar(&o.nodes, "nodes", "pve1", "node `names`, separated by commas")
 	fs.StringVar(&o.release, "pve-version", "", "`version` to simulate, such as 8.4.14; default 9.2.11")

@@ -15,7 +15,7 @@ type Options struct {
 	CPUs     int      // cores of a node and limit of a VM; default 64
 	Memory   int64    // of a node in bytes and limit of a VM; default 256 GiB
 	Seed     uint64   // of every generated MAC address, uuid and guest
-	Guests   int      // number of generated guests, from vmid 1000 on; every fourth is a container
+	Guests   int      // number of generated guests, from vmid 1000 on without 9000 to 9999; every fourth is a container
 
 	TaskTime  time.Duration            // how long a task takes; default 50 ms
 	TaskTimes map[string]time.Duration // by task type (qmcreate, vzstart, ...), in place of TaskTime

@@ -180,7 +180,7 @@ func (s *Sim) completeDisk(vmid int, d drive) (drive, error) {
 	return d.with(v.ID, v.Size), nil
 }
 
-// generate adds n guests that depend on the seed, from vmid 1000 on. Every fourth is a container, and every second runs.
+// generate adds n guests that depend on the seed, from vmid 1000 on without those from 9000 to 9999, which are left to templates. Every fourth is a container, and every second runs.
 func (s *Sim) generate(n int) error {
 	return s.locked(func() error {
 		for i := range n {
@@ -200,7 +200,11 @@ func (s *Sim) generatedGuest(i int) (Kind, Guest) {
 	role, mem, cores := roles[s.rng.IntN(len(roles))], sizes[s.rng.IntN(len(sizes))], itoa(1+s.rng.IntN(4))
 	st := s.storages[min(1, len(s.storages)-1)].ID
 	name := role + "-" + itoa(i)
-	g := Guest{VMID: 1000 + i, Node: s.opts.Nodes[i%len(s.opts.Nodes)], Running: i%2 == 0}
+	vmid := 1000 + i
+	if vmid >= 9000 {
+		vmid += 1000
+	}
+	g := Guest{VMID: vmid, Node: s.opts.Nodes[i%len(s.opts.Nodes)], Running: i%2 == 0}
 	if i%4 == 3 {
 		g.Config = "hostname: " + name + "\nmemory: " + mem + "\ncores: " + cores + "\nunprivileged: 1\nonboot: 1\ntags: " + role +
 			"\nrootfs: " + st + ":8\nnet0: name=eth0,bridge=vmbr0,ip=dhcp\n"
