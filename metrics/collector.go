@@ -68,6 +68,8 @@ var (
 	sourceSuccess = describe("source_last_success_timestamp_seconds", "When the remote last answered.")
 	sourceWaiting = describe("source_waiting_timestamp_seconds", "Since when the head of the branch waits for evidence about its signature, 0 if it does not.")
 
+	sourcePromotes = describe("source_promotion_waiting_timestamp_seconds", "Since when the head of the branch, a promotion, waits for the statement of another cluster, 0 if it does not.")
+
 	proxmoxState   = describe("proxmox_state", "1 for the current reason why the cluster can or cannot be worked with.", "reason")
 	endpointUp     = describe("proxmox_endpoint_up", "1 if requests may be sent to the endpoint of the Proxmox API, 0 while it is down.", "endpoint")
 	endpointFirst  = describe("proxmox_endpoint_current", "1 for the endpoint that gets requests first.", "endpoint")
@@ -84,6 +86,7 @@ var (
 	journalHealthy = describe("journal_healthy", "1 if the journal can be written.")
 	leader         = describe("leader", "1 if this agent may write, 0 if it is a standby and another one leads.")
 	leaderElection = describe("leader_election", "Number of the election of the agent that leads, counted by etcd; 0 without etcd.")
+	replicas       = describe("replicas", "How many agents share the journal, as the config says; 1 without etcd.")
 	leaseRemaining = describe("lease_remaining_seconds", "How much of its lease in etcd the leader has left for certain; 0 for a standby, and without etcd.")
 	lateCalls      = describe("late_calls", "Calls to Proxmox that have no reply within the deadline of a cycle, by what they ask for.", "component")
 	writesAllowed  = describe("writes_allowed", "1 for the current reason why the agent may or may not write to the cluster.", "reason")
@@ -95,8 +98,8 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 		guestInfo, guestInSync, guestDriftKeys, guestDegraded, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
 		restartOldest, heldOldest, suspendOldest, clusterInfo, cycleEnd, pauseStart,
-		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, sourceWaiting, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
-		rolloutStates, rolloutOldest, leader, leaderElection, leaseRemaining,
+		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, sourceWaiting, sourcePromotes, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
+		rolloutStates, rolloutOldest, leader, leaderElection, leaseRemaining, replicas,
 	} {
 		ch <- d
 	}
@@ -152,11 +155,12 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 // sendReplica sends which of several agents this one is. Without others, it leads.
 func sendReplica(send sender, now *report.Replica) {
 	if now == nil {
-		now = &report.Replica{Role: report.RoleLeader}
+		now = &report.Replica{Role: report.RoleLeader, Agents: 1}
 	}
 	send(leader, boolean(now.Role == report.RoleLeader))
 	send(leaderElection, float64(now.Number))
 	send(leaseRemaining, float64(now.LeaseMS)/1000)
+	send(replicas, float64(now.Agents))
 }
 
 // guestKey contains the labels of a guest's series.
@@ -331,11 +335,15 @@ func sendSource(send sender, r *report.Report) {
 	}
 	send(sourceSuccess, timestamp(r.Source.LastSuccess))
 	send(sourceCommit, timestamp(r.Source.HeadSeen), "head")
-	waiting := 0.0
-	if w := r.Source.Waiting; w.ForEvidence() {
-		waiting = timestamp(w.Since)
+	evidence, promotion := 0.0, 0.0
+	switch w := r.Source.Waiting; {
+	case w.ForEvidence():
+		evidence = timestamp(w.Since)
+	case w != nil:
+		promotion = timestamp(w.Since)
 	}
-	send(sourceWaiting, waiting)
+	send(sourceWaiting, evidence)
+	send(sourcePromotes, promotion)
 	sent := make(map[string]bool, len(r.Source.Remotes))
 	for _, remote := range r.Source.Remotes {
 		name := strings.ToValidUTF8(remote.URL, "?")

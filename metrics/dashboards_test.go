@@ -80,7 +80,11 @@ func (d dashboard) expressions(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, p := range d.Panels {
 		for _, target := range p.Targets {
-			all[p.Title+" "+target.RefID] = target.Expr
+			where := p.Title + " " + target.RefID
+			if _, again := all[where]; again {
+				t.Errorf("%s: got two panels %q, want each title once", d.path, p.Title)
+			}
+			all[where] = target.Expr
 		}
 	}
 	for _, a := range d.Annotations.List {

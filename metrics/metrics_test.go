@@ -108,6 +108,7 @@ func TestSeriesStartAtZero(t *testing.T) {
 			`gitops_agent_build_info{commit="abcdef0",goversion="go1.26.8",version="1.2.3"}`,
 			`gitops_agent_writes_allowed{reason="no-revision"}`,
 			`gitops_agent_leader`, // an agent without others leads
+			`gitops_agent_replicas`,
 		}
 		if strings.HasPrefix(line, "#") || slices.Contains(one, series) {
 			continue

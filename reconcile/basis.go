@@ -37,18 +37,17 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 	e.basis.Store(b)
 }
 
-// writeStop returns why nothing may be written to the cluster now.
+// writeStop returns why nothing may be written to the cluster now. An agent that follows another one reports what would keep it from writing as the leader, and
+// that it is a standby only if it could take over.
 func (e *Engine) writeStop() (gate.WriteStop, string) {
 	switch err := e.opts.Journal.Healthy(); {
 	case e.closing:
 		return gate.StopClosing, "the agent is stopping"
-	case e.opts.Standby != "":
-		return gate.StopStandby, e.opts.Standby
 	case e.gone != nil:
 		return gate.StopStateDirectory, e.gone.Error() + "; " + stateDirectoryHint
 	case err != nil:
 		return gate.StopJournal, err.Error()
-	case e.writerState.Standing == writer.Superseded:
+	case e.writerState.Standing == writer.Superseded && e.opts.Standby == "":
 		return gate.StopSuperseded, supersededReason(e.writerState)
 	case e.unchecked() != nil:
 		return e.uncheckedStop(e.unchecked())
@@ -56,12 +55,14 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 		return gate.StopUnverified, e.force.Unverified.Error()
 	case !e.force.Accepted.Valid():
 		return gate.StopNoRevision, "no revision was accepted yet"
-	case e.opts.DryRun:
+	case e.opts.DryRun && e.opts.Standby == "":
 		return gate.StopDryRun, "started with --dry-run"
 	case e.isPaused:
 		return gate.StopPaused, e.paused.String()
 	case !e.proxmox.Ready:
 		return gate.StopNotReady, e.proxmox.Error
+	case e.opts.Standby != "":
+		return gate.StopStandby, e.opts.Standby
 	case e.claimErr != nil:
 		return gate.StopUnclaimed, e.claimErr.Error()
 	}

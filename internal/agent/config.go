@@ -92,6 +92,8 @@ type EtcdConfig struct {
 	PasswordFile string `yaml:"password_file"`
 	// Name is the name under which this agent leads. Default: the name of the host.
 	Name string `yaml:"name"`
+	// Replicas is how many agents share the journal. Only an alert uses it: fewer are ready. Default 2.
+	Replicas int `yaml:"replicas"`
 }
 
 // SecretsConfig decrypts the passwords that passwordFrom names in files of age and SOPS in the repository.

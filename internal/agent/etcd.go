@@ -35,6 +35,14 @@ func (c Config) replicaName() string {
 	return cmp.Or(c.Journal.Etcd.Name, host)
 }
 
+// replicas is how many agents share the journal.
+func (c Config) replicas() int {
+	if !c.UsesEtcd() {
+		return 1
+	}
+	return cmp.Or(c.Journal.Etcd.Replicas, 2)
+}
+
 // ReadJournal calls read with a reader of the agent's journal, wherever the config says it is. It takes no lock and changes nothing.
 func (c Config) ReadJournal(ctx context.Context, read func(journal.Reader) error) error {
 	if !c.UsesEtcd() {
@@ -62,7 +70,7 @@ func (c Config) JournalState(ctx context.Context) (journal.State, error) {
 func (c Config) checkEtcd() error {
 	e := c.Journal.Etcd
 	if !c.UsesEtcd() {
-		if e.Prefix+e.CAFile+e.CertFile+e.KeyFile+e.Username+e.PasswordFile+e.Name != "" {
+		if e.Prefix+e.CAFile+e.CertFile+e.KeyFile+e.Username+e.PasswordFile+e.Name != "" || e.Replicas != 0 {
 			return errors.New("journal.etcd: endpoints are missing")
 		}
 		return nil
@@ -73,6 +81,9 @@ func (c Config) checkEtcd() error {
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" {
 			problems = append(problems, fmt.Errorf("journal.etcd.endpoints: got %q, want an address such as https://10.0.0.11:2379", endpoint))
 		}
+	}
+	if e.Replicas < 0 {
+		problems = append(problems, fmt.Errorf("journal.etcd.replicas: got %d, want the number of agents", e.Replicas))
 	}
 	if longest := etcdstore.Quiet - 5*time.Second; time.Duration(c.Proxmox.Timeout) > longest {
 		problems = append(problems, fmt.Errorf("proxmox.timeout: got %s, want at most %s with journal.etcd: a new leader waits only as long for calls of the agent before",

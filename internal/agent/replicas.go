@@ -17,6 +17,7 @@ import (
 type replicas struct {
 	client *etcdstore.Client
 	name   string
+	agents int // that share the journal, as the config says
 	log    *slog.Logger
 
 	mu      sync.Mutex
@@ -35,7 +36,7 @@ func (c Config) openReplicas(log *slog.Logger) (*replicas, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &replicas{client: client, name: c.replicaName(), log: log, since: time.Now()}, nil
+	return &replicas{client: client, name: c.replicaName(), agents: c.replicas(), log: log, since: time.Now()}, nil
 }
 
 // leadership returns the right to write, nil for a standby.
@@ -124,10 +125,10 @@ const watchEvery = 5 * time.Second
 func (r *replicas) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		if now, found, err := r.client.Leader(ctx); err == nil {
-			if !found {
-				now.Name = ""
-			}
 			r.mu.Lock()
+			if !found {
+				now.Number = r.leader.Number // of the newest election
+			}
 			r.leader = now
 			r.mu.Unlock()
 		}
@@ -142,7 +143,7 @@ func (r *replicas) watch(ctx context.Context) {
 func (r *replicas) report() *report.Replica {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := &report.Replica{Role: report.RoleStandby, Name: r.name, Leader: r.leader.Name, Number: r.leader.Number, Since: r.since}
+	now := &report.Replica{Role: report.RoleStandby, Name: r.name, Leader: r.leader.Name, Number: r.leader.Number, Since: r.since, Agents: r.agents}
 	if r.leading != nil {
 		now.Role, now.LeaseMS = report.RoleLeader, r.leading.Left().Milliseconds()
 	}

@@ -43,6 +43,7 @@ type Replica struct {
 	Since   time.Time `json:"since"`            // when this agent got its role
 	Number  uint64    `json:"number,omitempty"` // counts the elections up to that of the leader; 0 if it is not known
 	LeaseMS int64     `json:"leaseMs"`          // of its lease, a leader has so much left, in milliseconds; 0 for a standby
+	Agents  int       `json:"agents"`           // that share the journal, as the config says
 }
 
 // Role is what an agent does among others, a label of metrics.

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"syscall"
 	"time"
+
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 )
 
 // disturbance is what happens to an agent or to etcd while the leader works.
@@ -113,10 +116,19 @@ var disturbances = []disturbance{
 	}},
 	{name: "standby cut off from etcd", standby: true, begin: func(w *world, _, standby *agent) func() {
 		w.cutEtcd(standby)
+		w.await("the standby notices that etcd does not answer", func() bool {
+			doc, ok := standby.status()
+			return ok && doc.Journal.Reason == journal.FaultUnreachable && doc.Writes.Reason == gate.StopJournal
+		})
 		return func() { w.healEtcd(standby) }
 	}},
 	{name: "standby cut off from the cluster", standby: true, begin: func(w *world, _, standby *agent) func() {
-		return w.cutCluster(standby)
+		heal := w.cutCluster(standby)
+		w.await("the standby notices that the cluster does not answer", func() bool {
+			doc, ok := standby.status()
+			return ok && doc.Writes.Reason == gate.StopNotReady
+		})
+		return heal
 	}},
 	{name: "clock of the standby changed", standby: true, begin: func(w *world, _, standby *agent) func() {
 		w.changeClock(standby)

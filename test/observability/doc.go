@@ -1,8 +1,9 @@
 // Package observability causes every alert with a real fault, and sees it fire and resolve in a real Prometheus.
 //
 // The agent is the program that users run, the cluster the simulator, the forge git's own http-backend, and Prometheus the Debian program. Prometheus
-// scrapes the agents and sends alerts to a pager in the test, as to an Alertmanager. Five worlds run at the same time, each with an agent that is one
-// target: source (forge, commits, trust), guests, cluster (Proxmox), lifecycle (the process) and disk (the state directory). Each breaks something, waits until the
+// scrapes the agents and sends alerts to a pager in the test, as to an Alertmanager. Five worlds run at the same time, most with an agent that is one
+// target: source (forge, commits, trust), guests, cluster (Proxmox), lifecycle (the process), disk (the state directory), rollouts,
+// replicas (two agents with etcd) and promotion. Each breaks something, waits until the
 // alert has reached the pager, follows docs/operations.md and waits until the alert has resolved. For each alert the test reads the message, opens
 // status_url and looks for the heading of runbook_url.
 //

@@ -27,7 +27,14 @@ var scenarios = []struct {
 	run     func(*world)
 	members int
 }{
-	{"guests", guests, 1}, {"lifecycle", lifecycle, 1}, {"disk", disk, 1}, {"source", source, 1}, {"cluster", cluster, 2}, {"rollouts", rollouts, 1},
+	{"guests", guests, 1},
+	{"lifecycle", lifecycle, 1},
+	{"disk", disk, 1},
+	{"source", source, 1},
+	{"cluster", cluster, 2},
+	{"rollouts", rollouts, 1},
+	{"replicas", replicas, 1},
+	{"promotion", promotion, 1},
 }
 
 // TestObservability causes every alert with a real fault, and sees it fire and resolve. Then it evaluates all queries of rules and dashboards.

@@ -66,8 +66,11 @@ type world struct {
 
 // settings are what a world changes in the config of its agent.
 type settings struct {
+	cluster      string // its name, "home" by default
 	state        string // directory
 	tokenExpires time.Time
+	trust        string // further lines of the section trust
+	journal      string // the section journal
 }
 
 // endpoint is a member of the cluster that may stop to answer.
@@ -80,7 +83,7 @@ type endpoint struct {
 func newWorld(t testing.TB, b *bench, members int) *world {
 	t.Helper()
 	w := &world{TB: t, bench: b, dir: t.TempDir(), repo: gittest.New(t), address: freeAddress(t, "127.78.0.2"), begun: time.Now()}
-	w.log, w.settings.state = w.path("log"), w.path("state")
+	w.log, w.settings.state, w.settings.cluster = w.path("log"), w.path("state"), "home"
 	t.Cleanup(func() {
 		if t.Failed() {
 			log, _ := os.ReadFile(w.log)
@@ -188,7 +191,7 @@ func (w *world) writeConfig(name, state, address string) string {
 		expires = "token_expires: " + w.settings.tokenExpires.Format(time.RFC3339)
 	}
 	w.ok(os.WriteFile(w.path(name), fmt.Appendf(nil, `
-cluster: {name: home}
+cluster: {name: %s}
 source:
   remotes: [{url: "%s/%s", ca_file: %s}]
   poll: 500ms
@@ -200,6 +203,7 @@ trust:
     - {name: olga, issuer: %q, subject: %q, may: [approve, operate]}
   binding: none
   trust_on_first_use: true
+  %s
 proxmox:
   endpoints: [%s]
   token_file: %s
@@ -217,8 +221,9 @@ traces: {endpoint: "http://%s/spans"}
 commit_status: {forge: gitea, api: "%s/api/v1", repository: lab/forge, ca_file: %s, token_file: %s}
 attest: {key_file: %s}
 listen: %s
-`, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), w.path("webhook"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject,
-		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), w.pager.address(), w.pager.address(), w.forge.URL, w.path("forge.pem"), w.path("webhook"), w.path("attest.key"), address), 0o600))
+%s
+`, w.settings.cluster, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), w.path("webhook"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, w.settings.trust,
+		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), w.pager.address(), w.pager.address(), w.forge.URL, w.path("forge.pem"), w.path("webhook"), w.path("attest.key"), address, w.settings.journal), 0o600))
 	return w.path(name)
 }
 

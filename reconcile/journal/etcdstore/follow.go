@@ -3,13 +3,18 @@ package etcdstore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"gitops-agent/reconcile/journal"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Follow implements journal.Blocks. It watches the head, and reads the commits before it.
+// contactEvery is how often a follower asks etcd whether it still answers.
+const contactEvery = 5 * time.Second
+
+// Follow implements journal.Blocks. It watches the head, and reads the commits before it. The client waits for ever for an etcd that it cannot reach, and
+// continues the watch then, so only a request shows that etcd does not answer.
 func (s *Store) Follow(ctx context.Context, first uint64, commit func([]byte) error) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
@@ -21,23 +26,44 @@ func (s *Store) Follow(ctx context.Context, first uint64, commit func([]byte) er
 	if err := s.takeUntil(ctx, &first, revision, commit); err != nil {
 		return err
 	}
-	for reply := range s.client.etcd.Watch(ctx, s.client.key(headKey), clientv3.WithRev(revision+1)) {
-		if err := reply.Err(); err != nil {
-			return unreachable("watch the journal", err)
-		}
-		for _, event := range reply.Events {
-			if event.Type == clientv3.EventTypeDelete {
-				return fmt.Errorf("%w: it has no head any more", journal.ErrRolledBack)
+	changes := s.client.etcd.Watch(ctx, s.client.key(headKey), clientv3.WithRev(revision+1))
+	contact := time.NewTicker(contactEvery)
+	defer contact.Stop()
+	for {
+		select {
+		case reply, open := <-changes:
+			if !open {
+				return ctx.Err()
 			}
-			if s.now, err = parseHead(string(event.Kv.Value)); err != nil {
+			if err := s.takeChanges(ctx, reply, &first, commit); err != nil {
 				return err
 			}
-			if err := s.takeUntil(ctx, &first, event.Kv.ModRevision, commit); err != nil {
+		case <-contact.C:
+			if _, _, err := s.client.get(ctx, headKey); err != nil {
 				return err
 			}
 		}
 	}
-	return ctx.Err()
+}
+
+// takeChanges passes the commits from first up to the head that a watch reported.
+func (s *Store) takeChanges(ctx context.Context, reply clientv3.WatchResponse, first *uint64, commit func([]byte) error) error {
+	if err := reply.Err(); err != nil {
+		return unreachable("watch the journal", err)
+	}
+	for _, event := range reply.Events {
+		if event.Type == clientv3.EventTypeDelete {
+			return fmt.Errorf("%w: it has no head any more", journal.ErrRolledBack)
+		}
+		var err error
+		if s.now, err = parseHead(string(event.Kv.Value)); err != nil {
+			return err
+		}
+		if err := s.takeUntil(ctx, first, event.Kv.ModRevision, commit); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeUntil passes the commits from first up to the head, as of a revision.
