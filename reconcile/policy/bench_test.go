@@ -44,4 +44,12 @@ func BenchmarkGuest(b *testing.B) {
 			}
 		}
 	})
+	b.Run("wanted", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if f := set.Wanted(d, live, nil); len(f) > 0 {
+				b.Fatal(f)
+			}
+		}
+	})
 }

@@ -46,7 +46,10 @@ type compiled struct {
 	source  string // Finding.Source
 	when    program
 	message program // without an expression if the message is constant
-	memo    *memo   // of a policy about guests; nil if it remembers nothing
+
+	// Of a policy about guests; nil remembers nothing:
+	applies *memo[bool]     // whether the condition is not false; only if the message reads more than the condition
+	memo    *memo[*Finding] // nil if the policy says nothing
 }
 
 // Compile checks policies. It returns every problem, and a Set if there is none.
@@ -151,7 +154,10 @@ func compile(r Rule) (*compiled, []Problem) {
 		problems = append(problems, wrong...)
 	}
 	if c.On == OnGuest && len(problems) == 0 {
-		c.memo = newMemo(when, message)
+		c.memo = newMemo[*Finding](when, message)
+		if applies := newMemo[bool](when); c.memo != nil && applies.reads.fields() < c.memo.reads.fields() {
+			c.applies = applies
+		}
 	}
 	return c, problems
 }

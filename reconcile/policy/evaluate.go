@@ -20,13 +20,18 @@ type Subject struct {
 	Step     *Step
 	Now      time.Time
 	Place    Place // decides which policies of the repository apply; expressions do not see it
+
+	value ref.Val // of New; nil is made when it is read
 }
 
 // ResolveName implements cel.Activation.
 func (s *Subject) ResolveName(name string) (any, bool) {
 	switch name {
 	case varNew:
-		return object{guestType, s.New}, true
+		if s.value == nil {
+			return object{guestType, s.New}, true
+		}
+		return s.value, true
 	case varOld:
 		return object{guestType, s.Old}, true
 	case varStep:
@@ -46,12 +51,17 @@ var NoGuest = &Guest{}
 // scratch is the memory for judging one guest at a time: an agent judges thousands of guests one after the other.
 type scratch struct {
 	subject Subject
-	guest   Guest // of Wanted
+	guest   Guest   // of Wanted
+	value   ref.Val // guest as a value of CEL
 	slots   slotRoom
 	key     key
 }
 
-var scratches = sync.Pool{New: func() any { return &scratch{} }}
+var scratches = sync.Pool{New: func() any {
+	with := &scratch{}
+	with.value = object{guestType, &with.guest}
+	return with
+}}
 
 // Guest returns what the policies about guests say of a guest that exists or will be created.
 func (s *Set) Guest(g *Guest) []Finding {
@@ -60,7 +70,7 @@ func (s *Set) Guest(g *Guest) []Finding {
 	}
 	with, _ := scratches.Get().(*scratch)
 	defer scratches.Put(with)
-	return s.judge(g, with)
+	return s.judge(g, object{guestType, g}, with)
 }
 
 // Wanted returns what the policies about guests say of the guest that a manifest wants: the same as Guest of NewGuest, for less work.
@@ -72,11 +82,11 @@ func (s *Set) Wanted(d *guest.Desired, live *guest.Observed, signers Signers) []
 	defer scratches.Put(with)
 	with.guest = Guest{signers: signers, Disks: with.guest.Disks[:0], Networks: with.guest.Networks[:0]}
 	with.guest.want(d, live, s.read, &with.slots)
-	return s.judge(&with.guest, with)
+	return s.judge(&with.guest, with.value, with)
 }
 
-func (s *Set) judge(g *Guest, with *scratch) []Finding {
-	with.subject = Subject{New: g}
+func (s *Set) judge(g *Guest, value ref.Val, with *scratch) []Finding {
+	with.subject = Subject{New: g, value: value}
 	var findings []Finding
 	for _, c := range s.guests {
 		if c.isAbout(guest.Kind(g.Kind)) && c.Reach.Contains(g.Place) {
@@ -126,8 +136,20 @@ func (c *compiled) ofGuest(subject *Subject, k *key) *Finding {
 	if c.memo == nil || c.Mistake != "" {
 		return c.finding(subject, false)
 	}
+	if c.applies.isOn() {
+		bytes := k.of(subject.New, c.applies.reads)
+		if !c.applies.result(bytes, func() bool { return c.mayApply(subject, len(bytes) <= smallInput) }) {
+			return nil
+		}
+	}
 	bytes := k.of(subject.New, c.memo.reads)
-	return c.memo.finding(bytes, func() *Finding { return c.finding(subject, len(bytes) <= smallInput) })
+	return c.memo.result(bytes, func() *Finding { return c.finding(subject, len(bytes) <= smallInput) })
+}
+
+// mayApply reports whether the condition is true or cannot be evaluated.
+func (c *compiled) mayApply(subject *Subject, small bool) bool {
+	value, err := c.when.evaluate(subject, small)
+	return err != nil || value != types.False
 }
 
 // finding evaluates one policy; nil if its condition is false. Small says that all that the policy reads has at most smallInput bytes. A policy that

@@ -1,12 +1,15 @@
 package policy
 
+import "slices"
+
 // parts are the parts of a guest that are derived from property strings, and are left out if no policy reads them.
 type parts struct {
 	tags, cpu, memory, onBoot, protection, privileged, disks, networks bool
+	sizes                                                              bool // of disks
 }
 
 // allParts are the parts of a guest that any expression may read.
-var allParts = parts{true, true, true, true, true, true, true, true}
+var allParts = parts{true, true, true, true, true, true, true, true, true}
 
 // parts returns the parts of a guest that are read.
 func (r reads) parts() parts {
@@ -19,6 +22,7 @@ func (r reads) parts() parts {
 			*part = true
 		}
 	}
+	p.sizes = slices.ContainsFunc(r[typeDisk], func(f fieldType) bool { return f.name == "size" })
 	return p
 }
 
@@ -26,7 +30,7 @@ func (r reads) parts() parts {
 func (p parts) or(other parts) parts {
 	return parts{
 		p.tags || other.tags, p.cpu || other.cpu, p.memory || other.memory, p.onBoot || other.onBoot, p.protection || other.protection,
-		p.privileged || other.privileged, p.disks || other.disks, p.networks || other.networks,
+		p.privileged || other.privileged, p.disks || other.disks, p.networks || other.networks, p.sizes || other.sizes,
 	}
 }
 

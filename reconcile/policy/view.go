@@ -183,16 +183,18 @@ func (g *Guest) deriveSlots(read parts, room *slotRoom) {
 			signers = g.signers(slot.Key)
 		}
 		if value := g.values.In(slot, &room.slot); slot.IsDrive {
-			g.Disks = append(g.Disks, newDisk(slot.Key, value, signers))
+			g.Disks = append(g.Disks, newDisk(slot.Key, value, signers, read.sizes))
 		} else {
 			g.Networks = append(g.Networks, newNetwork(slot.Key, value, signers))
 		}
 	}
 }
 
-func newDisk(slot string, value guest.Slot, signers []string) Disk {
-	size, _ := guest.ParseSize(value.Sub("size")) // a drive without a volume has no size
-	d := Disk{Slot: slot, Kind: "disk", Storage: value.Storage(), Volume: value.Sub("volume"), Size: size, Backup: value.Sub("backup") == "1", Signers: signers}
+func newDisk(slot string, value guest.Slot, signers []string, readsSize bool) Disk {
+	d := Disk{Slot: slot, Kind: "disk", Storage: value.Storage(), Volume: value.Sub("volume"), Backup: value.Sub("backup") == "1", Signers: signers}
+	if readsSize {
+		d.Size, _ = guest.ParseSize(value.Sub("size")) // a drive without a volume has no size
+	}
 	switch {
 	case slot == "rootfs":
 		d.Kind, d.Backup = "rootfs", true // a backup of a container always contains it
@@ -213,7 +215,10 @@ func newDisk(slot string, value guest.Slot, signers []string) Disk {
 }
 
 func newNetwork(slot string, value guest.Slot, signers []string) Network {
-	vlan, _ := strconv.ParseInt(value.Sub("tag"), 10, 64) // 0 without a tag
+	var vlan int64
+	if tag := value.Sub("tag"); tag != "" {
+		vlan, _ = strconv.ParseInt(tag, 10, 64) // Proxmox keeps a number in it
+	}
 	return Network{
 		Slot: slot, Bridge: value.Sub("bridge"), VLAN: vlan, Firewall: value.Sub("firewall") == "1", Connected: value.Sub("link_down") != "1",
 		MAC: value.Sub("macaddr") + value.Sub("hwaddr"), Signers: signers,
