@@ -52,6 +52,8 @@ var (
 	fleetHeld      = describe("steps_held", "Steps that the gate holds, by reason.", "reason")
 	fleetReasons   = describe("conditions", "Guests with a condition, by the reason of the condition.", "reason")
 	restartOldest  = describe("restart_pending_oldest_timestamp_seconds", "When the guest that waits longest for a restart began to wait, 0 if there is none.")
+	fleetLate      = describe("snapshots_late", "Guests for which a time of their schedule of snapshots has passed without a snapshot.")
+	lateOldest     = describe("snapshots_late_oldest_timestamp_seconds", "The first time of a schedule since which a guest has no snapshot, of the guest that waits longest, 0 if there is none.")
 	heldOldest     = describe("steps_held_oldest_timestamp_seconds", "When the step that is held for the longest time for the reason was first held, 0 if there is none.", "reason")
 	suspendOldest  = describe("suspended_oldest_timestamp_seconds", "When the guest that is suspended for the longest time was first seen to be suspended, 0 if there is none.")
 	fleetOldest    = describe("held_oldest_timestamp_seconds", "When the step that is held for the longest time was first held, 0 if no step is held.")
@@ -97,7 +99,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		guestInfo, guestInSync, guestDriftKeys, guestDegraded, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
-		restartOldest, heldOldest, suspendOldest, clusterInfo, cycleEnd, pauseStart,
+		restartOldest, heldOldest, suspendOldest, fleetLate, lateOldest, clusterInfo, cycleEnd, pauseStart,
 		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, sourceWaiting, sourcePromotes, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
 		rolloutStates, rolloutOldest, leader, leaderElection, leaseRemaining, replicas,
 	} {
@@ -267,15 +269,19 @@ func sendFleet(send sender, r *report.Report) {
 	send(fleetOldest, oldest)
 }
 
-// sendAges sends since when guests are suspended or wait for a restart, and since when steps are held, for each reason.
+// sendAges sends since when guests are suspended, wait for a restart or lack a snapshot, and since when steps are held, for each reason.
 func sendAges(send sender, r *report.Report) {
 	held, conditions := map[gate.HoldReason]float64{}, map[plan.ConditionType]float64{}
+	late, lateSince := 0, 0.0
 	if r.Guards != nil {
 		for _, h := range r.Guards.Held {
 			held[h.Reason] = older(held[h.Reason], h.Since)
 		}
 	}
 	for _, g := range r.Guests {
+		if g.Snapshots != nil && !g.Snapshots.LateSince.IsZero() {
+			late, lateSince = late+1, older(lateSince, g.Snapshots.LateSince)
+		}
 		for _, c := range g.Conditions {
 			conditions[c.Type] = older(conditions[c.Type], c.Since)
 		}
@@ -286,6 +292,8 @@ func sendAges(send sender, r *report.Report) {
 	for _, h := range gate.HoldReasons() {
 		send(heldOldest, held[h], string(h))
 	}
+	send(fleetLate, float64(late))
+	send(lateOldest, lateSince)
 	send(suspendOldest, conditions[plan.Suspended])
 	send(restartOldest, conditions[plan.PendingRestart])
 }

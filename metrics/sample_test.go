@@ -43,6 +43,7 @@ func sampleReport() report.Report {
 		Guests: []report.Guest{
 			{
 				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-1", VMID: 211, Node: "pve1"}, Managed: true, Sync: report.Synced, Health: report.Healthy,
+				Snapshots:  &report.Snapshots{Schedule: "daily", Taken: 2, Newest: noon.Add(-36 * time.Hour), LateSince: noon.Add(-12 * time.Hour)},
 				ObservedAt: noon.Add(-9 * time.Second), Converged: noon,
 			},
 			{
@@ -59,6 +60,7 @@ func sampleReport() report.Report {
 				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3"}, Sync: report.OutOfSync, Health: report.Degraded,
 				Held:       []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: gate.HoldApproval}, Since: noon.Add(-3 * time.Hour)}},
 				Conditions: []plan.Condition{{Type: plan.PendingRestart, Reason: plan.ReasonPendingRestart, Since: noon.Add(-3 * time.Hour)}},
+				Snapshots:  &report.Snapshots{Schedule: "hourly", Taken: 1, Newest: noon},
 				ObservedAt: noon.Add(-15 * time.Second), DriftSince: noon.Add(-3 * time.Hour),
 			},
 			{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-3"}, Managed: true, Sync: report.SyncUnknown, Health: report.Missing},

@@ -73,6 +73,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	a.judgeGuards(t, p, judge, now, present)
 	a.judgeRollout(t, p, judge, now, present)
 	a.judgeSuspension(judge.Policies.Of(p.Ref).Suspend, now)
+	a.snapshots = e.snapshotReport(t, p.Ref.VMID, now)
 	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
 	if len(copies) > 0 {
 		a.conditions = append(a.conditions, plan.MarkerCopiesCondition(copies, judge.Owned[p.Ref.VMID].Tag))

@@ -9,20 +9,21 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // ownSnapshots are the snapshots that the agent has taken by the schedules of manifests, as of the newest assessment.
 type ownSnapshots struct {
 	state     journal.State
-	schedules map[int]*guest.SnapshotSchedule // by vmid
+	scheduled map[int]*guest.Desired // guests with a schedule, by vmid
 }
 
 // noteSnapshots takes what the journal and the manifests say of the agent's snapshots.
 func (e *Engine) noteSnapshots(state journal.State) {
-	e.snapshots = ownSnapshots{state: state, schedules: make(map[int]*guest.SnapshotSchedule)}
+	e.snapshots = ownSnapshots{state: state, scheduled: make(map[int]*guest.Desired)}
 	for i := range e.guests {
 		if d := &e.guests[i]; d.Snapshots != nil && d.VMID != 0 {
-			e.snapshots.schedules[d.VMID] = d.Snapshots
+			e.snapshots.scheduled[d.VMID] = d
 		}
 	}
 }
@@ -32,8 +33,8 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 	if _, recorded := e.snapshots.state.Snapshots[vmid]; !recorded {
 		return nil
 	}
-	record, schedule := order.SnapshotsOf(e.snapshots.state, vmid), e.snapshots.schedules[vmid]
-	if schedule == nil {
+	record, d := order.SnapshotsOf(e.snapshots.state, vmid), e.snapshots.scheduled[vmid]
+	if d == nil {
 		if len(record.Taken) == 0 || !e.force.Accepted.Valid() {
 			return nil
 		}
@@ -56,8 +57,34 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 	}
 	return []plan.Condition{{
 		Type: plan.Warned, Reason: plan.ReasonSnapshotFailed, Message: strings.Join(words, "; "),
-		Hint: "remove the cause; a storage without snapshots cannot have a schedule. The next try is at " + schedule.Times.Next(time.Now()).UTC().Format(time.RFC3339),
+		Hint: "remove the cause; a storage without snapshots cannot have a schedule. The next try is at " + d.Snapshots.Times.Next(time.Now()).UTC().Format(time.RFC3339),
 	}}
+}
+
+// snapshotReport returns how the agent's snapshots of a guest compare with its schedule, nil if it has none. A guest of which no snapshot is known is late since
+// the agent has noticed that.
+func (e *Engine) snapshotReport(t *track, vmid int, now time.Time) *report.Snapshots {
+	d := e.snapshots.scheduled[vmid]
+	if d == nil {
+		t.snapshotLate = time.Time{}
+		return nil
+	}
+	record := order.SnapshotsOf(e.snapshots.state, vmid)
+	r := &report.Snapshots{Schedule: d.Snapshots.Text, Taken: len(record.Taken), Newest: order.NewestSnapshot(record)}
+	late, isLate := time.Time{}, false
+	if order.IsScheduled(d, e.snapshots.state, now) {
+		late, isLate = order.LateSince(d.Snapshots, record, now)
+	}
+	switch {
+	case !isLate:
+		t.snapshotLate = time.Time{}
+	case !late.IsZero():
+		t.snapshotLate = late
+	case t.snapshotLate.IsZero():
+		t.snapshotLate = now
+	}
+	r.LateSince = t.snapshotLate
+	return r
 }
 
 func namesOf(taken []journal.TakenSnapshot) string {

@@ -109,6 +109,10 @@ func TestScheduledSnapshotsWaitOrAreLeftOut(t *testing.T) {
 			before := p.count(cluster.OpSnapshot, 201)
 			untilHour()
 			l.waitForCondition(201, string(plan.ReasonSnapshotFailed), "snapshot feature is not available")
+			hour := time.Now().Truncate(time.Hour)
+			if got := l.guest(l.engine.Report(), 201).Snapshots; got == nil || got.Schedule != "hourly" || got.Taken != 1 || !got.Newest.Equal(hour.Add(-time.Hour)) || !got.LateSince.Equal(hour) {
+				t.Errorf("got %+v in the report, want the snapshot of the hour before, and late since this hour", got)
+			}
 			time.Sleep(45 * time.Minute)
 			if got := p.count(cluster.OpSnapshot, 201) - before; got != 1 || len(l.sections()) != 1 {
 				t.Errorf("got %d calls and snapshots %v, want one call", got, l.sections())
@@ -120,6 +124,9 @@ func TestScheduledSnapshotsWaitOrAreLeftOut(t *testing.T) {
 			}
 			for _, c := range l.guest(l.engine.Report(), 201).Conditions {
 				t.Errorf("got condition %v, want none", c)
+			}
+			if got := l.guest(l.engine.Report(), 201).Snapshots; !got.LateSince.IsZero() {
+				t.Errorf("got %+v in the report, want it not late", got)
 			}
 		})
 	})

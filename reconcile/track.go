@@ -39,6 +39,8 @@ type track struct {
 
 	derived derived
 
+	snapshotLate time.Time // since when a snapshot of its schedule is missing; the zero value if none is
+
 	since  map[string]time.Time // when each present condition and hold began, by its id
 	logged heldSteps            // held steps whose hold was logged
 	ref    guest.Ref            // of logged
@@ -52,6 +54,7 @@ type assessment struct {
 	held       []report.HeldStep
 	released   bool                       // a step may run now
 	waits      map[string]report.HeldStep // why orders wait, by their keys; nil if none does
+	snapshots  *report.Snapshots          // nil without a schedule
 	busy       bool                       // its lane works on it, or it waits for its lane
 }
 

@@ -34,10 +34,10 @@ func OpenScheduled(clusterName string, guests []guest.Desired, state journal.Sta
 	var list map[int][]Open
 	for i := range guests {
 		d := &guests[i]
-		owned, isOwned := state.Owned[d.VMID]
-		if d.Snapshots == nil || d.VMID == 0 || !isOwned || owned.Claiming || owned.Kind != string(d.Kind) || d.Invalid != nil || d.Observe || d.Suspend.Active(now) {
+		if !IsScheduled(d, state, now) {
 			continue
 		}
+		owned := state.Owned[d.VMID]
 		record := SnapshotsOf(state, d.VMID)
 		var open []Open
 		if due, isDue := dueSnapshot(d.Snapshots, record, now); isDue {
@@ -60,6 +60,15 @@ func OpenScheduled(clusterName string, guests []guest.Desired, state journal.Sta
 		}
 	}
 	return list
+}
+
+// IsScheduled reports whether the agent follows the schedule of a guest now.
+func IsScheduled(d *guest.Desired, state journal.State, now time.Time) bool {
+	if d.Snapshots == nil || d.VMID == 0 || d.Invalid != nil || d.Observe || d.Suspend.Active(now) {
+		return false
+	}
+	owned, isOwned := state.Owned[d.VMID]
+	return isOwned && !owned.Claiming && owned.Kind == string(d.Kind)
 }
 
 // WithScheduled returns the open orders with what schedules ask for after those of each guest. It changes the first map.
@@ -89,7 +98,7 @@ func scheduledKey(clusterName string, owned journal.Owned, what string) string {
 }
 
 // SnapshotName returns the name of the snapshot of a time in a schedule: "gitops-20261125-0200", in UTC.
-func SnapshotName(due time.Time) string { return "gitops-" + due.UTC().Format("20060102-1504") }
+func SnapshotName(due time.Time) string { return "gitops-" + due.UTC().Format(snapshotTime) }
 
 // SnapshotsOf returns the record of the snapshots of an owned guest; one without an identity if the agent does not own the guest.
 func SnapshotsOf(state journal.State, vmid int) journal.Snapshots {

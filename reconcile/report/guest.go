@@ -82,12 +82,21 @@ type Guest struct {
 	Conditions []plan.Condition `json:"conditions,omitempty"`
 	Changes    []Change         `json:"changes,omitempty"`
 	Held       []HeldStep       `json:"held,omitempty"`
+	Snapshots  *Snapshots       `json:"snapshots,omitempty"` // of its schedule; absent if its manifest has none
 	ObservedAt time.Time        `json:"observedAt,omitzero"` // of the newest full reading
 	Stale      bool             `json:"stale,omitempty"`     // that reading is twice as old as it should ever be
 	DriftSince time.Time        `json:"driftSince,omitzero"`
 	NextTry    time.Time        `json:"nextTry,omitzero"` // of a step that nothing holds; gitops-agent retry ends the wait
 	Converged  time.Time        `json:"lastConverged,omitzero"`
 	Revision   string           `json:"revision,omitempty"` // with which the guest was last in sync
+}
+
+// Snapshots are those that the agent took of a guest by the schedule of its manifest.
+type Snapshots struct {
+	Schedule  string    `json:"schedule"`           // as the manifest has it
+	Taken     int       `json:"taken"`              // that the agent knows
+	Newest    time.Time `json:"newest,omitzero"`    // time in the schedule of the newest one
+	LateSince time.Time `json:"lateSince,omitzero"` // the first time of the schedule after it that has passed without a snapshot; absent if there is none
 }
 
 // OperationText returns what the agent is doing, with the progress of a download: "Running 42%".

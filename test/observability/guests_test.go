@@ -18,6 +18,7 @@ import (
 func guests(w *world) {
 	const (
 		flapping, waiting, pending, suspended, unknown, hanging = 201, 202, 203, 204, 205, 206
+		locked, unsaved                                         = 208, 209
 		failing                                                 = 211 // and the four after it
 	)
 	files := w.repo.Files
@@ -28,6 +29,8 @@ func guests(w *world) {
 	files["unknown.yaml"] = machine("unknown", unknown)
 	files["hanging.yaml"] = machine("hanging", hanging)
 	files["blocked.yaml"] = machine("blocked", 207)
+	files["locked.yaml"] = machine("locked", locked)
+	files["unsaved.yaml"] = machine("unsaved", unsaved)
 	for i := range 5 {
 		files[fmt.Sprintf("failing-%d.yaml", i)] = machine(fmt.Sprintf("failing-%d", i), failing+i)
 	}
@@ -36,7 +39,8 @@ func guests(w *world) {
 	}
 	w.begin()
 	w.quiet("GitopsAgentGuestDrifted", "GitopsAgentGuestFailed", "GitopsAgentGuestFlapping", "GitopsAgentApprovalWaiting", "GitopsAgentRestartPending",
-		"GitopsAgentSuspendedTooLong", "GitopsAgentStepsFailing", "GitopsAgentStepUnknown", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit")
+		"GitopsAgentSuspendedTooLong", "GitopsAgentStepsFailing", "GitopsAgentStepUnknown", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit", "GitopsAgentSnapshotLate",
+		"GitopsAgentBackupMissing")
 
 	// The reply to a change is lost, and nothing tells whether its task did all of it.
 	w.inject(pvesim.Fault{Kind: pvesim.DropAfter, Writes: true, VMID: unknown, Path: "/config$"})
@@ -54,6 +58,10 @@ func guests(w *world) {
 	files["pending.yaml"] = machine("pending", pending, "state: running", "memory: {size: 768Mi}")
 	files["suspended.yaml"] = machine("suspended", suspended, "suspend: {reason: a test}")
 	files["blocked.yaml"] = machine("blocked", 207, "cloudInit: {storage: local-lvm, user: ops, passwordFrom: {file: blocked}}")
+	// A backup that does not end locks a guest, so no snapshot is taken. No backup job covers another guest.
+	w.ok(w.sim.Edit(locked, "lock", "backup"))
+	files["locked.yaml"] = machine("locked", locked, "snapshots: {schedule: monthly, keep: 1}")
+	files["unsaved.yaml"] = machine("unsaved", unsaved, "backup: required")
 	old := files["old-1.yaml"]
 	delete(files, "old-0.yaml")
 	delete(files, "old-1.yaml")
@@ -62,9 +70,11 @@ func guests(w *world) {
 
 	w.fires("GitopsAgentStepsFailing", "GitopsAgentStepUnknown", "GitopsAgentDestroyLimit", "GitopsAgentApprovalWaiting", "GitopsAgentTaskHanging")
 	w.flap("flapping")
-	w.fires("GitopsAgentGuestFlapping", "GitopsAgentGuestFailed", "GitopsAgentRestartPending", "GitopsAgentSuspendedTooLong")
+	w.fires("GitopsAgentGuestFlapping", "GitopsAgentGuestFailed", "GitopsAgentRestartPending", "GitopsAgentSuspendedTooLong", "GitopsAgentSnapshotLate", "GitopsAgentBackupMissing")
 
 	// Follow the runbooks.
+	w.ok(w.sim.Edit(locked, "lock", ""))
+	w.sim.SetBackupJob("nightly", map[string]string{"schedule": "daily", "all": "1", "enabled": "1"})
 	w.command("retry", "VirtualMachine/flapping")
 	w.abortTasks()
 	var kept string
@@ -84,7 +94,8 @@ func guests(w *world) {
 	files["suspended.yaml"] = machine("suspended", suspended)
 	w.push("keep " + kept + ", and resume a guest")
 	w.approve("waiting", "suspended")
-	w.resolve("GitopsAgentGuestFlapping", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit", "GitopsAgentApprovalWaiting", "GitopsAgentSuspendedTooLong")
+	w.resolve("GitopsAgentGuestFlapping", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit", "GitopsAgentApprovalWaiting", "GitopsAgentSuspendedTooLong",
+		"GitopsAgentSnapshotLate")
 
 	w.fires("GitopsAgentGuestDrifted")
 	for _, a := range w.pager.find("GitopsAgentGuestDrifted", w.address) {
@@ -96,7 +107,7 @@ func guests(w *world) {
 	w.ok(os.WriteFile(w.path("secrets/blocked"), []byte("a password\n"), 0o600))
 	w.command("retry", "--all")
 	w.converged()
-	w.resolve("GitopsAgentGuestDrifted", "GitopsAgentGuestFailed", "GitopsAgentRestartPending", "GitopsAgentStepsFailing", "GitopsAgentStepUnknown")
+	w.resolve("GitopsAgentGuestDrifted", "GitopsAgentGuestFailed", "GitopsAgentRestartPending", "GitopsAgentStepsFailing", "GitopsAgentStepUnknown", "GitopsAgentBackupMissing")
 }
 
 // flap edits a guest each time the agent has brought it in sync again, as another program does, until the agent repairs it less often.
