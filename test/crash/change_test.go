@@ -156,19 +156,20 @@ var changes = map[string]func(w *world) string{
 	},
 	"move": func(w *world) string {
 		g := w.pick(func(g *machine) bool {
-			return g.disk != "" && !g.running && !g.template && g.kind == "VirtualMachine" && g.snapshot == ""
+			return g.disk != "" && !g.running && !g.template && g.kind == "VirtualMachine" && g.snapshot == "" && g.own == 0 && g.schedule == ""
 		})
 		if g == nil {
 			return ""
 		}
 		g.storage = map[string]string{"local": "local-lvm", "local-lvm": "local2", "local2": "local"}[g.storage]
+		g.snapshots = false
 		g.must("moved")
 		g.approve = true
 		return "move " + g.name
 	},
 	"template": func(w *world) string {
 		g := w.pick(func(g *machine) bool {
-			return g.kind == "VirtualMachine" && g.ha == "" && !g.template && !g.running && g.snapshot == ""
+			return g.kind == "VirtualMachine" && g.ha == "" && !g.template && !g.running && g.snapshot == "" && g.own == 0 && g.schedule == ""
 		})
 		if g == nil || len(w.present()) < 3 {
 			return ""
@@ -245,16 +246,17 @@ type source struct {
 	size       int
 	effects    []string
 	secret     bool
+	snapshots  bool // its volumes are on a storage that takes snapshots
 }
 
 var sources = []source{
-	{name: "blank", kind: "VirtualMachine", text: "{blank: {}}", disk: "scsi0", size: 1, effects: []string{"created"}},
-	{name: "clone", kind: "VirtualMachine", text: "{clone: {name: tmpl-debian-12}}", effects: []string{"cloned", "config-written"}, secret: true},
-	{name: "linked clone", kind: "VirtualMachine", text: "{clone: {name: tmpl-debian-12, full: false}}", effects: []string{"cloned", "config-written"}},
+	{name: "blank", kind: "VirtualMachine", text: "{blank: {}}", disk: "scsi0", size: 1, effects: []string{"created"}, snapshots: true},
+	{name: "clone", kind: "VirtualMachine", text: "{clone: {name: tmpl-debian-12}}", effects: []string{"cloned", "config-written"}, secret: true, snapshots: true},
+	{name: "linked clone", kind: "VirtualMachine", text: "{clone: {name: tmpl-debian-12, full: false}}", effects: []string{"cloned", "config-written"}, snapshots: true},
 	{name: "snapshot", kind: "VirtualMachine", text: "{clone: {template: 105, snapshot: before}}", effects: []string{"cloned", "config-written"}},
-	{name: "import", kind: "VirtualMachine", text: `{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2", slot: scsi0}}`, disk: "scsi0", size: 4, effects: []string{"created", "resized"}},
+	{name: "import", kind: "VirtualMachine", text: `{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2", slot: scsi0}}`, disk: "scsi0", size: 4, effects: []string{"created", "resized"}, snapshots: true},
 	{name: "backup", kind: "VirtualMachine", text: `{backup: {volume: "ARCHIVE", storage: local}}`, effects: []string{"created", "config-written"}},
-	{name: "container", kind: "Container", text: `{template: {volume: "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`, disk: "rootfs", size: 2, effects: []string{"created"}},
+	{name: "container", kind: "Container", text: `{template: {volume: "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`, disk: "rootfs", size: 2, effects: []string{"created"}, snapshots: true},
 }
 
 // create adds a guest with or without a vmid.
@@ -283,6 +285,9 @@ func (w *world) create(s source) string {
 	if w.rng.IntN(3) == 0 {
 		g.reboot = "approve"
 	}
+	if g.snapshots = s.snapshots; g.snapshots && w.rng.IntN(3) == 0 {
+		w.schedule(g)
+	}
 	return fmt.Sprintf("create %s (%s, vmid %d, running %t)", g.name, s.name, g.vmid, g.running)
 }
 
@@ -294,7 +299,7 @@ func (w *world) freeVMID() int {
 
 // add adds a guest to the world.
 func (w *world) add(kind string) *machine {
-	g := &machine{name: w.name(), kind: kind, memory: 512, description: w.text(), destroy: "allow", wanted: true, changed: true, effects: map[string]int{}}
+	g := &machine{name: w.name(), kind: kind, memory: 512, description: w.text(), destroy: "allow", wanted: true, changed: true, effects: map[string]int{}, theirs: map[string]bool{}}
 	g.file = g.name + ".yaml"
 	w.guests = append(w.guests, g)
 	return g

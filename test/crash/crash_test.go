@@ -160,6 +160,7 @@ func (w *world) startRound(round int) {
 	for _, o := range w.things {
 		o.changed, o.approve = false, false
 	}
+	scheduled := w.changeSchedules() // before the other changes: a week passes only if no guest with a schedule is changed
 	var done []string
 	for tries := 0; len(done) < 2 && tries < 20; tries++ {
 		names := slices.Sorted(maps.Keys(changes))
@@ -180,7 +181,7 @@ func (w *world) startRound(round int) {
 			w.total.changed(name + " " + o.kind)
 		}
 	}
-	w.push(strings.Join(done, ", "))
+	w.push(strings.Join(append(done, scheduled...), ", "))
 	for range w.rng.IntN(4) {
 		if *crashKills > 0 {
 			w.inject()
@@ -312,6 +313,7 @@ func (w *world) settle() {
 		}
 		if len(differences) == 0 && converged {
 			w.endOrders()
+			w.endSchedules()
 			return
 		}
 		if time.Now().After(deadline) || a.waits > 60 {

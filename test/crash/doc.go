@@ -18,6 +18,7 @@
 //   - world is what belongs to one seed: processes, repository, guests, and the effects that must have happened.
 //   - change is one thing that a person does: a manifest, an edit by hand, a secret. It says which effects must follow.
 //   - thing is an object that is no guest. The calls that make, change and remove it are counted like the effects on guests.
+//   - scheduleChanges are what a person does with schedules of snapshots, and the weeks that pass.
 //   - moment is when and how the agent is interrupted.
 //   - fault is what goes wrong with a call or a task.
 //   - forge serves the repository, and may hang. service shows whether a guest is ready.

@@ -19,7 +19,7 @@ var faults = []map[string]any{
 	{"kind": "drop-after"},
 	{"kind": "truncated-body"},
 	{"kind": "invalid-json"},
-	{"kind": "task-fails", "text": "a failure", "path": "/(config|resize|status/[a-z]+|migrate|move_disk|vzdump|rollback|download-url)$"},
+	{"kind": "task-fails", "text": "a failure", "path": "/(config|resize|status/[a-z]+|migrate|move_disk|vzdump|rollback|download-url|snapshot)$"},
 	{"kind": "task-never-ends", "path": "/(config|resize|status/start|migrate|move_disk|vzdump|download-url)$"},
 	{"kind": "list-race", "delay": "200ms"},
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // machine is a guest that the worlds's manifests name, and what must have happened to it.
@@ -33,7 +34,12 @@ type machine struct {
 	ports       []int    // of the rules of its firewall; nil if the manifest has no firewall
 	service     *service // that shows whether it is ready; nil if its run state does
 
-	snapshot string // that somebody ordered, and that it may have; "" if it has none
+	snapshots bool            // its storage takes snapshots
+	schedule  string          // of snapshots; "" if the manifest has none
+	due       time.Time       // the newest time of the schedule
+	theirs    map[string]bool // names of snapshots of the agent that a person made theirs
+	own       int             // snapshots that the agent took by a schedule, knows and has not deleted
+	snapshot  string          // that somebody ordered, and that it may have; "" if it has none
 
 	wanted  bool // a manifest names it
 	changed bool // in this round
@@ -79,6 +85,7 @@ func (g *machine) manifest() string {
 	add(g.class, "class: common")
 	add(g.secret != "", fmt.Sprintf("cloudInit: {user: ops, passwordFrom: {file: %s}}", g.secret))
 	add(g.ports != nil, firewallText(g.ports))
+	add(g.schedule != "", fmt.Sprintf("snapshots: {schedule: %q, keep: %d}", g.schedule, keptSnapshots))
 	if on := g.dependsOn; on != nil && on.wanted {
 		add(true, fmt.Sprintf("dependsOn: [%s/%s]", on.kind, on.name))
 	}

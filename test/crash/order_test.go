@@ -42,7 +42,7 @@ var orders = map[string]func(w *world) *order{
 	},
 	"snapshot": func(w *world) *order {
 		name := fmt.Sprintf("s%d", w.texts+10)
-		o := w.newOrder("snapshot", " name="+name, []string{"snapshotted"}, func(g *machine) bool { return g.snapshot == "" })
+		o := w.newOrder("snapshot", " name="+name, []string{"snapshotted"}, func(g *machine) bool { return g.snapshot == "" && g.schedule == "" })
 		if o != nil {
 			o.guest.snapshot = name // also if the agent never knows whether it has it
 		}
