@@ -106,6 +106,36 @@ var objectCases = map[string]objectCase{
 		remove:  func(sim *pvesim.Sim) { sim.RemoveAlias("office") },
 		needs:   []string{"Sys.Modify"},
 	},
+	"ip_set": {
+		label: "IPSet/admins", route: "POST /cluster/firewall/ipset", reads: "GET /cluster/firewall/ipset", path: "/cluster/firewall/ipset", want: "people",
+		manifest: func(lines ...string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec:\n  comment: people\n" + indented(lines)
+		},
+		live: func(sim *pvesim.Sim) (string, bool) {
+			comment, _, exists := sim.IPSet("admins")
+			return withoutMarker(comment, exists)
+		},
+		edit:    func(sim *pvesim.Sim, marker string) { sim.SetIPSet("admins", strings.TrimSpace("others "+marker), "10.0.0.1") },
+		foreign: func(sim *pvesim.Sim) { sim.SetIPSet("admins", "of another team", "10.0.0.0/24", "!10.0.0.1") },
+		remove:  func(sim *pvesim.Sim) { sim.RemoveIPSet("admins") },
+		needs:   []string{"Sys.Modify"},
+	},
+	"security_group": {
+		label: "SecurityGroup/web", route: "POST /cluster/firewall/groups", reads: "GET /cluster/firewall/groups", path: "/cluster/firewall/groups", want: "web servers",
+		manifest: func(lines ...string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: web}\nspec:\n  comment: web servers\n" + indented(lines)
+		},
+		live: func(sim *pvesim.Sim) (string, bool) {
+			comment, _, exists := sim.Group("web")
+			return withoutMarker(comment, exists)
+		},
+		edit:    func(sim *pvesim.Sim, marker string) { sim.SetGroup("web", strings.TrimSpace("old servers "+marker)) },
+		foreign: func(sim *pvesim.Sim) {
+			sim.SetGroup("web", "of another team", map[string]string{"type": "in", "action": "ACCEPT", "proto": "tcp", "dport": "80", "enable": "1"}, map[string]string{"type": "out", "action": "DROP", "enable": "0"})
+		},
+		remove:  func(sim *pvesim.Sim) { sim.RemoveGroup("web") },
+		needs:   []string{"Sys.Modify"},
+	},
 	"affinity_rule": {
 		label: "AffinityRule/web", route: "POST /cluster/ha/rules", reads: "GET /cluster/ha/rules", path: "/cluster/ha/rules", want: "pve1:2 strict=1 disable= web servers",
 		manifest: func(lines ...string) string {

@@ -150,6 +150,22 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "aliaskey": // NAME KEY WANT, of such an alias; markers are masked
 		got := markerPattern.ReplaceAllString(s.sim.Alias(arg(1))[arg(2)], "MARKER")
 		want(got == arg(3), "got %q", got)
+	case "ipset": // NAME COMMENT ADDRESS..., of the datacenter's firewall, made by hand
+		s.sim.SetIPSet(arg(1), arg(2), args[3:]...)
+	case "group": // NAME COMMENT, a security group without rules made by hand
+		s.sim.SetGroup(arg(1), arg(2))
+	case "grouprule": // NAME KEY=TEXT..., puts a rule in effect behind those of a group by hand
+		comment, rules, _ := s.sim.Group(arg(1))
+		rule := pairs(args[2:])
+		rule["enable"] = "1"
+		s.sim.SetGroup(arg(1), comment, append(rules, rule)...)
+	case "groupcomment", "setcomment": // NAME WANT, of a security group or a set; markers are masked
+		got, _, _ := s.sim.Group(arg(1))
+		if args[0] == "setcomment" {
+			got, _, _ = s.sim.IPSet(arg(1))
+		}
+		got = markerPattern.ReplaceAllString(got, "MARKER")
+		want(got == arg(2), "got %q", got)
 	case "ha": // VMID, of a guest that the HA manager knows and leaves alone
 		ts.Check(s.sim.ManageByHA(number(1)))
 	case "rule": // ID KEY=TEXT..., a rule of the HA manager made by hand

@@ -60,7 +60,7 @@ type Kind struct {
 
 // One returns the noun with its article: "a pool", "an alias".
 func (k *Kind) One() string {
-	if strings.ContainsRune("aeiou", rune(k.Noun[0])) {
+	if strings.ContainsRune("aeiouAEIO", rune(k.Noun[0])) {
 		return "an " + k.Noun
 	}
 	return "a " + k.Noun

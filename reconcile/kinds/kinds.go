@@ -10,13 +10,15 @@ import (
 	"gitops-agent/reconcile/kind/affinity"
 	"gitops-agent/reconcile/kind/alias"
 	"gitops-agent/reconcile/kind/backupjob"
+	"gitops-agent/reconcile/kind/ipset"
 	"gitops-agent/reconcile/kind/pool"
 	"gitops-agent/reconcile/kind/replication"
+	"gitops-agent/reconcile/kind/securitygroup"
 )
 
 // table is made once: its rows have patterns and functions, and no state.
 var table = sync.OnceValue(func() []*kind.Kind {
-	return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind(), alias.Kind(), affinity.Kind()}
+	return []*kind.Kind{pool.Kind(), backupjob.Kind(), replication.Kind(), alias.Kind(), ipset.Kind(), securitygroup.Kind(), affinity.Kind()}
 })
 
 // All returns every kind, in the order in which their objects need each other.
@@ -57,10 +59,12 @@ func NeedsOf(d *guest.Desired) []kind.Need {
 		needs = append(needs, kind.Need{Kind: pool.Name, ID: d.Pool})
 	}
 	if d.Firewall != nil {
-		needs = append(needs, alias.NeededBy(d.Firewall)...)
+		needs = slices.Concat(needs, alias.NeededBy(d.Firewall), ipset.NeededBy(d.Firewall), securitygroup.NeededBy(d.Firewall))
 	}
 	return needs
 }
 
 // IsOfFirewall reports whether a need is for the firewall of a guest.
-func IsOfFirewall(need kind.Need) bool { return need.Kind == alias.Name }
+func IsOfFirewall(need kind.Need) bool {
+	return need.Kind == alias.Name || need.Kind == ipset.Name || need.Kind == securitygroup.Name
+}

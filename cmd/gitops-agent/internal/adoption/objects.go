@@ -103,6 +103,13 @@ func (a *objectAdopter) adoptKind(ctx context.Context, reader cluster.ObjectRead
 	if err != nil {
 		return fmt.Errorf("read %s: %w", k.Plural, err)
 	}
+	if all && len(named) > 0 { // a reading with ids may have only these
+		listed, err := reader.Objects(ctx, k.Name, nil)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", k.Plural, err)
+		}
+		maps.Copy(objects, listed)
+	}
 	if all {
 		for id := range objects {
 			if _, has := named[id]; !has {

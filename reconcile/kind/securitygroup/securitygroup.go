@@ -1,0 +1,115 @@
+// Package securitygroup describes the kind SecurityGroup: a list of rules of the datacenter's firewall, which a rule of every guest may use by its name.
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/firewall"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+)
+
+// Name is the kind in manifests and labels.
+const Name guest.Kind = "SecurityGroup"
+
+const (
+	keyRules   = "rules"
+	keyComment = "comment"
+)
+
+// groups are the security groups in the API.
+var groups = kind.Collection{Path: "/cluster/firewall/groups", ID: "group"}
+
+// Kind returns the kind.
+func Kind() *kind.Kind {
+	return &kind.Kind{
+		Name: Name, Noun: "security group", Plural: "security groups",
+		Fields: []kind.Field{
+			{
+				Name: keyRules, Doc: "The rules in order: the first one that matches decides. Without keepOthers there are no others. Guests use them by a rule with group.",
+				Form: kind.Items{Fields: ruleFields()},
+			},
+			{Name: fieldKeepOthers, Doc: "Rules that the manifest does not mention stay. Default: false.", Form: kind.Flag{}},
+		},
+		ID: kind.IDRule{
+			Want: "a name of 2 to 18 lower-case letters, digits, - and _ that starts with a letter", Examples: []string{"web"}, Max: 18, Pattern: `[a-z][a-z0-9_-]+`,
+		},
+		Note:       kind.CommentRule{Key: keyComment},
+		Lower:      lower,
+		Read:       read,
+		Encode:     encode,
+		Calls:      calls,
+		Content:    &kind.Content{Key: keyRules, Changes: changes, Next: next, Empty: empty},
+		KeptBy:     keptBy,
+		UsedBy:     usedBy,
+		Privileges: kind.DatacenterFirewallPrivileges,
+		Raise:      raise,
+	}
+}
+
+// read lists the groups, and reads the rules of those of ids, or of all. The list is open to every token; the rules need Sys.Audit on /.
+//
+// Source: PVE API, GET /cluster/firewall/groups and /cluster/firewall/groups/{group}.
+func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, error) {
+	list, err := kind.ReadRows(ctx, get, groups.Path, groups.Path)
+	if err != nil {
+		return nil, err
+	}
+	var objects []cluster.Object
+	for _, row := range list {
+		o := cluster.Object{ID: strings.ToLower(row.Text(groups.ID)), Keys: map[string]string{}}
+		if len(ids) > 0 && !slices.Contains(ids, o.ID) {
+			continue
+		}
+		if comment := row.Text(keyComment); comment != "" {
+			o.Keys[keyComment] = comment
+		}
+		route, path := groups.Item(o.ID)
+		rules, err := kind.ReadRows(ctx, get, route, path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.ID, err)
+		}
+		if o.Keys[keyRules], o.Digest, err = observed(rules); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.ID, err)
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
+// calls returns the one call that changes a group itself. It has no digest: Proxmox's is that of all groups, so a change of another group would refuse the call.
+func calls(c kind.Change) []cluster.Call {
+	call := c.Single(Name)
+	call.Digest = ""
+	return []cluster.Call{call}
+}
+
+// encode returns the request of a call. A comment is changed by the call that makes a group.
+//
+// Source: PVE API, POST /cluster/firewall/groups, DELETE /cluster/firewall/groups/{group}.
+func encode(call cluster.Call) (kind.Request, error) {
+	if call.IsAboutItem() {
+		route, path := groups.Item(call.Object)
+		return kind.Request{Route: route, Path: path}, nil
+	}
+	return groups.EncodeRenaming(call)
+}
+
+// usedBy returns what names a group. Proxmox removes a group that rules name, and these rules lose their effect.
+func usedBy(ctx context.Context, get kind.Get, id string) (string, error) {
+	return kind.FirewallUser(ctx, get, func(seen *guest.FirewallSeen) string { return firewall.GroupUser(seen, id) })
+}
+
+// keptBy returns which guest names a group, as far as firewalls were read. UsedBy reads all of them.
+func keptBy(id string, got cluster.Snapshot) string {
+	return kind.FirewallKeeper(got, func(seen *guest.FirewallSeen) string { return firewall.GroupUser(seen, id) })
+}
+
+// NeededBy returns the groups that the firewall of a guest names. Proxmox accepts a rule with an unknown group, which has no effect.
+func NeededBy(f *guest.FirewallWanted) []kind.Need {
+	return kind.NeedsOf(Name, firewall.NeededGroups(f))
+}
