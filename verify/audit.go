@@ -43,6 +43,8 @@ type Verdict struct {
 	Signer string // name in the policy; empty if no signer matches
 	Roles  []Role // roles of Signer
 	Target string // values of the trailers Gitops-Target; empty if they do not have the right form
+
+	Promoted []string // values of the trailers Gitops-Promoted; ParsePromotion reads one
 }
 
 // Run returns what the certificate says of the run of a workflow that signed, and the zero value for a person.
@@ -66,9 +68,11 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 		return err
 	}
 	p.noteObject(o, v)
-	if targets := values(parseTrailers(o.message), trailerTarget); targetProblem(targets) == "" {
+	trailers := parseTrailers(o.message)
+	if targets := values(trailers, trailerTarget); targetProblem(targets) == "" {
 		v.Target = strings.Join(targets, ", ")
 	}
+	v.Promoted = values(trailers, trailerPromoted)
 	signer, err := p.auditObject(ctx, o, v)
 	if err != nil {
 		return err

@@ -34,8 +34,8 @@ func ParsePromotion(value string) (Promotion, error) {
 // ErrNotPromoted means that no trailer promotes the tree of a revision.
 var ErrNotPromoted = errors.New("the message of no new commit with this tree ends with the trailer " + trailerPromoted)
 
-// promotion returns what the trailers of one commit promote.
-func promotion(named []string) (Promotion, error) {
+// PromotionOf returns what the trailers Gitops-Promoted of one commit promote, and ErrNotPromoted without one.
+func PromotionOf(named []string) (Promotion, error) {
 	switch len(named) {
 	case 0:
 		return Promotion{}, ErrNotPromoted
@@ -47,7 +47,7 @@ func promotion(named []string) (Promotion, error) {
 
 // Promotion returns what promotes the tree of the revision: the trailer of the newest verified commit with one, from the tip down as long as commits have
 // the tree of the tip. So commits above it that only give orders need no trailer. Trailers of sealed commits and of commits for other clusters do not count.
-func (r Revision) Promotion() (Promotion, error) { return promotion(r.promoted) }
+func (r Revision) Promotion() (Promotion, error) { return PromotionOf(r.promoted) }
 
 // IsUnchanged reports whether the revision has the tree of what was accepted last. A tip that allow-rewrite allowed has not, whatever its tree is.
 func (r Revision) IsUnchanged() bool { return r.unchanged }

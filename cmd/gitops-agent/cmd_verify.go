@@ -35,6 +35,7 @@ the tag if REV is one, is fetched into a temporary directory. For a remote that 
 a signature only claims, as in gitsign's online mode, is listed apart as not proven.
 
 --attestations shows which clusters matched each commit and when, as their agents signed it with the keys of --attestation-key. It changes no verdict.
+It also says whether a cluster matched the commit that the trailer Gitops-Promoted names.
 
 --since-accepted judges one tip exactly as the running agent would: the config and the journal of the host say what was accepted, and history, target,
 age, roles, scopes and manifests are checked. It is for pre-receive hooks and pull requests. Only the floor in the cluster is not read.

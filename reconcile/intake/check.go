@@ -34,7 +34,7 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, nil, err
 	}
-	if err := in.promoted.check(ctx, repo, rev); err != nil {
+	if err := in.promoted.Check(ctx, repo, rev); err != nil {
 		return Accepted{}, nil, err
 	}
 	accepted, err := acceptFor(ctx, repo, rev, in.scope, in.force.Accepted, recordsSigners(policy, in.recordSigners), in.journal.State(), parse)

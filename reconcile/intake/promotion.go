@@ -36,9 +36,9 @@ func (e *StatementMissingError) Error() string {
 
 func (e *StatementMissingError) Unwrap() error { return e.Problem }
 
-// check returns an error unless the revision has the tree of what was accepted before, or promotes a revision that the other cluster matched. The cheap
-// questions come first, and the history last.
-func (p *Promotion) check(ctx context.Context, repo *gitsource.Repository, rev verify.Revision) error {
+// Check returns an error unless the revision has the tree of what was accepted before, or promotes a revision that the other cluster matched. The cheap
+// questions come first, and the history last. A nil rule asks nothing. Refusal tells a refusal from a wait for a statement.
+func (p *Promotion) Check(ctx context.Context, repo *gitsource.Repository, rev verify.Revision) error {
 	if p == nil || rev.IsUnchanged() {
 		return nil
 	}

@@ -76,7 +76,7 @@ func (p Proposal) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, err
 	}
-	if err := p.Promotion.check(ctx, p.Repo, rev); err != nil {
+	if err := p.Promotion.Check(ctx, p.Repo, rev); err != nil {
 		return Accepted{}, err
 	}
 	return acceptFor(ctx, p.Repo, rev, p.Scope, Accepted{}, recordsSigners(p.Policy, p.RecordSigners), p.State, parse)

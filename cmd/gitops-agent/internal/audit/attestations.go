@@ -70,14 +70,18 @@ func readKeys(path string) (attest.Keys, error) {
 	return attest.ParseKeys(text)
 }
 
-// attest adds what agents stated about each commit.
+// attest adds what each commit promotes, and what agents stated about it and about what it promotes.
 func (a *Audit) attest(ctx context.Context, verdicts []verdict) error {
-	if a.attestations == nil {
-		return nil
-	}
 	for i, v := range verdicts {
 		if v.kind != kindCommit {
 			continue
+		}
+		verdicts[i].promotes = promotionOf(v.Verdict)
+		if a.attestations == nil {
+			continue
+		}
+		if err := verdicts[i].promotes.state(ctx, a.attestations); err != nil {
+			return err
 		}
 		found, err := a.attestations.About(ctx, v.Object)
 		if err != nil {

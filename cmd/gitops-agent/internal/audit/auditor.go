@@ -70,6 +70,7 @@ type verdict struct {
 	first    bool         // it has no parent
 	path     string       // a file that it changes, if Options.Paths is set
 	attested []attest.Attestation
+	promotes *promotionView // nil without a trailer Gitops-Promoted
 }
 
 // The kinds of objects.

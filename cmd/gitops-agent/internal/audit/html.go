@@ -54,7 +54,7 @@ type pageSection struct {
 	Rows          []pageRow
 }
 
-type pageRow struct{ Kind, ID, Title, Signer, Via, Issuer, Proven, Reason, Message, Hint string }
+type pageRow struct{ Kind, ID, Title, Promotes, Signer, Via, Issuer, Proven, Reason, Message, Hint string }
 
 type pageSigner struct{ Subject, Issuer, Accepted, Refused, Sealed, First, Last string }
 
@@ -116,10 +116,16 @@ func (s pageSection) with(verdicts []verdict, at []int, all bool) pageSection {
 		if v.Workflow != "" {
 			row.Via = v.via()
 		}
+		if p := v.Promotion; p != nil {
+			row.Promotes = p.text()
+			if p.Stated != nil {
+				row.Promotes += ", statement: " + p.statement()
+			}
+		}
 		if v.SealedBy != "" {
 			row.Hint = "sealed by commit " + v.SealedBy
 		}
-		for _, text := range []*string{&row.Title, &row.Signer, &row.Issuer, &row.Via, &row.Message, &row.Hint} {
+		for _, text := range []*string{&row.Title, &row.Promotes, &row.Signer, &row.Issuer, &row.Via, &row.Message, &row.Hint} {
 			*text = term.Printable(*text)
 		}
 		s.Rows = append(s.Rows, row)

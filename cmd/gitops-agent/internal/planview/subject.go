@@ -18,6 +18,7 @@ const (
 	BasisAccepted    Basis = "accepted"     // the revision that the agent accepted last
 	BasisVerified    Basis = "verified"     // a revision that the agent would accept now
 	BasisUnverified  Basis = "unverified"   // a revision that the agent would refuse
+	BasisNotPromoted Basis = "not-promoted" // a revision that verifies, and that trust.promotion refuses or lets wait
 	BasisWorkingCopy Basis = "working-copy" // files that were never committed
 )
 
@@ -66,6 +67,7 @@ func withoutDigests(judge func(plan.Step) gate.Verdict) func(plan.Step) gate.Ver
 func describe(b Basis, revision, commit string) string {
 	what := map[Basis]string{
 		BasisAccepted: "the accepted revision ", BasisVerified: "the verified revision ", BasisUnverified: "the UNVERIFIED revision ",
+		BasisNotPromoted: "the NOT PROMOTED revision ",
 		BasisWorkingCopy: "the working copy ",
 	}[b]
 	if commit != "" {

@@ -142,25 +142,49 @@ func (r Reader) revision(ctx context.Context, ref string, state journal.State) (
 		return r.load(ctx, repo, id, planview.BasisAccepted, state)
 	}
 	on := planview.BasisVerified
-	if err := r.verify(ctx, repo, id, state); err != nil {
+	rev, err := r.verify(ctx, repo, id, state)
+	if err != nil {
 		on = planview.BasisUnverified
 		r.Note("%.7s is not verified, and the agent would not apply it: %v", string(id), err)
+	} else if obstacle, err := r.checkPromotion(ctx, repo, rev); err != nil {
+		return planview.Subject{}, err
+	} else if obstacle != "" {
+		on = planview.BasisNotPromoted
+		r.Note("%.7s is verified, and the agent would %s", string(id), obstacle)
 	}
 	return r.load(ctx, repo, id, on, state)
 }
 
-// verify returns an error if the agent would not accept a revision now.
-func (r Reader) verify(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, state journal.State) error {
+// checkPromotion returns how trust.promotion would refuse a revision or let it wait, and why, "" if it does neither. Statements that the agent has not fetched
+// count as missing.
+func (r Reader) checkPromotion(ctx context.Context, repo *gitsource.Repository, rev verify.Revision) (obstacle string, err error) {
+	promotion, err := r.Config.Promotion(repo, nil)
+	if err != nil {
+		return "", err
+	}
+	err = promotion.Check(ctx, repo, rev)
+	refused := intake.Refusal(rev.Commit(), err)
+	if refused == nil {
+		return "", err
+	}
+	would := "refuse it"
+	if errors.As(err, new(*intake.StatementMissingError)) {
+		would = "not apply it yet"
+	}
+	return fmt.Sprintf("%s: %s: %s; %s", would, refused.Reason, refused.Error, refused.Hint), nil
+}
+
+// verify returns an error if the policy of the agent does not accept a revision now.
+func (r Reader) verify(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, state journal.State) (verify.Revision, error) {
 	policy, err := r.Config.Policy()
 	if err != nil {
-		return err
+		return verify.Revision{}, err
 	}
 	base := verify.Base{}
 	if a := state.Accepted; a != nil {
 		base = verify.Base{Commit: gitsource.ID(a.Commit), ProvenTime: a.ProvenTime}
 	}
-	_, err = intake.WithEvidence(policy, state, id, evidence.NewNotes(repo)).Check(ctx, repo, id, base)
-	return err
+	return intake.WithEvidence(policy, state, id, evidence.NewNotes(repo)).Check(ctx, repo, id, base)
 }
 
 func (r Reader) repository() (*gitsource.Repository, error) {
