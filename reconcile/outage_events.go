@@ -77,11 +77,15 @@ func (e *Engine) noteClocks() {
 	}
 }
 
-// noteJournal logs that the journal takes no more records. Only a start of the agent ends that.
+// noteJournal logs that the journal takes no more records. Only a start of the agent ends that, but a standby can follow the journal again.
 func (e *Engine) noteJournal() {
 	err := e.opts.Journal.Healthy()
 	if fault := journal.FaultOf(err); fault != e.fault {
 		e.fault = fault
+		if err == nil {
+			e.log.Info("journal is followed again")
+			return
+		}
 		e.log.Error("journal cannot be written, nothing is written to the cluster", event.Key, event.JournalFailed, "reason", string(fault), "error", err)
 	}
 }

@@ -3,8 +3,10 @@
 package ha
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"syscall"
 	"time"
 
@@ -120,7 +122,13 @@ var disturbances = []disturbance{
 			doc, ok := standby.status()
 			return ok && doc.Journal.Reason == journal.FaultUnreachable && doc.Writes.Reason == gate.StopJournal
 		})
-		return func() { w.healEtcd(standby) }
+		return func() {
+			w.healEtcd(standby)
+			w.await("the standby follows the journal again", func() bool {
+				log, err := os.ReadFile(standby.log)
+				return err == nil && bytes.Contains(log, []byte("journal is followed again"))
+			})
+		}
 	}},
 	{name: "standby cut off from the cluster", standby: true, begin: func(w *world, _, standby *agent) func() {
 		heal := w.cutCluster(standby)
