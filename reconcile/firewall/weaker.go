@@ -9,18 +9,20 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Weaker returns in what a guarded firewall may admit a packet that another one denies, for people. It is empty if next certainly admits no more than now. Both are
-// among the same objects of the cluster.
-func Weaker(now, next guest.FirewallGuard) []string {
+// Weaker returns in what a guarded firewall may admit a packet that another one denies, for people, and the network cards that admit it. Both are empty if next
+// certainly admits no more than now. Both firewalls are among the same objects of the cluster.
+func Weaker(now, next guest.FirewallGuard) (why, cards []string) {
 	if next.Firewall == nil || !next.Firewall.Guarded {
-		return []string{"the firewall is not guarded any more"}
+		return []string{"the firewall is not guarded any more"}, nil
 	}
 	if next.Firewall.KeepOthers {
-		return []string{"rules stay that the manifest does not mention"}
+		return []string{"rules stay that the manifest does not mention"}, nil
 	}
-	found := weakerOptions(now.Firewall.Options, next.Firewall.Options)
-	found = append(found, weakerCards(now, next)...)
-	return append(found, weakerNames(scope{own: now.Firewall}, scope{own: next.Firewall})...)
+	why = weakerOptions(now.Firewall.Options, next.Firewall.Options)
+	for _, o := range weakerCards(now, next) {
+		why, cards = append(why, o.card+" "+o.why), append(cards, o.card)
+	}
+	return append(why, weakerNames(scope{own: now.Firewall}, scope{own: next.Firewall})...), cards
 }
 
 // WeakerAmong returns in what a guarded firewall may admit more packets when objects of the cluster change that its rules name.
@@ -100,23 +102,29 @@ func orDefault(value string) string {
 	return value
 }
 
+// openCard is a network card that admits more packets.
+type openCard struct{ card, why string }
+
 // weakerCards compares the network cards. A card that is new has the firewall too; a rule that denies packets of one card does not deny those of another one.
-func weakerCards(now, next guest.FirewallGuard) []string {
-	var found []string
+func weakerCards(now, next guest.FirewallGuard) []openCard {
+	var found []openCard
 	for _, card := range now.Cards {
 		if !slices.Contains(next.Cards, card) && !slices.Contains(next.Removed, card) {
-			found = append(found, card+" has no firewall: true any more")
+			found = append(found, openCard{card, "has no firewall: true any more"})
 		}
 	}
+	isKnown := func(card string) bool {
+		return slices.Contains(now.Cards, card) || slices.Contains(now.OtherCards, card)
+	}
 	for _, card := range next.OtherCards {
-		if !slices.Contains(now.OtherCards, card) && !slices.Contains(now.Cards, card) {
-			found = append(found, card+" is there without firewall: true")
+		if !isKnown(card) {
+			found = append(found, openCard{card, "is there without firewall: true"})
 		}
 	}
 	namesCard := slices.ContainsFunc(next.Firewall.Rules, func(r guest.FirewallRule) bool { return r.Enabled && r.Interface != "" && r.Action != accept })
 	for _, card := range next.Cards {
-		if isNew := !slices.Contains(now.Cards, card) && !slices.Contains(now.OtherCards, card); isNew && namesCard {
-			found = append(found, card+" is there, and a rule that denies names another card")
+		if namesCard && !isKnown(card) {
+			found = append(found, openCard{card, "is there, and a rule that denies names another card"})
 		}
 	}
 	return found

@@ -71,6 +71,7 @@ func (s Scope) weakeners(w *guard.Weakening) map[string]bool {
 	}
 	for _, o := range w.Guests {
 		names.add(s, labelOf(o.Ref), field)
+		names.add(s, labelOf(o.Ref), w.Keys...)
 	}
 	return names
 }

@@ -20,6 +20,8 @@ type field struct {
 	take func(to, from *journal.Guarded)
 	// isSilent reports whether the present value stays in force without a step to approve; nil never does.
 	isSilent func(next, now *journal.Guarded) bool
+	// why says in what next is weaker, for people, and which native keys weaken the guard beside its own field; nil if the texts of both values say it.
+	why func(next, now *journal.Guarded) (why, keys []string)
 	// apply gives the guard to a guest whose manifest asks for a weaker one.
 	apply func(d *guest.Desired, now *journal.Guarded)
 }
@@ -145,6 +147,14 @@ var fields = []field{
 		apply: func(d *guest.Desired, _ *journal.Guarded) { d.Backup = true },
 	},
 	{
+		name:     guest.GuardFirewall,
+		text:     firewallText,
+		isWeaker: isWeakerFirewall,
+		why:      weakerFirewall,
+		take:     func(to, from *journal.Guarded) { to.Rules.Firewall = from.Rules.Firewall },
+		apply:    applyFirewall,
+	},
+	{
 		name: guest.GuardRollout,
 		text: func(g *journal.Guarded) string { return rolloutOf(g).String() },
 		isWeaker: func(next, now *journal.Guarded, _ time.Time) bool {
@@ -157,7 +167,7 @@ var fields = []field{
 
 // OfObjects returns the guards in force of a guest that changes of other objects can weaken.
 func OfObjects(g journal.Guarded) []guest.GuardField {
-	return guest.GuardsOfObjects(g.Rules.Backup == backupRequired)
+	return guest.GuardsOfObjects(g.Rules.Backup == backupRequired, g.Rules.Firewall != "")
 }
 
 // rolloutOf returns the settings in a record.

@@ -69,6 +69,13 @@ func TestWeakenings(t *testing.T) {
 			d.Rollout = guest.Rollout{Name: "web", Canary: 1, MaxUnavailable: guest.Share{Value: percent, Percent: true}, FailAfter: time.Minute}
 		}
 	}
+	fw := func(rules ...guest.FirewallRule) change {
+		return func(d *guest.Desired) {
+			d.Firewall = &guest.FirewallWanted{Guarded: true, Options: map[string]string{"enable": "1"}, Rules: rules, Aliases: []guest.FirewallAlias{}, Sets: []guest.FirewallSet{}}
+			d.Intents = []guest.Intent{{Key: "net0", Verb: guest.Want, Sub: map[string]string{"firewall": "1"}}}
+		}
+	}
+	ssh := guest.FirewallRule{Type: "in", Action: "ACCEPT", Protocol: "tcp", DestPort: "22", Enabled: true}
 	none := func(*guest.Desired) {}
 	tests := map[string]struct {
 		strong, weak change
@@ -95,6 +102,9 @@ func TestWeakenings(t *testing.T) {
 		"rollout_gone":    {rollout(10), none, "rollout: web canary=1 maxUnavailable=10% pause=0s failAfter=1m0s -> none"},
 		"rollout_faster":  {rollout(10), rollout(20), "rollout: web canary=1 maxUnavailable=10% pause=0s failAfter=1m0s -> web canary=1 maxUnavailable=20% pause=0s failAfter=1m0s"},
 		"backup":          {func(d *guest.Desired) { d.Backup = true }, none, "backup: required -> not required"},
+		"firewall_gone":   {fw(), func(d *guest.Desired) { fw()(d); d.Firewall = nil }, "firewall: guarded 504cfacc7259a0d7be5f7562b0a926ee -> not guarded"},
+		"firewall_opened": {fw(), fw(ssh), `firewall: guarded 504cfacc7259a0d7be5f7562b0a926ee -> guarded 87858c548a2596c10441b2f96e11657a ("in ACCEPT tcp to port 22" admits what no rule admitted before)`},
+		"firewall_card":   {fw(), func(d *guest.Desired) { fw()(d); d.Intents[0].Sub["firewall"] = "0" }, "firewall: guarded 504cfacc7259a0d7be5f7562b0a926ee -> guarded 4fa2c4bfabe076e080dd215619e23817 (net0 has no firewall: true any more)"},
 		"adopt":           {none, func(d *guest.Desired) { d.Adopt = true }, "adopt: deny -> ifUnmanaged"},
 	}
 	for name, test := range tests {

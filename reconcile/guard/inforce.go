@@ -36,7 +36,7 @@ func Of(d *guest.Desired) journal.Guarded {
 	if d.Backup {
 		g.Rules.Backup = backupRequired
 	}
-	g.Rules.Rollout = d.Rollout.Encode()
+	g.Rules.Firewall, g.Rules.Rollout = d.FirewallGuard(), d.Rollout.Encode()
 	return g
 }
 

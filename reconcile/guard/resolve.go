@@ -116,7 +116,10 @@ func (r *resolution) guest(i, oldVMID int) {
 			if f.isSilent != nil && f.isSilent(&wanted, &now) {
 				continue
 			}
-			r.add(group{f.name, f.text(&now), f.text(&wanted), origin(d, f.name, now)}, r.object(d))
+			w := r.add(group{f.name, f.text(&now), f.text(&wanted), origin(d, f.name, now)}, r.object(d))
+			if f.why != nil {
+				w.Why, w.Keys = f.why(&wanted, &now)
+			}
 			if f.name == guest.GuardSuspend {
 				r.endsAt(suspendedUntil(now.Rules.Suspended))
 			}
@@ -165,14 +168,16 @@ func (r *resolution) object(d *guest.Desired) []Object {
 }
 
 // add adds a weakening. The guests for which one line weakens one guard in the same way are one weakening.
-func (r *resolution) add(g group, objects []Object) {
+func (r *resolution) add(g group, objects []Object) *Weakening {
 	at, known := r.groups[g]
 	if !known {
 		at = len(r.Weakenings)
 		r.groups[g] = at
 		r.Weakenings = append(r.Weakenings, Weakening{Field: g.field, Old: g.old, New: g.new, Origin: g.origin})
 	}
-	r.Weakenings[at].Guests = append(r.Weakenings[at].Guests, objects...)
+	w := &r.Weakenings[at]
+	w.Guests = append(w.Guests, objects...)
+	return w
 }
 
 // origin returns the line that sets a guard. A wider window is set by its own line.

@@ -24,6 +24,8 @@ type Weakening struct {
 	Old, New string
 	Guests   []Object     // sorted by vmid; none for a guard of the Cluster
 	Origin   guest.Origin // the line that weakens the guard; zero if the field was removed, so that its default applies
+	Why      []string     // in what New is weaker, for people; no part of the digest, since the values determine it. Empty if the values say it
+	Keys     []string     // native keys that weaken it too
 	Digest   string       // 32 hexadecimal digits, which an approval names
 }
 
@@ -57,11 +59,21 @@ func (w Weakening) sealed(cluster string) Weakening {
 	return w
 }
 
-// maxNamed bounds the guests that a text names.
+// maxNamed bounds the guests and the reasons that a text names.
 const maxNamed = 5
 
 // String returns "lifecycle.destroy: deny -> allow".
-func (w Weakening) String() string { return fmt.Sprintf("%s: %s -> %s", w.Field, w.Old, w.New) }
+func (w Weakening) String() string {
+	text := fmt.Sprintf("%s: %s -> %s", w.Field, w.Old, w.New)
+	if len(w.Why) == 0 {
+		return text
+	}
+	why := w.Why[:min(len(w.Why), maxNamed)]
+	if more := len(w.Why) - len(why); more > 0 {
+		why = append(slices.Clone(why), fmt.Sprintf("%d more", more))
+	}
+	return text + " (" + strings.Join(why, "; ") + ")"
+}
 
 // Others names the guests of the weakening other than one, "" if there are none: "the same line weakens it for VirtualMachine/web-2 (202)".
 func (w Weakening) Others(vmid int) string {

@@ -28,6 +28,7 @@ func ChangedFields(a, b Desired) []string {
 	noteLifecycle(note, a.Lifecycle, b.Lifecycle)
 	a, b = a.WithoutOrigins(), b.WithoutOrigins()
 	note("spec.snapshots", reflect.DeepEqual(a.Snapshots, b.Snapshots))
+	note("spec.firewall", reflect.DeepEqual(a.Firewall, b.Firewall))
 	note("spec.ha", reflect.DeepEqual(a.HA, b.HA))
 	differing(a.Intents, b.Intents, func(in Intent) string { return in.Key }, changed)
 	differing(a.Secrets, b.Secrets, func(s Secret) string { return s.Key }, changed)
@@ -49,7 +50,7 @@ func noteLifecycle(note func(field string, same bool), a, b Lifecycle) {
 func (d Desired) others() Desired {
 	d.VMID, d.Adopt, d.Source, d.Node, d.Nodes, d.Migrate, d.Pool, d.Template = 0, false, Source{}, "", nil, "", "", false
 	d.Placement, d.WhyNode = nil, ""
-	d.Backup = false
+	d.Backup, d.Firewall = false, nil
 	d.Observe, d.Suspend, d.Invalid, d.Labels, d.Snapshots = false, nil, nil, nil, nil
 	d.Lifecycle, d.HA, d.Intents, d.Secrets, d.Ignore, d.Origin = Lifecycle{}, nil, nil, nil, nil, Origin{}
 	return d

@@ -16,9 +16,10 @@ const (
 	GuardMode            GuardField = "mode"
 	GuardSuspend         GuardField = "suspend"
 	GuardAdopt           GuardField = "adopt"
-	GuardBackup          GuardField = "backup"  // a backup job has to cover the guest
-	GuardRollout         GuardField = "rollout" // of a class or the Cluster: how a change reaches the guest
-	GuardVMID            GuardField = "vmid"    // of a guest that is owned under another vmid
+	GuardBackup          GuardField = "backup"   // a backup job has to cover the guest
+	GuardFirewall        GuardField = "firewall" // if it is guarded: the whole firewall, and the network cards that have it
+	GuardRollout         GuardField = "rollout"  // of a class or the Cluster: how a change reaches the guest
+	GuardVMID            GuardField = "vmid"     // of a guest that is owned under another vmid
 )
 
 // Setting is the place at which a manifest, a class or the defaults set a field that is a guard. A field without a Setting has its default.
@@ -96,6 +97,9 @@ func (d *Desired) SetAt(field GuardField) Origin {
 			return s.Origin
 		}
 	}
+	if field == GuardFirewall && d.Firewall != nil {
+		return d.Firewall.Origin
+	}
 	if field == GuardProtection {
 		for i := range d.Intents {
 			if d.Intents[i].Key == protectionKey {
@@ -107,12 +111,18 @@ func (d *Desired) SetAt(field GuardField) Origin {
 }
 
 // GuardsOfObjects returns the guards of the guest that changes of other objects can weaken.
-func (d *Desired) GuardsOfObjects() []GuardField { return GuardsOfObjects(d.Backup) }
+func (d *Desired) GuardsOfObjects() []GuardField {
+	return GuardsOfObjects(d.Backup, d.Firewall != nil && d.Firewall.Guarded)
+}
 
-// GuardsOfObjects returns the guards that changes of other objects can weaken, of a guest that requires backups or not.
-func GuardsOfObjects(backup bool) []GuardField {
+// GuardsOfObjects returns the guards that changes of other objects can weaken, of a guest that requires backups or not, and whose firewall is guarded or not.
+func GuardsOfObjects(backup, firewall bool) []GuardField {
+	var guards []GuardField
 	if backup {
-		return []GuardField{GuardBackup}
+		guards = append(guards, GuardBackup)
 	}
-	return nil
+	if firewall {
+		guards = append(guards, GuardFirewall)
+	}
+	return guards
 }

@@ -8,6 +8,11 @@ func (d Desired) HeldTo(earlier Desired) Desired {
 	held.Adopt, held.Backup, held.Observe, held.Suspend, held.Lifecycle = d.Adopt, d.Backup, d.Observe, d.Suspend, d.Lifecycle
 	held.Snapshots = d.Snapshots
 	held.DependsOn, held.Wave, held.Health, held.Rollout, held.Labels, held.Invalid = d.DependsOn, d.Wave, d.Health, d.Rollout, d.Labels, d.Invalid
+	if text := d.FirewallGuard(); text != "" {
+		if g, err := DecodeFirewallGuard(text); err == nil {
+			held = held.WithFirewall(g)
+		}
+	}
 	if d.WantedProtection() == ProtectionOn && held.WantedProtection() != ProtectionOn {
 		held = held.WithProtection()
 	}

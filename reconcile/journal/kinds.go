@@ -100,6 +100,8 @@ var kinds = []*kind{
 		name: "guarded", version: 1,
 		newer: func(b Guarded) int {
 			switch {
+			case b.Rules.Firewall != "":
+				return 13
 			case b.Rules.Backup != "":
 				return 11
 			case b.Rules.Rollout != "":

@@ -206,6 +206,7 @@ type GuardRules struct {
 	DependsOn        string `json:"dependsOn,omitempty"`        // no guard: the labels of its dependencies, sorted, with spaces between them
 	MovedTo          int    `json:"movedTo,omitempty"`          // another vmid that approvals allow its manifest to name
 	Backup           string `json:"backup,omitempty"`           // required, or "" if no backup job has to cover the guest
+	Firewall         string `json:"firewall,omitempty"`         // the guarded firewall with its network cards, guest.Desired.FirewallGuard; "" if none is guarded
 	Rollout          string `json:"rollout,omitempty"`          // the settings of its rollout, guest.Rollout.Encode; "" for none
 }
 

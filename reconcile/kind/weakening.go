@@ -12,7 +12,8 @@ import (
 // Guarded is a guest with guards that changes of objects can weaken.
 type Guarded struct {
 	guest.Ref
-	Guards []guest.GuardField // in effect
+	Guards   []guest.GuardField    // in effect
+	Firewall *guest.FirewallWanted // if it is guarded; nil if its record cannot be read
 }
 
 // Has reports whether a guard is in effect.

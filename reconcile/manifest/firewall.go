@@ -13,7 +13,7 @@ import (
 type firewall struct {
 	enable, dhcp, ndp, radv, ipFilter, macFilter opt[bool]
 	policyIn, policyOut, logIn, logOut           opt[string]
-	keepOthers                                   opt[bool]
+	keepOthers, guarded                          opt[bool]
 	rules                                        opt[[]opt[firewallRule]]
 	aliases                                      opt[map[string]opt[firewallAlias]]
 	sets                                         opt[map[string]opt[firewallSet]]
@@ -39,6 +39,7 @@ func (f *firewall) fields() []field {
 		{"aliases", "", "Names for addresses, for the rules of this guest.", withExamples(namedObjects(&f.aliases, firewallName), `{"office": {"cidr": "10.0.0.0/24"}}`)},
 		{"ipSets", "", "Sets of addresses, which rules name with a plus sign.", withExamples(namedObjects(&f.sets, firewallName), `{"admins": {"entries": [{"cidr": "10.0.0.5"}]}}`)},
 		{"keepOthers", "", "Rules, aliases and sets that the manifest does not mention stay. Default: false.", flag(&f.keepOthers)},
+		{"guarded", "", "Opening the firewall needs approvals. It is then managed as a whole: options, aliases and sets that are not mentioned are not set. Needs enable: true and rules.", flag(&f.guarded)},
 	}
 }
 
@@ -122,7 +123,10 @@ func (f *firewall) wanted(l *lowering, at place) *guest.FirewallWanted {
 		}
 	}
 	f.wantRules(l, out)
-	if f.aliases.set {
+	if f.guarded.value {
+		f.guard(l, out)
+	}
+	if f.aliases.set || f.guarded.value {
 		out.Aliases = []guest.FirewallAlias{}
 		for _, name := range slices.Sorted(maps.Keys(f.aliases.value)) {
 			a := f.aliases.value[name]
@@ -130,13 +134,39 @@ func (f *firewall) wanted(l *lowering, at place) *guest.FirewallWanted {
 			out.Aliases = append(out.Aliases, guest.FirewallAlias{Name: name, CIDR: a.value.cidr.value, Comment: a.value.comment.value})
 		}
 	}
-	if f.sets.set {
+	if f.sets.set || f.guarded.value {
 		out.Sets = []guest.FirewallSet{}
 		for _, name := range slices.Sorted(maps.Keys(f.sets.value)) {
 			out.Sets = append(out.Sets, f.sets.value[name].value.wanted(l, name))
 		}
 	}
 	return out
+}
+
+// guardedOptions are the options that decide about packets.
+var guardedOptions = []string{"enable", "policy_in", "policy_out", "dhcp", "ndp", "radv", "ipfilter", "macfilter"}
+
+// guard manages what the manifest does not mention, so that two versions of the manifest can be compared: it has Proxmox's default, or does not exist.
+func (f *firewall) guard(l *lowering, out *guest.FirewallWanted) {
+	out.Guarded = true
+	at := f.guarded.place
+	switch {
+	case f.enable.set && !f.enable.value:
+		l.missing(f.enable.place, "got enable: false beside guarded: true", "to switch a guarded firewall off, remove guarded too, and have both approved")
+	case !f.enable.set:
+		l.missing(at, "got guarded: true without enable: true", "add enable: true")
+	}
+	if !f.rules.set {
+		l.missing(at, "got guarded: true without rules, which leaves any rule in force", "add rules, or rules: [] for none")
+	}
+	if f.keepOthers.value {
+		l.missing(f.keepOthers.place, "got keepOthers: true beside guarded: true: rules of others could admit anything", "leave one of them out")
+	}
+	for _, key := range guardedOptions {
+		if _, mentioned := out.Options[key]; !mentioned {
+			out.Options[key] = ""
+		}
+	}
 }
 
 // require reports a field that an object has to have.

@@ -76,6 +76,9 @@ func describe(d guest.Desired) string {
 func describeFirewall(f guest.FirewallWanted) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  firewall from %s: %v, others stay %t\n", f.Origin, f.Options, f.KeepOthers)
+	if f.Guarded {
+		b.WriteString("    guarded\n")
+	}
 	for i, r := range f.Rules {
 		fmt.Fprintf(&b, "    rule %s: %s\n", f.RuleOrigins[i], r)
 	}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -151,6 +152,9 @@ func (p *parser) guest(doc *document) {
 	p.set.Guests = append(p.set.Guests, g)
 }
 
+// maxGuardedFirewall bounds a guarded firewall, since the journal keeps all of them, and one append many.
+const maxGuardedFirewall = 32 << 10
+
 // desired lowers a guest, and reports problems between its fields.
 func (l *lowering) desired(doc *document, s spec) guest.Desired {
 	c, ref := s.shared(), guest.Ref{Kind: l.kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value}
@@ -172,6 +176,9 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		d.State = guest.RunState(c.state.value)
 	}
 	d.Intents, d.Secrets = l.sorted(), l.sortedSecrets()
+	if size := len(d.FirewallGuard()); size > maxGuardedFirewall {
+		l.problem(c.firewall.value.guarded.place, fmt.Sprintf("got a firewall of %d bytes as the journal keeps it, want at most %d beside guarded: true", size, maxGuardedFirewall), "use security groups or sets of the cluster")
+	}
 	if d.Lifecycle.Recreate == "" {
 		d.Lifecycle.Recreate = d.DefaultRecreate()
 	}

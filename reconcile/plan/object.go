@@ -58,17 +58,17 @@ func (o Objects) OnlyAround() Objects { return Objects{all: &o} }
 // removed with the guards in force.
 func guardedGuests(guests []guest.Desired, state journal.State, orphans map[int]bool) []kind.Guarded {
 	var guarded []kind.Guarded
-	add := func(ref guest.Ref, guards []guest.GuardField) {
+	add := func(ref guest.Ref, guards []guest.GuardField, firewall *guest.FirewallWanted) {
 		if len(guards) > 0 && ref.VMID != 0 {
-			guarded = append(guarded, kind.Guarded{Ref: ref, Guards: guards})
+			guarded = append(guarded, kind.Guarded{Ref: ref, Guards: guards, Firewall: firewall})
 		}
 	}
 	for i := range guests {
-		add(guests[i].Ref, guests[i].GuardsOfObjects())
+		add(guests[i].Ref, guests[i].GuardsOfObjects(), guests[i].Firewall)
 	}
 	for vmid := range orphans {
 		if g, known := guard.InForce(state, vmid); known {
-			add(guest.Ref{Kind: guest.Kind(g.Kind), Name: g.Name, VMID: vmid}, guard.OfObjects(g))
+			add(guest.Ref{Kind: guest.Kind(g.Kind), Name: g.Name, VMID: vmid}, guard.OfObjects(g), guard.Firewall(g))
 		}
 	}
 	slices.SortFunc(guarded, func(a, b kind.Guarded) int { return cmp.Compare(a.VMID, b.VMID) })

@@ -42,6 +42,7 @@ func Kind() *kind.Kind {
 		Calls:      calls,
 		KeptBy:     keptBy,
 		UsedBy:     usedBy,
+		Weakens:    weakens,
 		Privileges: kind.DatacenterFirewallPrivileges,
 	}
 }

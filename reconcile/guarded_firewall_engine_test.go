@@ -1,0 +1,90 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/reconcile/gate"
+)
+
+// TestGuardedFirewallIsOpenedWithApprovals opens a guarded firewall: until that is approved, the old one is kept, also after a restart and against edits.
+func TestGuardedFirewallIsOpenedWithApprovals(t *testing.T) {
+	guarded := walledYAML("  guarded: true")
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = guarded
+		l.push("a guarded firewall", alice)
+		stop := l.start()
+		defer func() { stop() }()
+		l.converge()
+		if got := l.rules(); got != walledRules {
+			t.Fatalf("got %s, want %s", got, walledRules)
+		}
+		keeps := func(what string) {
+			t.Helper()
+			l.edit("DELETE", firewallPath+"/rules/1", "")
+			l.edit("PUT", firewallPath+"/options", "policy_in=ACCEPT&dhcp=1")
+			time.Sleep(12 * time.Minute)
+			if got, wall := l.rules(), l.wall(); got != walledRules || strings.Contains(wall, "policy_in:ACCEPT") || strings.Contains(wall, "dhcp:1") {
+				t.Errorf("%s: got %s, want the firewall in force", what, wall)
+			}
+		}
+
+		opened := strings.Replace(guarded, `"80,443"`, `"80,443,8080"`, 1)
+		l.files["web.yaml"] = opened
+		l.push("open a port", alice)
+		digest := l.waitForHeldGuard(201, "firewall: guarded", "in ACCEPT tcp to port 80,443,8080", "admits what no rule admitted before")
+		keeps("held")
+		stop()
+		stop = l.start()
+		l.waitForHeldGuard(201, "firewall: guarded")
+		keeps("held after a restart")
+		l.approve(digest)
+		eventually(t, "the open port", func() bool { return strings.Contains(l.rules(), "8080") })
+		l.converge()
+
+		l.files["web.yaml"] = strings.Replace(opened, `"80,443,8080"`, `"443"`, 1)
+		l.push("close ports", alice)
+		eventually(t, "the closed ports", func() bool { return strings.HasSuffix(l.rules(), "port 443") })
+
+		l.files["web.yaml"] = vmYAML("web-1", 201, "networks: {net0: {bridge: vmbr0, firewall: false}}")
+		l.push("no firewall at all", alice)
+		l.waitForHeldGuard(201, "firewall: guarded", "not guarded")
+		l.edit("PUT", firewallPath+"/options", "enable=0")
+		time.Sleep(12 * time.Minute)
+		if wall, card := l.wall(), l.sim.Value(201, "net0"); !strings.Contains(wall, "enable:1") || !strings.Contains(card, "firewall=1") {
+			t.Errorf("got %s and the card %s, want both as before", wall, card)
+		}
+	})
+}
+
+// TestAliasOfAGuardedFirewall changes an alias that a guarded guest admits.
+func TestAliasOfAGuardedFirewall(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{type: in, action: ACCEPT, source: dc/office}]")
+		l.files["office.yaml"] = officeAlias
+		l.push("a guest and its alias", alice)
+		defer l.start()()
+		l.converge()
+		address := func(cidr string) {
+			l.files["office.yaml"] = strings.Replace(officeAlias, "10.1.0.0/24", cidr, 1)
+			l.push("the office is "+cidr, alice)
+		}
+		address("10.1.0.0/25")
+		eventually(t, "the smaller network", func() bool { return l.sim.Alias("office")["cidr"] == "10.1.0.0/25" })
+		l.converge()
+		address("10.0.0.0/8")
+		eventually(t, "the hold", func() bool {
+			held := l.object("Alias/office").Held
+			return len(held) > 0 && held[0].Reason == gate.HoldGuard && strings.Contains(held[0].Message, "alias office 10.1.0.0/25 -> 10.0.0.0/8")
+		})
+		time.Sleep(2 * time.Minute)
+		if got := l.sim.Alias("office")["cidr"]; got != "10.1.0.0/25" {
+			t.Errorf("got %s, want the address as it was", got)
+		}
+		l.approve(l.object("Alias/office").Held[0].Digest)
+		eventually(t, "the larger network", func() bool { return l.sim.Alias("office")["cidr"] == "10.0.0.0/8" })
+		l.converge()
+	})
+}

@@ -1,0 +1,26 @@
+package alias
+
+import (
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/firewall"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+)
+
+// weakens returns the guests whose guarded firewall a change of an alias opens.
+func weakens(c kind.Change, around kind.Around) []kind.Weakening {
+	before, after := &guest.FirewallAlias{Name: c.ID, CIDR: c.Got.Keys[keyCIDR]}, &guest.FirewallAlias{Name: c.ID, CIDR: c.After().Keys[keyCIDR]}
+	change := kind.FirewallChange{Object: "alias " + c.ID, Old: before.CIDR, New: after.CIDR}
+	if c.Op == cluster.OpObjectAdd {
+		before, change.Adds, change.Old = nil, true, "missing"
+		change.Names = func(seen *guest.FirewallSeen) bool { return firewall.AliasUser(seen, c.ID) != "" }
+	}
+	if c.Op == cluster.OpObjectRemove {
+		after, change.New = nil, "missing"
+	}
+	names := func(a *guest.FirewallAlias) firewall.Names {
+		return firewall.Names{Aliases: map[string]*guest.FirewallAlias{c.ID: a}}
+	}
+	change.Before, change.After = names(before), names(after)
+	return change.Weakens(around)
+}
