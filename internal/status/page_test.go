@@ -371,6 +371,12 @@ func TestPageTexts(t *testing.T) {
 		"journal": {func(r *report.Report) {
 			r.Writes, r.Journal = stop(gate.StopJournal, "no space left on device"), report.Journal{Error: "no space left on device"}
 		}, []string{"<title>The journal cannot be written, so the agent does not write to the cluster"}, []string{`<h2>The journal cannot be written</h2>`}},
+		"etcd_gone": {func(r *report.Report) {
+			r.Writes, r.Journal = stop(gate.StopJournal, "no answer in time"), report.Journal{Error: "no answer in time", Reason: journal.FaultUnreachable}
+		}, []string{"store-unreachable", "bring etcd back"}, []string{"free space"}},
+		"etcd_of_before": {func(r *report.Report) {
+			r.Writes, r.Journal = stop(gate.StopJournal, "it ends with record 7"), report.Journal{Error: "it ends with record 7", Reason: journal.FaultRolledBack}
+		}, []string{"store-rolled-back", "restored from an old copy"}, []string{"free space"}},
 		"journal_in_dry_run": {func(r *report.Report) {
 			r.Writes, r.Journal = stop(gate.StopDryRun, ""), report.Journal{Error: "no space left on device"}
 		}, []string{"<title>The journal cannot be written · ", "Dry run"}, nil},

@@ -122,6 +122,7 @@ var disturbances = []disturbance{
 			doc, ok := standby.status()
 			return ok && doc.Journal.Reason == journal.FaultUnreachable && doc.Writes.Reason == gate.StopJournal
 		})
+		w.checkReady(standby, http.StatusServiceUnavailable)
 		return func() {
 			w.healEtcd(standby)
 			w.await("the standby follows the journal again", func() bool {
@@ -136,6 +137,7 @@ var disturbances = []disturbance{
 			doc, ok := standby.status()
 			return ok && doc.Writes.Reason == gate.StopNotReady
 		})
+		w.checkReady(standby, http.StatusServiceUnavailable)
 		return heal
 	}},
 	{name: "clock of the standby changed", standby: true, begin: func(w *world, _, standby *agent) func() {
@@ -237,6 +239,17 @@ func (w *world) changeClock(a *agent) {
 	w.ok(err)
 	if off := time.Until(shows) - d; off.Abs() > 5*time.Minute {
 		w.Errorf("got the time %s from %s, want %s more than the real one", shows, a.name, d)
+	}
+}
+
+// checkReady fails the test if the probe of an agent has another status.
+func (w *world) checkReady(a *agent, want int) {
+	w.Helper()
+	resp, err := http.Get("http://" + a.address + "/readyz")
+	w.ok(err)
+	_ = resp.Body.Close() // only the status counts
+	if resp.StatusCode != want {
+		w.Errorf("got the status %d of /readyz of %s, want %d", resp.StatusCode, a.name, want)
 	}
 }
 

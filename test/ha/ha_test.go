@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -213,6 +214,9 @@ func (w *world) story(d disturbance) (inDoubt int) {
 		inDoubt = 0
 	}
 	w.awaitFollowers(inDoubt)
+	for _, a := range w.agents {
+		w.checkReady(a, http.StatusOK)
+	}
 	w.checkJournal(inDoubt)
 	if violations := w.sim.Violations(); len(violations) > 0 {
 		w.Error(violations)

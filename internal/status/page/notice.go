@@ -9,6 +9,7 @@ import (
 	"gitops-agent/internal/status/words"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -101,7 +102,7 @@ func writeStopNotices(r report.Report) []notice {
 	case gate.StopDryRun:
 		n.Tone, n.Title, n.Text = idle, "Dry run", "The agent plans and reports, but writes nothing."
 	case gate.StopJournal:
-		n.Title, n.Hint = words.Titled("The journal cannot be written, so the agent does not write to the cluster", string(r.Journal.Reason)), "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair"
+		n.Title, n.Hint = words.Titled("The journal cannot be written, so the agent does not write to the cluster", string(r.Journal.Reason)), journalHint(r.Journal.Reason)
 	case gate.StopNotReady:
 		n.Title, n.Hint = words.Titled("The cluster cannot be written to", string(r.Proxmox.Reason)), "the accepted revision stays in force; work continues when the cluster answers and has quorum"
 	case gate.StopUnverified:
@@ -125,6 +126,20 @@ func writeStopNotices(r report.Report) []notice {
 	case gate.WritesAllowed:
 	}
 	return []notice{n}
+}
+
+// journalHint returns what to do about a journal that takes no records.
+func journalHint(fault journal.Fault) string {
+	switch fault { //nolint:exhaustive // the other faults are those of a disk
+	case journal.FaultUnreachable:
+		return "bring etcd back, or the way to it; the agent goes on by itself"
+	case journal.FaultRolledBack:
+		return "etcd was restored from an old copy: docs/ha.md says what to do"
+	case journal.FaultNotLeader:
+		return "another agent leads, or may lead; this one follows it in a moment"
+	default:
+		return "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair"
+	}
 }
 
 // pauseNotices reports that a person has paused the agent, also if the agent does not write for another reason.
