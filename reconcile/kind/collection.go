@@ -35,6 +35,35 @@ func (c Collection) Read(ctx context.Context, get Get, observed func(Row) cluste
 	return objects, nil
 }
 
+// ReadEach returns the objects of ids with the list that each of them contains, or all objects without ids. Comment is the key of their comments, and contained
+// sets the key and the digest of the list. Ids are compared without case, and are in lower case.
+func (c Collection) ReadEach(ctx context.Context, get Get, ids []string, comment string, contained func(o *cluster.Object, rows []Row) error) ([]cluster.Object, error) {
+	list, err := ReadRows(ctx, get, c.Path, c.Path)
+	if err != nil {
+		return nil, err
+	}
+	var objects []cluster.Object
+	for _, row := range list {
+		o := cluster.Object{ID: strings.ToLower(row.Text(c.ID)), Keys: make(map[string]string)}
+		if len(ids) > 0 && !slices.Contains(ids, o.ID) {
+			continue
+		}
+		if text := row.Text(comment); text != "" {
+			o.Keys[comment] = text
+		}
+		route, path := c.Item(o.ID)
+		rows, err := ReadRows(ctx, get, route, path)
+		if err == nil {
+			err = contained(&o, rows)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.ID, err)
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
 // Encode returns the request of a call.
 func (c Collection) Encode(call cluster.Call) Request {
 	r := Request{Method: Method(call.Op), Params: map[string]string{}}

@@ -3,9 +3,6 @@ package ipset
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/firewall"
@@ -66,28 +63,10 @@ func reserved(id string) string {
 //
 // Source: PVE API, GET /cluster/firewall/ipset and /cluster/firewall/ipset/{name}.
 func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, error) {
-	list, err := kind.ReadRows(ctx, get, sets.Path, sets.Path)
-	if err != nil {
-		return nil, err
-	}
-	var objects []cluster.Object
-	for _, row := range list {
-		o := cluster.Object{ID: strings.ToLower(row.Text(sets.ID)), Keys: map[string]string{}}
-		if len(ids) > 0 && !slices.Contains(ids, o.ID) {
-			continue
-		}
-		if comment := row.Text(keyComment); comment != "" {
-			o.Keys[keyComment] = comment
-		}
-		route, path := sets.Item(o.ID)
-		entries, err := kind.ReadRows(ctx, get, route, path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.ID, err)
-		}
-		o.Keys[keyEntries], o.Digest = observed(entries)
-		objects = append(objects, o)
-	}
-	return objects, nil
+	return sets.ReadEach(ctx, get, ids, keyComment, func(o *cluster.Object, rows []kind.Row) error {
+		o.Keys[keyEntries], o.Digest = observed(rows)
+		return nil
+	})
 }
 
 // calls returns the one call that changes a set itself. It has no digest: Proxmox's is that of all sets, so a change of another set would refuse the call.

@@ -3,9 +3,6 @@ package securitygroup
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/firewall"
@@ -55,30 +52,10 @@ func Kind() *kind.Kind {
 //
 // Source: PVE API, GET /cluster/firewall/groups and /cluster/firewall/groups/{group}.
 func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, error) {
-	list, err := kind.ReadRows(ctx, get, groups.Path, groups.Path)
-	if err != nil {
-		return nil, err
-	}
-	var objects []cluster.Object
-	for _, row := range list {
-		o := cluster.Object{ID: strings.ToLower(row.Text(groups.ID)), Keys: map[string]string{}}
-		if len(ids) > 0 && !slices.Contains(ids, o.ID) {
-			continue
-		}
-		if comment := row.Text(keyComment); comment != "" {
-			o.Keys[keyComment] = comment
-		}
-		route, path := groups.Item(o.ID)
-		rules, err := kind.ReadRows(ctx, get, route, path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.ID, err)
-		}
-		if o.Keys[keyRules], o.Digest, err = observed(rules); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.ID, err)
-		}
-		objects = append(objects, o)
-	}
-	return objects, nil
+	return groups.ReadEach(ctx, get, ids, keyComment, func(o *cluster.Object, rows []kind.Row) (err error) {
+		o.Keys[keyRules], o.Digest, err = observed(rows)
+		return err
+	})
 }
 
 // calls returns the one call that changes a group itself. It has no digest: Proxmox's is that of all groups, so a change of another group would refuse the call.
