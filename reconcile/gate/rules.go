@@ -115,9 +115,9 @@ func (g Gate) seen(vmid int) *guest.Observed {
 func (r *Rules) judge(g Gate, key guest.Ref, d *guest.Desired) []policy.Finding {
 	by := g.Scope.Introduced[labelOf(d.Ref)].By
 	live := g.seen(d.VMID)
-	var seen guest.Observed
-	if live != nil {
-		seen = *live
+	seen := live
+	if seen == nil {
+		seen = &guest.Observed{}
 	}
 	r.mu.Lock()
 	j, known := r.known[key]
@@ -136,7 +136,7 @@ func (r *Rules) judge(g Gate, key guest.Ref, d *guest.Desired) []policy.Finding 
 }
 
 // isOf reports whether the judgement is of the same reading, or of one with the same configuration, and of the same signers.
-func (j *judged) isOf(seen guest.Observed, by []journal.Introduction) bool {
+func (j *judged) isOf(seen *guest.Observed, by []journal.Introduction) bool {
 	sameConfig := j.readAt.Equal(seen.ReadAt) || j.digest != "" && j.digest == seen.Digest
 	sameSigners := len(j.by) == len(by) && (len(by) == 0 || &j.by[0] == &by[0]) // the journal replaces a record that changes
 	return sameConfig && sameSigners && j.status == seen.Status && j.node == seen.Node && j.pool == seen.Pool && j.template == seen.Template && j.ha == seen.HA

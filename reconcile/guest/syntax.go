@@ -96,6 +96,9 @@ func (s *syntax) resolve(name string) string {
 	return name
 }
 
+// keepsNames reports whether the sub-keys of an intent are those of the property string, with the same texts.
+func (s *syntax) keepsNames() bool { return len(s.alias) == 0 && s.style != smbiosStyle }
+
 // native returns the native text of p: first the bare sub-key, then the others in the order of p.
 func (s *syntax) native(p properties) string {
 	if s.style == smbiosStyle {

@@ -95,9 +95,19 @@ func (v Values) Slot(key string, room *SlotRoom) Slot {
 	if r.syntax == nil {
 		return Slot{}
 	}
-	return v.slot(r, v.intent(r, key), key, room)
+	return v.read(r, v.intent(r, key), key, room)
 }
 
+// read returns the value of a key for Sub.
+func (v Values) read(r *row, in *Intent, key string, room *SlotRoom) Slot {
+	if in == nil || in.Sub == nil || in.Verb == Absent || r.drive || len(v.ignore) > 0 || !r.syntax.keepsNames() {
+		return v.slot(r, in, key, room)
+	}
+	room.wanted = wantedProperties{syntax: r.syntax, sub: in.Sub} // copying them takes longer than the few readings of most slots
+	return Slot{r.syntax, r.syntax.parse(room.have[:0], v.liveText(r, key)), &room.wanted}
+}
+
+// slot returns the value of a key, also for properties.
 func (v Values) slot(r *row, in *Intent, key string, room *SlotRoom) Slot {
 	s := Slot{syntax: r.syntax}
 	switch {
@@ -228,7 +238,7 @@ func (v Values) Slots(keys []SlotKey) []SlotKey {
 
 // In returns the value of a slot. It is valid until the room is used again.
 func (v Values) In(slot SlotKey, room *SlotRoom) Slot {
-	return v.slot(slot.row, slot.intent, slot.Key, room)
+	return v.read(slot.row, slot.intent, slot.Key, room)
 }
 
 // mayBeSlot reports whether a key can name a slot, which is cheaper than to find its row.

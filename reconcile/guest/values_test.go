@@ -26,9 +26,9 @@ func TestSubKeysAreThoseOfTheMergedValue(t *testing.T) {
 						for _, ignore := range [][]string{nil, {key + "." + r.syntax.subs[0].name}, {key + ".size", key + ".unknown"}} {
 							observed := &Observed{Ref: Ref{Kind: kind}, Keys: map[string]Value{key: {Text: live, Set: live != ""}}}
 							values := ValuesAfter(&Desired{Ref: observed.Ref, Intents: []Intent{in}, Ignore: ignore}, observed)
-							var room SlotRoom
+							var room, whole SlotRoom
 							slot := values.Slot(key, &room)
-							merged := slot.properties()
+							merged := values.slot(r, values.intent(r, key), key, &whole).properties()
 							for name := range names {
 								compared++
 								if got, want := slot.Sub(name), r.syntax.meaning(merged, name); got != want {

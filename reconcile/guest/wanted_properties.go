@@ -9,10 +9,11 @@ import (
 type wantedProperties struct {
 	key    string
 	syntax *syntax
-	pairs  properties // an empty text wants the sub-key unset
-	exact  bool       // sub-keys that are not named are wanted unset, except those that Proxmox owns
-	ignore []string   // see Desired.Ignore
-	on     Version    // release of the guest's node
+	pairs  properties        // an empty text wants the sub-key unset
+	sub    map[string]string // instead of pairs, for mergedText
+	exact  bool              // sub-keys that are not named are wanted unset, except those that Proxmox owns
+	ignore []string          // see Desired.Ignore
+	on     Version           // release of the guest's node
 }
 
 // newWantedProperties reads an intent, without ignored sub-keys. It appends to pairs, which must be empty. An intent without sub-keys and text
@@ -134,19 +135,17 @@ func (w *wantedProperties) adds(want *pair) bool {
 // mergedText returns the text of the named sub-key of merge(base), without the others; "" if it is not set.
 func (w *wantedProperties) mergedText(base properties, name string) string {
 	known, i := w.syntax.sub(name), base.find(name)
-	if i >= 0 {
-		switch j := w.pairs.find(name); {
-		case j >= 0 && w.pairs[j].text != "":
-			return known.native(w.pairs[j].text)
-		case j < 0 && (!w.exact || known.owned || w.ignores(name)):
-			return base[i].text
+	text, wanted := w.sub[name]
+	if w.sub == nil {
+		if j := w.pairs.find(name); j >= 0 {
+			text, wanted = w.pairs[j].text, true
 		}
-		return ""
 	}
-	for i := range w.pairs {
-		if want := &w.pairs[i]; want.name == name && w.adds(want) {
-			return known.native(want.text)
-		}
+	switch {
+	case wanted && text != "" && (i >= 0 || w.adds(&pair{name, text})):
+		return known.native(text)
+	case !wanted && i >= 0 && (!w.exact || known.owned || w.ignores(name)):
+		return base[i].text
 	}
 	return ""
 }

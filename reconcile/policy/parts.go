@@ -6,10 +6,11 @@ import "slices"
 type parts struct {
 	tags, cpu, memory, onBoot, protection, privileged, disks, networks bool
 	sizes                                                              bool // of disks
+	links                                                              bool // all of networks but slot, bridge and signers
 }
 
 // allParts are the parts of a guest that any expression may read.
-var allParts = parts{true, true, true, true, true, true, true, true, true}
+var allParts = parts{true, true, true, true, true, true, true, true, true, true}
 
 // parts returns the parts of a guest that are read.
 func (r reads) parts() parts {
@@ -22,6 +23,7 @@ func (r reads) parts() parts {
 			*part = true
 		}
 	}
+	p.links = slices.ContainsFunc(r[typeNetwork], func(f fieldType) bool { return f.name != "slot" && f.name != "bridge" && f.name != "signers" })
 	p.sizes = slices.ContainsFunc(r[typeDisk], func(f fieldType) bool { return f.name == "size" })
 	return p
 }
@@ -30,7 +32,7 @@ func (r reads) parts() parts {
 func (p parts) or(other parts) parts {
 	return parts{
 		p.tags || other.tags, p.cpu || other.cpu, p.memory || other.memory, p.onBoot || other.onBoot, p.protection || other.protection,
-		p.privileged || other.privileged, p.disks || other.disks, p.networks || other.networks, p.sizes || other.sizes,
+		p.privileged || other.privileged, p.disks || other.disks, p.networks || other.networks, p.sizes || other.sizes, p.links || other.links,
 	}
 }
 

@@ -183,16 +183,16 @@ func (g *Guest) deriveSlots(read parts, room *slotRoom) {
 			signers = g.signers(slot.Key)
 		}
 		if value := g.values.In(slot, &room.slot); slot.IsDrive {
-			g.Disks = append(g.Disks, newDisk(slot.Key, value, signers, read.sizes))
+			g.Disks = append(g.Disks, newDisk(slot.Key, value, signers, read))
 		} else {
-			g.Networks = append(g.Networks, newNetwork(slot.Key, value, signers))
+			g.Networks = append(g.Networks, newNetwork(slot.Key, value, signers, read))
 		}
 	}
 }
 
-func newDisk(slot string, value guest.Slot, signers []string, readsSize bool) Disk {
+func newDisk(slot string, value guest.Slot, signers []string, read parts) Disk {
 	d := Disk{Slot: slot, Kind: "disk", Storage: value.Storage(), Volume: value.Sub("volume"), Backup: value.Sub("backup") == "1", Signers: signers}
-	if readsSize {
+	if read.sizes {
 		d.Size, _ = guest.ParseSize(value.Sub("size")) // a drive without a volume has no size
 	}
 	switch {
@@ -214,13 +214,14 @@ func newDisk(slot string, value guest.Slot, signers []string, readsSize bool) Di
 	return d
 }
 
-func newNetwork(slot string, value guest.Slot, signers []string) Network {
-	var vlan int64
-	if tag := value.Sub("tag"); tag != "" {
-		vlan, _ = strconv.ParseInt(tag, 10, 64) // Proxmox keeps a number in it
+func newNetwork(slot string, value guest.Slot, signers []string, read parts) Network {
+	n := Network{Slot: slot, Bridge: value.Sub("bridge"), Signers: signers}
+	if read.links {
+		n.Firewall, n.Connected = value.Sub("firewall") == "1", value.Sub("link_down") != "1"
+		n.MAC = value.Sub("macaddr") + value.Sub("hwaddr")
+		if tag := value.Sub("tag"); tag != "" {
+			n.VLAN, _ = strconv.ParseInt(tag, 10, 64) // Proxmox keeps a number in it
+		}
 	}
-	return Network{
-		Slot: slot, Bridge: value.Sub("bridge"), VLAN: vlan, Firewall: value.Sub("firewall") == "1", Connected: value.Sub("link_down") != "1",
-		MAC: value.Sub("macaddr") + value.Sub("hwaddr"), Signers: signers,
-	}
+	return n
 }

@@ -19,6 +19,7 @@ var printed = []string{
 	`string(new.memory)`, `new.disks.map(d, d.slot + d.kind + d.storage + d.volume + string(d.size) + string(d.backup) + d.signers.join("+")).join(",")`,
 	`new.networks.map(n, n.slot + n.bridge + string(n.vlan) + string(n.firewall) + string(n.connected) + n.mac + n.signers.join("+")).join(",")`, `string(new.onBoot)`, `string(new.protection)`, `string(new.template)`,
 	`string(new.privileged)`, `string(new.ha)`, `new.lifecycle.destroy + new.lifecycle.recreate + new.lifecycle.rebootPolicy`, `new.config.map(k, k + new.config[k]).join(",")`, `string(size(new.signers))`,
+	`new.networks.map(n, n.bridge).join(",")`, `new.networks.map(n, n.mac).join(",")`, `new.disks.map(d, d.kind + d.volume).join(",")`, `new.disks.map(d, string(d.size)).join(",")`,
 }
 
 // TestWantedIsTheWholeGuest judges random guests with policies that read one field each, which derive only that, and compares the findings with those of
