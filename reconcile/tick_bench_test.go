@@ -16,12 +16,22 @@ import (
 // BenchmarkIdleTick measures a tick of a converged cluster of 1,000 guests without changes: the inventory, a quarter of the guests read in full, a
 // plan and a report. The processor time includes the simulator, which is in the same process. The target is 60 ms without the simulator. An
 // operation lasts as long as the time between two ticks.
-func BenchmarkIdleTick(b *testing.B) { benchmarkTick(b, 0) }
+func BenchmarkIdleTick(b *testing.B) { benchmarkTick(b, 0, "") }
 
 // BenchmarkIdleTickWithOrders measures the same with 1,000 executed orders in the journal, which keeps them for 180 days.
-func BenchmarkIdleTickWithOrders(b *testing.B) { benchmarkTick(b, 1000) }
+func BenchmarkIdleTickWithOrders(b *testing.B) { benchmarkTick(b, 1000, "") }
 
-func benchmarkTick(b *testing.B, orders int) {
+// BenchmarkIdleTickWithFirewalls measures the same with a firewall of five rules on every guest: one of ten readings of a guest also reads its firewall.
+func BenchmarkIdleTickWithFirewalls(b *testing.B) {
+	var rules []string
+	for i := range 5 {
+		rules = append(rules, fmt.Sprintf(`{type: in, action: ACCEPT, protocol: tcp, port: "%d"}`, 8000+i))
+	}
+	benchmarkTick(b, 0, "  firewall: {enable: true, policyIn: DROP, rules: ["+strings.Join(rules, ", ")+"]}\n")
+}
+
+// benchmarkTick measures a tick with a number of executed orders, and with a line in the spec of every guest.
+func benchmarkTick(b *testing.B, orders int, line string) {
 	const guests = 1000
 	sim := pvesim.New(pvesim.Options{Guests: guests, Seed: 7, TaskTime: time.Millisecond})
 	b.Cleanup(sim.Close)
@@ -36,7 +46,7 @@ func benchmarkTick(b *testing.B, orders int) {
 		}
 	})
 	l.files["cluster.yaml"] = strings.Replace(clusterYAML, "from: 200, to: 299", "from: 1000, to: 2999", 1)
-	l.files["fleet.yaml"] = adopted(sim)
+	l.files["fleet.yaml"] = adopted(sim, line)
 	l.push("adopt the fleet", alice)
 	if r := l.once(); !r.Converged || len(r.Guests) != guests {
 		b.Fatalf("got %d guests, converged %t, want a converged fleet", len(r.Guests), r.Converged)
@@ -73,8 +83,8 @@ func benchmarkTick(b *testing.B, orders int) {
 	b.ReportMetric(float64(counted.Reads)/float64(b.N), "calls/op")
 }
 
-// adopted returns the manifest that adopt writes for a guest.
-func adopted(sim *pvesim.Sim) string {
+// adopted returns manifests that adopt every guest, with a line in their spec.
+func adopted(sim *pvesim.Sim, line string) string {
 	var documents []string
 	for _, g := range sim.Guests() {
 		kind := "VirtualMachine"
@@ -82,7 +92,7 @@ func adopted(sim *pvesim.Sim) string {
 			kind = "Container"
 		}
 		documents = append(documents, fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: %s\nmetadata: {name: guest-%d}\nspec:\n  vmid: %d\n"+
-			"  adopt: ifUnmanaged\n  memory: {size: %sMi}\n", kind, g.VMID, g.VMID, sim.Value(g.VMID, "memory")))
+			"  adopt: ifUnmanaged\n  memory: {size: %sMi}\n%s", kind, g.VMID, g.VMID, sim.Value(g.VMID, "memory"), line))
 	}
 	return strings.Join(documents, "---\n")
 }
