@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/rollout"
 )
@@ -26,6 +27,12 @@ type guards struct {
 	guarded map[int]journal.Guarded
 	owned   map[int]journal.Owned
 	cluster journal.ClusterGuarded
+
+	policies map[string]journal.PolicyInForce
+	left     map[int][]string
+	signers  map[journal.Label]journal.Introduced
+	rules    []policy.Rule // of the repository, in effect
+	set      *policy.Set   // of them and of the host
 
 	since  map[string]time.Time // when each held weakening of the Cluster's guards began
 	logged map[string]string    // weakenings whose hold was logged, by digest
@@ -46,25 +53,37 @@ func (e *Engine) resolveGuards(now time.Time) {
 	g := &e.guards
 	ended := !g.now.Ends.IsZero() && !now.Before(g.now.Ends)
 	if !ended && g.cluster == cluster && sameSlice(g.wanted, wanted) && g.wanted != nil && sameMap(g.guarded, state.Guarded) && sameMap(g.owned, state.Owned) &&
-		sameMap(g.staged, state.Staged) && sameMap(g.former, e.force.Released) {
+		sameMap(g.staged, state.Staged) && sameMap(g.former, e.force.Released) &&
+		sameMap(g.policies, state.Policies) && sameMap(g.left, state.Left) && (len(e.force.Accepted.Set().Policies) == 0 || sameMap(g.signers, state.Introduced)) {
 		return
 	}
+	left := g.now.Left
 	g.now = guard.Resolve(e.guardInput(state, now))
 	g.wanted, g.guarded, g.owned, g.cluster = wanted, state.Guarded, state.Owned, cluster
 	g.staged, g.former = state.Staged, e.force.Released
+	g.policies, g.left, g.signers = state.Policies, state.Left, state.Introduced
+	newRules := g.set == nil && e.opts.Rules.Len() > 0 || !reflect.DeepEqual(g.rules, g.now.Policies)
+	if newRules {
+		g.rules = g.now.Policies
+		g.set = e.opts.Rules.With(policy.CompileRepository(g.rules))
+	}
+	newRules = newRules || !reflect.DeepEqual(left, g.now.Left)
 	if guests := rollout.Held(g.now.Guests, e.force.Released, state.Staged); !sameSlice(e.guests, guests) {
 		changed := e.observer.DueChanged(e.guests, guests)
 		if len(e.guests) > 0 { // at the start of the agent nothing has changed
 			e.calmChanged(changed)
 		}
-		e.guests, e.policies, e.rules = guests, gate.NewPolicies(guests), gate.NewRules(e.opts.Rules, guests)
+		e.guests, e.policies, newRules = guests, gate.NewPolicies(guests), true
+	}
+	if newRules {
+		e.rules = gate.NewRules(g.set, e.guests, g.now.Left)
 	}
 }
 
 // guardInput returns the revision in force, and the guards in force.
 func (e *Engine) guardInput(state journal.State, now time.Time) guard.Input {
 	a := e.force.Accepted
-	return guard.Input{Cluster: a.Set().Cluster, Guests: a.Guests(), State: state, Minimum: e.opts.Minimum, At: now}
+	return guard.Input{Cluster: a.Set().Cluster, Guests: a.Guests(), Policies: a.Set().Policies, State: state, Minimum: e.opts.Minimum, At: now}
 }
 
 // sameMap reports whether two maps are one map. The maps of the journal's state are replaced when they change.

@@ -60,7 +60,7 @@ func NewPreview(
 	if err != nil {
 		return Preview{}, err
 	}
-	resolved := guard.Resolve(guard.Input{Cluster: set.Cluster, Guests: wanted, State: state, Minimum: minimum, At: time.Now()})
+	resolved := guard.Resolve(guard.Input{Cluster: set.Cluster, Guests: wanted, Policies: set.Policies, State: state, Minimum: minimum, At: time.Now()})
 	guests := resolved.Guests
 	seen, err := read.Guests(ctx, relevantVMIDs(guests, state), observe.UnderHA(guests), observe.Firewalls(guests))
 	if err != nil {
@@ -77,7 +77,7 @@ func NewPreview(
 	b := &lane.Basis{
 		Unplaced: unplaced,
 		Objects:  set.Objects, Images: set.Images, AllowedServer: host.AllowedServer,
-		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Rules: gate.NewRules(host.Rules, guests), Guards: resolved.Guards,
+		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Rules: gate.NewRules(host.Rules.With(policy.CompileRepository(resolved.Policies)), guests, resolved.Left), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
 		Limits: host.Limits, Separate: host.SeparateApprover, Inventory: seen.Inventory, Seen: seen.Guests, SeenObjects: seen.Objects, NoWrites: gate.WritesAllowed,
 		OwnGuests: map[int]bool{host.OwnVMID: host.OwnVMID != 0},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -27,13 +28,15 @@ func newPolicyTestCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test FILE...",
 		Short: "Run tables of cases against policies",
-		Long: help(`Runs tables of cases. A table names files with policies, and cases: a guest before and after a step as manifests, the step, the signers,
+		Long: help(`Runs tables of cases. A table names files with policies, or a folder with manifests whose policies are tested, and cases: a guest before and after a step as manifests, the step, the signers,
 the time, and what the policies say of it. It uses neither the config nor the cluster nor the network.`,
 			ending{term.ExitDone, "every case passed"}, ending{term.ExitError, "a table or a policy cannot be read"}, ending{term.ExitRefused, "a case did not pass"}),
 		Example: `  gitops-agent policy test examples/policies/tests/*.yaml
   gitops-agent policy test policies-test.yaml -o json`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, files []string) error { return runPolicyTest(p.out, files, output) },
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return runPolicyTest(cmd.Context(), p.out, files, output)
+		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 		},
@@ -49,11 +52,11 @@ type policyTests struct {
 	Tables        []policytest.Result `json:"tables"`
 }
 
-func runPolicyTest(out io.Writer, files []string, output string) error {
+func runPolicyTest(ctx context.Context, out io.Writer, files []string, output string) error {
 	results := policyTests{SchemaVersion: term.SchemaVersion, Tables: []policytest.Result{}}
 	var problems []error
 	for _, file := range files {
-		table, err := policytest.Read(file)
+		table, err := policytest.Read(ctx, file)
 		if err != nil {
 			problems = append(problems, err)
 			continue

@@ -21,7 +21,8 @@ func newRenderCommand(p *program) *cobra.Command {
 		Use:   "render KIND/NAME",
 		Short: "Show a guest with all inherited values",
 		Long: help(`Prints one guest of a working copy as one manifest: its own spec over the classes that it names, over those that select it, over the
-defaults of the Cluster, each value with its file and line. The output parses to the same guest.`,
+defaults of the Cluster, each value with its file and line. The output parses to the same guest. Comments at its end are what policies of the
+working copy would say if the guest were created now.`,
 			ending{term.ExitDone, "done"}, ending{term.ExitError, "the manifests cannot be read, or none describes this guest"}),
 		Example: `  gitops-agent render VirtualMachine/web-1
   gitops-agent render Container/dns-1 --dir clusters/home -o json`,
@@ -61,7 +62,7 @@ func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
 	if i < 0 {
 		return noGuest(set, opts)
 	}
-	result := manifestview.NewRendering(set.Guests[i])
+	result := manifestview.NewRendering(set, set.Guests[i])
 	if opts.output == outputJSON {
 		return term.WriteJSON(out, result)
 	}

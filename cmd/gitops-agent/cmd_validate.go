@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"gitops-agent/cmd/gitops-agent/internal/manifestview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
@@ -21,9 +22,10 @@ func newValidateCommand(p *program) *cobra.Command {
 		Long: help(`Checks the manifests below some directories and prints every problem with its position. Several directories are one source, as in
 source.paths of the config; check each cluster separately. It uses neither the cluster nor the network. Classes that apply to no guest are
 reported as warnings, which are not problems. Of an encrypted password it checks without the key that the file exists in the repository and has the right
-format, a recipient and the key in it; the agent accepts a commit in which such a file is wrong, and blocks the guests that need it.`,
+format, a recipient and the key in it; the agent accepts a commit in which such a file is wrong, and blocks the guests that need it. It also accepts a commit in
+which the spec of a Policy is wrong, and holds the guests in and below its folder. What valid policies would say of guests that are created now is printed, and is no problem.`,
 			ending{term.ExitDone, "the manifests are valid"}, ending{term.ExitError, "a directory cannot be read"},
-			ending{term.ExitRefused, "the agent would refuse a commit with these manifests, or block guests of them for their encrypted passwords"}),
+			ending{term.ExitRefused, "the agent would refuse a commit with these manifests, or block guests of them for encrypted passwords or a wrong Policy"}),
 		Example: `  gitops-agent validate .
   gitops-agent validate clusters/home classes -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -55,8 +57,8 @@ func runValidate(ctx context.Context, out io.Writer, opts validateOptions) error
 	if err != nil && !errors.As(err, &problems) {
 		return err
 	}
-	if problems == nil && len(set.Secrets) > 0 {
-		problems = &manifest.Problems{List: set.Secrets}
+	if held := slices.Concat(set.Secrets, set.Mistakes); problems == nil && len(held) > 0 {
+		problems = &manifest.Problems{List: held}
 	}
 	result := manifestview.NewValidation(set, problems)
 	if opts.output == outputJSON {

@@ -27,7 +27,7 @@ var otherYAML = map[string][]string{
 	"service-monitor.yaml":         {"apiVersion", "kind", "metadata", "spec"},
 	"/etc/grafana/provisioning/dashboards/gitops-agent.yaml":  {"apiVersion", "providers"},
 	"/etc/grafana/provisioning/datasources/gitops-agent.yaml": {"apiVersion", "datasources"},
-	"policies-test.yaml": {"policies", "cases"},
+	"policies-test.yaml": {"policies", "repository", "cases"},
 	"alertmanager.yml":   {"route", "receivers", "global", "inhibit_rules"},
 }
 

@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/policy"
 )
 
 // authors collects the names of signers.
@@ -62,12 +63,18 @@ func (s Scope) Authors(step plan.Step) map[string]bool {
 // weakeners returns the names of the signers who wrote the values of a weaker guard.
 func (s Scope) weakeners(w *guard.Weakening) map[string]bool {
 	names := make(authors)
+	if name, is := guard.PolicyOf(w.Field); is {
+		names.add(s, journal.Label{Kind: string(policy.Kind), Name: name}, journal.AllFields)
+		return names
+	}
 	if len(w.Guests) == 0 {
 		names.add(s, journal.Label{Kind: "Cluster", Name: s.Cluster}, FieldGuards)
 	}
 	field := "spec." + string(w.Field)
 	if w.Field == guest.GuardProtection {
 		field = "protection"
+	} else if w.Field == guard.GuardPlace {
+		field = FieldFolder
 	}
 	for _, o := range w.Guests {
 		names.add(s, labelOf(o.Ref), field)

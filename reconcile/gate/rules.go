@@ -23,6 +23,7 @@ import (
 type Rules struct {
 	set    *policy.Set
 	guests map[guest.Ref]*guest.Desired // by policyKey
+	left   map[int][]string             // by vmid: files that manifests left, and whose policies still apply
 
 	mu    sync.Mutex
 	known map[guest.Ref]*judged
@@ -41,12 +42,13 @@ type judged struct {
 	by         []journal.Introduction
 }
 
-// NewRules returns the policies for guests; nil without policies. It is made once for each revision.
-func NewRules(set *policy.Set, guests []guest.Desired) *Rules {
+// NewRules returns the policies for guests; nil without policies. It is made once for each revision. Left contains the files that the manifests of guests left, and whose policies still
+// apply, by vmid.
+func NewRules(set *policy.Set, guests []guest.Desired, left map[int][]string) *Rules {
 	if set.Len() == 0 {
 		return nil
 	}
-	r := &Rules{set: set, guests: make(map[guest.Ref]*guest.Desired, len(guests)), known: make(map[guest.Ref]*judged, len(guests))}
+	r := &Rules{set: set, left: left, guests: make(map[guest.Ref]*guest.Desired, len(guests)), known: make(map[guest.Ref]*judged, len(guests))}
 	for i := range guests {
 		r.guests[policyKey(guests[i].Ref)] = &guests[i]
 	}
@@ -84,9 +86,13 @@ func (g Gate) Findings(step plan.Step) []policy.Finding {
 // placeOf returns where the manifest of what a step changes lies. The manifest of a guest is nil if there is none.
 func (r *Rules) placeOf(step plan.Step, d *guest.Desired) policy.Place {
 	if d != nil {
-		return policy.PlaceOf(d)
+		return r.placeOfGuest(d)
 	}
-	return policy.Place{File: step.File, Of: step.Guest}
+	return policy.Place{File: step.File, Earlier: r.left[step.Guest.VMID], Of: step.Guest}
+}
+
+func (r *Rules) placeOfGuest(d *guest.Desired) policy.Place {
+	return policy.Place{File: d.Origin.File, Earlier: r.left[d.VMID], Of: d.Ref}
 }
 
 // guestsOf returns the guest of a step as it is now and as its manifest wants it, for the few steps that policies about steps are about.
@@ -126,7 +132,7 @@ func (r *Rules) judge(g Gate, key guest.Ref, d *guest.Desired) []policy.Finding 
 		return j.findings
 	}
 	j = &judged{
-		findings: r.set.Wanted(d, live, g.Scope.signersOf(d.Ref)),
+		findings: r.set.Wanted(d, live, g.Scope.signersOf(d.Ref), r.placeOfGuest(d)),
 		digest:   seen.Digest, readAt: seen.ReadAt, status: seen.Status, node: seen.Node, pool: seen.Pool, template: seen.Template, ha: seen.HA, by: by,
 	}
 	r.mu.Lock()

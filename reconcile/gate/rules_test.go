@@ -22,7 +22,7 @@ func rulesOf(t *testing.T, guests []guest.Desired, rules ...policy.Rule) *Rules 
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return NewRules(set, guests)
+	return NewRules(set, guests, nil)
 }
 
 // policyWorld is a gate with one machine that has one NIC, introduced by wanda.

@@ -19,6 +19,7 @@ const (
 	FieldRecreate = "spec.lifecycle.recreate"
 
 	FieldSnapshots = "spec.snapshots"
+	FieldFolder    = "spec.folder" // of the manifest, recorded while there are policies of the repository
 	FieldGuards    = "spec.guards" // of the Cluster
 )
 

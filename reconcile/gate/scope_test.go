@@ -186,8 +186,8 @@ func TestScopeAuthors(t *testing.T) {
 		return journal.Introduction{Signer: signer, Fields: fields}
 	}
 	s := Scope{Introduced: map[journal.Label]journal.Introduced{labelOf(ref): {By: []journal.Introduction{
-		by("alice", journal.AllFields), by("bob", "net0", "spec.pool"), by("carol", "cores", FieldRecreate),
-	}}, {Kind: "Cluster", Name: "home"}: {By: []journal.Introduction{by("alice", journal.AllFields), by("bob", FieldGuards)}}}, Cluster: "home"}
+		by("alice", journal.AllFields), by("bob", "net0", "spec.pool", FieldFolder), by("carol", "cores", FieldRecreate),
+	}}, {Kind: "Cluster", Name: "home"}: {By: []journal.Introduction{by("alice", journal.AllFields), by("bob", FieldGuards)}}, {Kind: "Policy", Name: "two-nics"}: {By: []journal.Introduction{by("carol", journal.AllFields)}}}, Cluster: "home"}
 	weakens := func(field guest.GuardField, of ...guard.Object) plan.Step {
 		return plan.Step{Weakens: &guard.Weakening{Field: field, Guests: of}}
 	}
@@ -211,6 +211,9 @@ func TestScopeAuthors(t *testing.T) {
 		"guard":         {weakens(guest.GuardRecreate, guard.Object{Ref: ref}), "carol"},
 		"other_guard":   {weakens(guest.GuardDestroy, guard.Object{Ref: ref}), "alice"},
 		"cluster_guard": {weakens("guards.approvals"), "bob"},
+		"policy":        {weakens("Policy/two-nics"), "carol"},
+		"other_policy":  {weakens("Policy/other"), ""},
+		"folder":        {weakens(guard.GuardPlace, guard.Object{Ref: ref}), "bob"},
 		"other_guest":   {plan.Step{Op: cluster.OpDestroy, Guest: guest.Ref{Kind: guest.VirtualMachine, Name: "other"}}, ""},
 	}
 	for name, test := range tests {

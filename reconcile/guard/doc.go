@@ -12,6 +12,7 @@
 //   - InForce returns the guards of a guest in the journal, also of a guest that is gone and whose manifest was removed meanwhile (Gone).
 //   - Resolve compares a revision with the guards in force. It returns the guests with the effective guards, which everything else works
 //     with, and the Weakenings: one for each line that weakens a guard, however many guests it concerns.
+//   - AcceptPolicies and AcceptPlaces do the same for policies of the repository, and for guests whose manifests leave their reach (policies.go, places.go).
 //   - Weakening.Digest is what an approval names. Release returns the records that put approved weakenings into force.
 //   - Minimum is the host's bound. Resolve applies it to guests that manifests name, and Destroy and Recreate to the journal's records.
 //

@@ -24,11 +24,19 @@ func Release(in Input, approved []Weakening) []journal.Body {
 	changed := map[int]journal.Guarded{}
 	var cluster *journal.ClusterGuarded
 	for _, w := range approved {
+		if name, is := PolicyOf(w.Field); is {
+			records = append(records, releasePolicy(in, name)...)
+			continue
+		}
 		if len(w.Guests) == 0 {
 			cluster = releaseCluster(in, w, cluster)
 			continue
 		}
 		for _, o := range w.Guests {
+			if w.Field == GuardPlace {
+				records = append(records, journal.Left{VMID: o.VMID})
+				continue
+			}
 			d := wanted[o.VMID]
 			if d == nil {
 				d = byLabel[o.Label()] // its manifest names another vmid

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/policy"
 )
 
 // Input is a revision, and the guards that it is compared with.
@@ -18,6 +19,8 @@ type Input struct {
 	State   journal.State
 	Minimum Minimum
 	At      time.Time
+
+	Policies []policy.Rule // of the repository, as their files state them
 }
 
 // Resolved is a revision with the guards that are in effect. It is immutable.
@@ -26,7 +29,9 @@ type Resolved struct {
 	Guards     manifest.Guards // of the Cluster, in effect
 	Weakenings []Weakening     // held changes: those of the Cluster first, then by field and first vmid
 	Bounded    map[int][]guest.GuardField
-	Ends       time.Time // when the next suspension that is kept in force ends; zero if there is none
+	Policies   []policy.Rule    // of the repository, in effect, sorted by name
+	Left       map[int][]string // by vmid: files that manifests left, and whose policies still apply
+	Ends       time.Time        // when the next suspension that is kept in force ends; zero if there is none
 }
 
 // Resolve returns the guards in effect: those that the manifests ask for, except for the ones that would weaken a guard in force or the host's
@@ -39,6 +44,8 @@ func Resolve(in Input) Resolved {
 	for i := range in.Guests {
 		r.guest(i, moved[i])
 	}
+	r.policies()
+	r.places()
 	for i, w := range r.Weakenings {
 		r.Weakenings[i] = w.sealed(in.Cluster.Name)
 	}

@@ -24,19 +24,40 @@ func Reverted(now, next Input) map[string]bool {
 	return digests
 }
 
-// After returns the state with the guards of records that are not appended yet.
+// After returns the state with the guards of records that are not appended yet, and with who introduced what.
 func After(state journal.State, records []journal.Body) journal.State {
-	state.Guarded = maps.Clone(state.Guarded)
+	state.Guarded, state.Introduced = cloned(state.Guarded), cloned(state.Introduced)
+	state.Policies, state.Left = cloned(state.Policies), cloned(state.Left)
 	for _, record := range records {
 		switch r := record.(type) {
 		case journal.Guarded:
-			if state.Guarded == nil {
-				state.Guarded = map[int]journal.Guarded{}
-			}
 			state.Guarded[r.VMID] = r
 		case journal.ClusterGuarded:
 			state.ClusterGuards = &r
+		case journal.Introduced:
+			label := journal.Label{Kind: r.Kind, Name: r.Name}
+			state.Introduced[label] = r
+			if len(r.By) == 0 {
+				delete(state.Introduced, label)
+			}
+		case journal.PolicyInForce:
+			state.Policies[r.Name] = r
+			if r.When == "" {
+				delete(state.Policies, r.Name)
+			}
+		case journal.Left:
+			state.Left[r.VMID] = r.Files
+			if len(r.Files) == 0 {
+				delete(state.Left, r.VMID)
+			}
 		}
 	}
 	return state
+}
+
+// cloned returns a copy of a map, which is not nil.
+func cloned[K comparable, V any](m map[K]V) map[K]V {
+	next := make(map[K]V, len(m))
+	maps.Copy(next, m)
+	return next
 }

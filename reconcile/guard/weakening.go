@@ -18,14 +18,15 @@ const (
 	ClusterMaxDestroy guest.GuardField = "guards.maxDestroysPerDay"
 )
 
-// Weakening is one change of a manifest that would weaken a guard in force, of the Cluster or of one or more guests. It is held until it is approved.
+// Weakening is one change of a manifest that would weaken a guard in force: of the Cluster, of one or more guests, or a policy of the repository. It is held until it is approved.
 type Weakening struct {
 	Field    guest.GuardField
 	Old, New string
-	Guests   []Object     // sorted by vmid; none for a guard of the Cluster
+	Guests   []Object     // sorted by vmid; none for a guard of the Cluster, and for a policy
 	Origin   guest.Origin // the line that weakens the guard; zero if the field was removed, so that its default applies
 	Why      []string     // in what New is weaker, for people; no part of the digest, since the values determine it. Empty if the values say it
 	Keys     []string     // native keys that weaken it too
+	Exact    string       // what the values contain beyond their texts; "" if nothing
 	Digest   string       // 32 hexadecimal digits, which an approval names
 }
 
@@ -49,7 +50,8 @@ func (w Weakening) sealed(cluster string) Weakening {
 		Guests  []object `json:"guests,omitempty"`
 		Old     string   `json:"old"`
 		New     string   `json:"new"`
-	}{string(w.Field), cluster, nil, w.Old, w.New}
+		Exact   string   `json:"exact,omitempty"`
+	}{string(w.Field), cluster, nil, w.Old, w.New, w.Exact}
 	for _, o := range w.Guests {
 		subject.Guests = append(subject.Guests, object{o.VMID, o.Identity})
 	}

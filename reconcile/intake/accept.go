@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -60,7 +62,7 @@ func (a Accepted) Assign(state journal.State) (Accepted, error) {
 
 // Accept reads and checks the manifests of a verified revision. A refusal is a *RefusedError. Any other error means that the revision was not
 // verified or could not be read. Earlier is the revision in force, whose manifests need not be parsed again. With recorded, the changes of every
-// commit are found, so that the journal can record who introduced what.
+// commit are found, so that the journal can record who introduced what; manifests with policies ask for that too.
 func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool) (Accepted, error) {
 	return accept(ctx, repo, rev, scope, earlier, recorded, manifest.Parse)
 }
@@ -74,6 +76,7 @@ func accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 	if err != nil {
 		return Accepted{}, err
 	}
+	recorded = recorded || len(set.Policies) > 0
 	t := tracer{repo: repo, scope: scope, all: recorded, known: map[gitsource.ID]manifest.Set{rev.Tree(): set}}
 	if earlier.Valid() {
 		t.known[earlier.revision.Tree()] = earlier.set
@@ -89,7 +92,7 @@ func accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 func (a Accepted) Warnings() []string {
 	const most = 10
 	var out []string
-	all := append(slices.Clone(a.set.Warnings), a.set.Secrets...)
+	all := slices.Concat(a.set.Warnings, a.set.Secrets, a.set.Mistakes)
 	for i, w := range all {
 		if i == most {
 			return append(out, fmt.Sprintf("and %d more: gitops-agent validate lists them", len(all)-i))
@@ -106,4 +109,9 @@ func (a Accepted) record(sequence uint64) journal.Accepted {
 		Commit: string(a.revision.Commit()), Tree: string(a.revision.Tree()), Branch: a.revision.Branch(),
 		ProvenTime: a.revision.ProvenTime(), Sequence: sequence, Subject: signer.Subject, Issuer: signer.Issuer,
 	}
+}
+
+// guardInput returns the revision with guards in force.
+func (a Accepted) guardInput(state journal.State, minimum guard.Minimum, at time.Time) guard.Input {
+	return guard.Input{Cluster: a.set.Cluster, Guests: a.guests, Policies: a.set.Policies, State: state, Minimum: minimum, At: at}
 }

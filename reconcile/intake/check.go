@@ -3,9 +3,11 @@ package intake
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
@@ -48,13 +50,19 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 func acceptFor(
 	ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool, state journal.State, parse parser,
 ) (Accepted, error) {
-	accepted, err := accept(ctx, repo, rev, scope, earlier, recorded, parse)
+	accepted, err := accept(ctx, repo, rev, scope, earlier, recorded || len(state.Policies) > 0, parse)
 	if err != nil {
 		return Accepted{}, err
 	}
 	assigned, err := accepted.Assign(state)
 	if err != nil {
 		return Accepted{}, &RefusedError{Commit: rev.Commit(), Reason: report.RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
+	}
+	if n := guard.CountPolicies(accepted.set.Policies, state); n > guard.MaxPolicies {
+		return Accepted{}, &RefusedError{
+			Commit: rev.Commit(), Reason: report.RefusedManifests, Err: fmt.Errorf("got %d policies with those whose removal is not approved, want at most %d", n, guard.MaxPolicies),
+			Hint: "approve the removal of policies, or keep their names",
+		}
 	}
 	return assigned, nil
 }

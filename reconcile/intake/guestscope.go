@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 	"gitops-agent/verify/scope"
@@ -36,13 +38,17 @@ type loweredTree struct {
 	guests  map[string]guest.Desired // by label, without their positions in files: moving a line is not a change
 	images  map[string]image.Desired // by name, in the same way
 	objects map[string]kind.Desired  // by label, in the same way
+
+	policies map[string]policy.Rule // by name, in the same way
 }
 
 // authored is what one commit changed. After commits whose manifests do not parse, the next commit's changes are by the signers of all of them.
 type authored struct {
 	by      []journal.Introduction // without fields
+	scopes  []journal.Introduction // the same with the scopes of the signers, for policies
 	fields  map[journal.Label][]string
 	removed []journal.Label
+	left    map[journal.Label]string // guests whose manifests are no longer in this file
 }
 
 // follow compares the commits of a revision in order. It refuses a revision in which a signer changed guests outside of the guests that the policy
@@ -119,7 +125,7 @@ func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gits
 }
 
 func lowered(set manifest.Set) *loweredTree {
-	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images)), objects: make(map[string]kind.Desired, len(set.Objects))}
+	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images)), objects: make(map[string]kind.Desired, len(set.Objects)), policies: make(map[string]policy.Rule, len(set.Policies))}
 	l.cluster.Origin = guest.Origin{}
 	for _, d := range set.Images {
 		d.Origin = guest.Origin{}
@@ -127,6 +133,10 @@ func lowered(set manifest.Set) *loweredTree {
 	}
 	for _, d := range set.Objects {
 		l.objects[d.Label()] = d.WithoutPositions()
+	}
+	for _, rule := range set.Policies {
+		rule.Origin, rule.Positions = guest.Origin{}, nil
+		l.policies[rule.Name] = rule
 	}
 	guests, err := set.Lower(nil)
 	if err != nil {
@@ -143,29 +153,61 @@ func compare(before, after *loweredTree, commits []verify.SignedCommit) authored
 	if before == nil {
 		before = &loweredTree{}
 	}
-	c := authored{fields: make(map[journal.Label][]string)}
+	c := authored{fields: make(map[journal.Label][]string), left: make(map[journal.Label]string)}
 	for _, commit := range commits {
-		c.by = append(c.by, journal.Introduction{Signer: commit.Signer, Entry: commit.Entry, Limited: len(commit.Guests) > 0, Commit: string(commit.ID)})
+		by := journal.Introduction{Signer: commit.Signer, Entry: commit.Entry, Limited: len(commit.Guests) > 0, Commit: string(commit.ID)}
+		c.by = append(c.by, by)
+		by.Paths, by.Guests = commit.Paths, commit.Guests
+		c.scopes = append(c.scopes, by)
 	}
 	if changed := changedOfCluster(before.cluster, after.cluster); len(changed) > 0 {
 		c.fields[journal.Label{Kind: "Cluster", Name: after.cluster.Name}] = changed
 	}
+	withPolicies := len(before.policies)+len(after.policies) > 0 // which make it matter where a manifest lies
 	for label, d := range after.guests {
 		key := journal.Label{Kind: string(d.Kind), Name: d.Name}
-		if old, existed := before.guests[label]; !existed {
+		old, existed := before.guests[label]
+		if !existed {
 			c.fields[key] = []string{journal.AllFields}
-		} else if changed := guest.ChangedFields(old, d); len(changed) > 0 {
+			continue
+		}
+		changed := guest.ChangedFields(old, d)
+		if withPolicies && path.Dir(old.Origin.File) != path.Dir(d.Origin.File) {
+			changed = append(changed, gate.FieldFolder)
+			slices.Sort(changed)
+		}
+		if len(changed) > 0 {
 			c.fields[key] = changed
 		}
 	}
 	c.compareImages(before.images, after.images)
 	c.compareObjects(before.objects, after.objects)
+	c.comparePolicies(before.policies, after.policies)
 	for label, d := range before.guests {
-		if _, still := after.guests[label]; !still {
-			c.removed = append(c.removed, journal.Label{Kind: string(d.Kind), Name: d.Name})
+		next, still := after.guests[label]
+		key := journal.Label{Kind: string(d.Kind), Name: d.Name}
+		if !still {
+			c.removed = append(c.removed, key)
+		}
+		if next.Origin.File != d.Origin.File {
+			c.left[key] = d.Origin.File
 		}
 	}
 	return c
+}
+
+// comparePolicies notes the policies that differ, each as a whole.
+func (c *authored) comparePolicies(before, after map[string]policy.Rule) {
+	for name, rule := range after {
+		if old, existed := before[name]; !existed || !reflect.DeepEqual(old, rule) {
+			c.fields[journal.Label{Kind: string(policy.Kind), Name: name}] = []string{journal.AllFields}
+		}
+	}
+	for name := range before {
+		if _, still := after[name]; !still {
+			c.removed = append(c.removed, journal.Label{Kind: string(policy.Kind), Name: name})
+		}
+	}
 }
 
 // compareImages notes the Images that differ. Each of them counts as a whole: the fields of an Image describe one file.

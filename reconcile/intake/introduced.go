@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/policy"
 	"gitops-agent/verify"
 )
 
@@ -16,6 +17,19 @@ import (
 type trace struct {
 	recorded bool       // the policy needs the journal's records of who introduced what
 	commits  []authored // oldest first
+}
+
+// left returns in which files the manifests of guests were before the revision, by label, of those that are no longer there.
+func (t trace) left() map[journal.Label]string {
+	files := make(map[journal.Label]string)
+	for _, c := range t.commits {
+		for label, file := range c.left {
+			if _, known := files[label]; !known {
+				files[label] = file
+			}
+		}
+	}
+	return files
 }
 
 // recordsSigners reports whether the agent needs to know who introduced what: a signer is limited to some guests, or its config asks for it.
@@ -42,10 +56,17 @@ func newIntroduced(accepted Accepted, state journal.State, rewrote bool) []journ
 			if !changed {
 				record = state.Introduced[label]
 			}
-			next[label] = introduce(record, c.by, fields)
+			by := c.by
+			if label.Kind == string(policy.Kind) {
+				by = c.scopes
+			}
+			next[label] = introduce(record, by, fields)
 		}
 		for _, label := range c.removed {
 			next[label] = journal.Introduced{}
+			if _, inForce := state.Policies[label.Name]; inForce && label.Kind == string(policy.Kind) {
+				next[label] = journal.Introduced{Removed: true, By: withFields(c.by, []string{journal.AllFields})}
+			}
 			if vmid := owned[label]; vmid != 0 {
 				next[label] = journal.Introduced{VMID: vmid, Removed: true, By: withFields(c.by, []string{journal.AllFields})}
 			}

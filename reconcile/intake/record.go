@@ -27,7 +27,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	guards := newGuards(accepted, state, scope, guard.Accept)
 	bodies = append(bodies, guards...)
 	bodies = append(bodies, in.newStaged(accepted, state, guards, base.fromFloor)...)
-	bodies = append(bodies, in.revertedApprovals(accepted, state, guards, orders)...)
+	bodies = append(bodies, in.revertedApprovals(accepted, state, slices.Concat(introduced, guards), orders)...)
 	bodies = append(bodies, ownership.TightenObjects(accepted.set.Objects, state)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
@@ -55,6 +55,8 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func
 	if g, changed := guard.AcceptCluster(accepted.set.Cluster.Guards, state); changed {
 		bodies = append(bodies, g)
 	}
+	state.Introduced = scope.Introduced
+	bodies = append(bodies, guard.AcceptPolicies(accepted.set.Policies, state)...)
 	now := time.Now()
 	for i := range accepted.guests {
 		d := &accepted.guests[i]
@@ -65,7 +67,8 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func
 			bodies = append(bodies, g)
 		}
 	}
-	return bodies
+	after := guard.After(state, bodies)
+	return append(bodies, guard.AcceptPlaces(accepted.guardInput(after, guard.Minimum{}, now), accepted.trace.left())...)
 }
 
 // appendMissing journals what the journal lacks of a resumed revision: guards that older releases did not record, and names of

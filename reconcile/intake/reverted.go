@@ -10,7 +10,7 @@ import (
 )
 
 // revertedApprovals returns the records that end the approvals of weakenings that the revision in force asks for, and that the accepted one does not ask
-// for: those in the journal, and those in orders, which the accepted revision contains. Guards are what is recorded with the acceptance.
+// for: those in the journal, and those in orders, which the accepted revision contains. Guards are what is recorded with the acceptance, with who introduced what.
 func (in *Intake) revertedApprovals(accepted Accepted, state journal.State, guards, orders []journal.Body) []journal.Body {
 	if !in.force.Accepted.Valid() {
 		return nil
@@ -18,8 +18,7 @@ func (in *Intake) revertedApprovals(accepted Accepted, state journal.State, guar
 	at := time.Now()
 	now, _ := in.force.Accepted.Assign(state) // after an error without new vmids: a guest without a vmid has no guards in force
 	reverted := guard.Reverted(
-		guard.Input{Cluster: now.set.Cluster, Guests: now.guests, State: state, Minimum: in.minimum, At: at},
-		guard.Input{Cluster: accepted.set.Cluster, Guests: accepted.guests, State: guard.After(state, guards), Minimum: in.minimum, At: at})
+		now.guardInput(state, in.minimum, at), accepted.guardInput(guard.After(state, guards), in.minimum, at))
 	if len(reverted) == 0 {
 		return nil
 	}

@@ -98,7 +98,7 @@ func (t formerTrees) released(state journal.State) map[int]guest.Desired {
 func (in *Intake) newStaged(accepted Accepted, state journal.State, guards []journal.Body, fromFloor bool) []journal.Body {
 	now := time.Now()
 	after := guard.After(state, guards)
-	input := guard.Input{Cluster: accepted.set.Cluster, Guests: accepted.guests, State: after, Minimum: in.minimum, At: now}
+	input := accepted.guardInput(after, in.minimum, now)
 	a := rollout.Acceptance{Commit: string(accepted.revision.Commit()), Guests: guard.Resolve(input).Guests, State: after, Lost: fromFloor, Now: now}
 	last := state.Accepted
 	if last == nil && !fromFloor || !usesRollouts(a.Guests, after) {

@@ -31,6 +31,8 @@ type fold struct {
 	overridden  *index[int, Overridden]
 	introduced  *index[Label, Introduced]
 	removed     map[int]Label // labels of removed manifests, by the vmid of the guest
+	policies    *index[string, PolicyInForce]
+	left        *index[int, []string]
 	rollouts    *index[string, Rollout]
 	staged      *index[int, Staged]
 	placed      *index[int, Placed]
@@ -68,6 +70,8 @@ func newFold() *fold {
 		overridden:  newIndex[int, Overridden](),
 		introduced:  newIndex[Label, Introduced](),
 		removed:     map[int]Label{},
+		policies:    newIndex[string, PolicyInForce](),
+		left:        newIndex[int, []string](),
 		rollouts:    newIndex[string, Rollout](),
 		staged:      newIndex[int, Staged](),
 		placed:      newIndex[int, Placed](),
@@ -148,6 +152,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.overridden.remove(b.VMID)
 	f.staged.remove(b.VMID)
 	f.placed.remove(b.VMID)
+	f.left.remove(b.VMID)
 	f.freed.set(b.VMID, r, r.Time)
 }
 
@@ -221,6 +226,8 @@ func (f *fold) needed() map[uint64]bool {
 	f.orders.addSeqs(seqs)
 	f.overridden.addSeqs(seqs)
 	f.introduced.addSeqs(seqs)
+	f.policies.addSeqs(seqs)
+	f.left.addSeqs(seqs)
 	f.rollouts.addSeqs(seqs)
 	f.staged.addSeqs(seqs)
 	f.placed.addSeqs(seqs)
@@ -246,6 +253,8 @@ func (f *fold) state() State {
 		Orders:              f.orders.snapshot(),
 		Overridden:          f.overridden.snapshot(),
 		Introduced:          f.introduced.snapshot(),
+		Policies:            f.policies.snapshot(),
+		Left:                f.left.snapshot(),
 		Rollouts:            f.rollouts.snapshot(),
 		Staged:              f.staged.snapshot(),
 		Placed:              f.placed.snapshot(),

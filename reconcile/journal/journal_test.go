@@ -65,6 +65,11 @@ func oneOfEach() []Body {
 		Staged{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Rollout: "web", Batch: 3, Released: true, Removed: true, Commit: "c0", Tree: "t0", By: []Introduction{
 			{Signer: "ana", Entry: "e1", Commit: "c0", Fields: []string{AllFields}},
 		}},
+		PolicyInForce{
+			Name: "two-nics", File: "web/policies.yaml", Line: 1, Column: 1, On: "step", Operations: []string{"destroy"}, Classes: []string{"destructive"}, Kinds: []string{"Container"},
+			When: "true", Result: "requireApproval", Approvals: 2, Message: "ask", MessageExpression: "step.op", By: []PolicySigner{{Signer: "wanda", Paths: []string{"web"}, Guests: []string{"Container/web-*"}}},
+		},
+		Left{VMID: 101, Files: []string{"web/prod/web-1.yaml"}},
 		Placed{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Node: "pve2", Reason: "least memory of 3 that fit"},
 		Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:import/debian-13-4a6b0d1c2e3f.qcow2", Size: 1 << 30, Task: "UPID:pve1:d"},
 		OwnedObject{Kind: "Pool", ID: "prod/web", Name: "web", Identity: "5e", Marker: "gitops-0011aabb", Origin: Created, Claiming: true, Destroy: "deny"},

@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // kinds describes every kind of record. To add a kind, add a type to record.go and a row here; docs/journal.md lists the same rows,
@@ -211,9 +212,36 @@ var kinds = []*kind{
 	}.kind(),
 	row[Introduced]{
 		name: "introduced", version: 5,
+		newer: func(b Introduced) int {
+			return laterField(14, slices.ContainsFunc(b.By, func(i Introduction) bool { return len(i.Paths)+len(i.Guests) > 0 }))
+		},
 		complete: Introduced.complete,
 		fold:     (*fold).introduce,
 		kept:     "until the label's next `introduced`; one of a removed manifest until the vmid's next `disowned`; one without by no longer",
+	}.kind(),
+	row[PolicyInForce]{
+		name: "policy", version: 14,
+		complete: func(b PolicyInForce) bool { return b.Name != "" && (b.When == "") == (b.File == "") },
+		fold: func(f *fold, r Record, b PolicyInForce) {
+			if b.When == "" {
+				f.policies.remove(b.Name)
+				return
+			}
+			f.policies.set(b.Name, r, b)
+		},
+		kept: "until the name's next `policy`; one without when no longer",
+	}.kind(),
+	row[Left]{
+		name: "left", version: 14,
+		complete: func(b Left) bool { return b.VMID > 0 },
+		fold: func(f *fold, r Record, b Left) {
+			if len(b.Files) == 0 {
+				f.left.remove(b.VMID)
+				return
+			}
+			f.left.set(b.VMID, r, b.Files)
+		},
+		kept: "until the vmid's next `left` or `disowned`; one without files no longer",
 	}.kind(),
 	row[Rollout]{
 		name: "rollout", version: 8,
@@ -295,7 +323,7 @@ func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended, downloaded,
 // owned-object, disowned-object, assigned, owned, disowned, guarded, applied, futile, attached, snapshots, repeated, flapping, ordered, overridden, writer, introduced,
-// rollout, staged, placed or event.
+// policy, left, rollout, staged, placed or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 
 // check returns ErrRefused if a field that the kind requires is empty or invalid.

@@ -332,10 +332,46 @@ type Introduction struct {
 	Limited bool     `json:"limited,omitempty"` // the entry had guests when the commit was accepted
 	Commit  string   `json:"commit"`
 	Fields  []string `json:"fields"` // sorted: native keys, "spec.vmid" and others; AllFields is all that no other introduction lists
+
+	// Paths and Guests are the scope of the entry when the commit was accepted. They are recorded for policies, which apply within it.
+	Paths  []string `json:"paths,omitempty"`
+	Guests []string `json:"guests,omitempty"`
 }
 
 // AllFields stands for every field of a manifest that no other introduction lists.
 const AllFields = "*"
+
+// PolicyInForce records a policy of the repository that is in force. It replaces the name's earlier PolicyInForce record. A record without When ends it.
+type PolicyInForce struct {
+	Name              string         `json:"name"`
+	File              string         `json:"file,omitempty"` // in the repository; the policy applies in and below its folder
+	Line              int            `json:"line,omitempty"`
+	Column            int            `json:"column,omitempty"`
+	On                string         `json:"on,omitempty"` // guest or step
+	Operations        []string       `json:"operations,omitempty"`
+	Classes           []string       `json:"classes,omitempty"`
+	Kinds             []string       `json:"kinds,omitempty"`
+	When              string         `json:"when,omitempty"`
+	Result            string         `json:"result,omitempty"` // deny, requireApproval or warn
+	Approvals         int            `json:"approvals,omitempty"`
+	Message           string         `json:"message,omitempty"`
+	MessageExpression string         `json:"messageExpression,omitempty"`
+	By                []PolicySigner `json:"by,omitempty"` // who introduced it
+}
+
+// PolicySigner is a signer of a policy, with the scope of the signer's entry in the trust policy when the policy was accepted.
+type PolicySigner struct {
+	Signer string   `json:"signer"`
+	Paths  []string `json:"paths,omitempty"`
+	Guests []string `json:"guests,omitempty"`
+}
+
+// Left records that the manifest of an owned guest left files, while policies in force that apply there do not apply where it is now. They still apply to the
+// guest. It replaces the vmid's earlier Left record. A record without files ends it.
+type Left struct {
+	VMID  int      `json:"vmid"`
+	Files []string `json:"files,omitempty"` // in the order in which they were left
+}
 
 // Placed records which node was chosen to create a guest on, before the guest is created. It replaces the vmid's earlier Placed record. It is of no use
 // for a guest with another label. A record without a node ends it.
@@ -371,6 +407,8 @@ func (Owned) isBody()              {}
 func (Disowned) isBody()           {}
 func (Guarded) isBody()            {}
 func (ClusterGuarded) isBody()     {}
+func (PolicyInForce) isBody()      {}
+func (Left) isBody()               {}
 func (Applied) isBody()            {}
 func (IneffectiveRestart) isBody() {}
 func (Attached) isBody()           {}

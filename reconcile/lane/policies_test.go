@@ -44,7 +44,7 @@ func TestCheckPolicies(t *testing.T) {
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
-			b := &Basis{Cluster: "home", Rules: gate.NewRules(set, []guest.Desired{d})}
+			b := &Basis{Cluster: "home", Rules: gate.NewRules(set, []guest.Desired{d}, nil)}
 			if err := b.checkPolicies(journal.State{}, test.now, step, test.verdict, seen); errors.Is(err, errPolicy) != test.held {
 				t.Errorf("got %v, want held %t", err, test.held)
 			}

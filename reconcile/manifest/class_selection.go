@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
+	"gitops-agent/verify/scope"
 )
 
 // selected returns the classes that select the guest of a document, in the order in which they are merged, without the classes that the guest
@@ -64,5 +65,5 @@ func (p *parser) namedClasses(own *tree.Node, kind guest.Kind, label string) []s
 
 // selects reports whether the class selects the guest of a document.
 func (c *class) selects(doc *document, folder string) bool {
-	return c.spec.selects.set && within(doc.at.File, path.Dir(c.at.File)) && c.spec.selects.value.matches(doc, folder)
+	return c.spec.selects.set && scope.IsWithin(doc.at.File, path.Dir(c.at.File)) && c.spec.selects.value.matches(doc, folder)
 }

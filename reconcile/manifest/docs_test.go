@@ -21,7 +21,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(text)
-	for _, kind := range append([]string{"Cluster", "GuestClass", "VirtualMachine", "Container", "GuestSet", "Image"}, objectKinds()...) {
+	for _, kind := range append([]string{"Cluster", "GuestClass", "VirtualMachine", "Container", "GuestSet", "Image", "Policy"}, objectKinds()...) {
 		begin, end := "<!-- fields of "+kind+" -->\n", "<!-- end -->\n"
 		before, rest, found := strings.Cut(got, begin)
 		_, after, closed := strings.Cut(rest, end)

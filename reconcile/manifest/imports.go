@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
+	"gitops-agent/verify/scope"
 )
 
 // importPath is a folder relative to that of the Cluster's file.
@@ -51,11 +52,11 @@ func (p *parser) checkImports(files []File) {
 	for i, one := range p.imports.value {
 		d.path = one.path
 		folder := path.Join(p.folder(), one.value)
-		isIn := func(f File) bool { return f.isManifest() && within(f.Path, folder) }
+		isIn := func(f File) bool { return f.isManifest() && scope.IsWithin(f.Path, folder) }
 		switch {
 		case i >= maxImports:
 			d.problem(one.at, "got more than 16 imports", "put the folders into one")
-		case within(p.folder(), folder):
+		case scope.IsWithin(p.folder(), folder):
 			d.problem(one.at, "got "+tree.Quote(one.value)+", which contains the folder of the Cluster, want a folder beside it", "")
 		case !slices.ContainsFunc(files, isIn):
 			d.problem(one.at, "got "+tree.Quote(one.value)+", where the repository has no manifests", "the path begins at the folder of the Cluster's file, and stays within the repository")

@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/policy"
 )
 
 // Vmids that Proxmox accepts.
@@ -22,7 +23,7 @@ const (
 	kindSet     = "GuestSet"
 )
 
-var kindNames = append([]string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container), kindSet, string(image.Kind)}, objectKinds()...)
+var kindNames = append([]string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container), kindSet, string(image.Kind), string(policy.Kind)}, objectKinds()...)
 
 // APIVersion is the version of manifests.
 const APIVersion = apiVersion

@@ -4,6 +4,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/policy"
 )
 
 // inheritedName is the field for what guests of a kind inherit, in a class, in a set and in the defaults.
@@ -20,6 +21,8 @@ func objectOf(kind string) object {
 		return &setSpec{}
 	case string(image.Kind):
 		return &imageSpec{}
+	case string(policy.Kind):
+		return &policySpec{}
 	case string(guest.VirtualMachine), string(guest.Container):
 		return newSpec(guest.Kind(kind))
 	default:

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/manifest/tree"
+	"gitops-agent/reconcile/policy"
 )
 
 // Parse reads all files of a source, and of the folders that its Cluster imports. It skips files that are not YAML by their name, and files in a folder whose name begins with a dot. The error is a
@@ -31,6 +32,8 @@ func (p *parser) parse(files []File) {
 	for _, doc := range p.guests {
 		p.guest(doc)
 	}
+	slices.SortFunc(p.set.Policies, func(a, b policy.Rule) int { return strings.Compare(a.Name, b.Name) })
+	p.set.Mistakes = p.mistakes.sorted()
 	slices.SortFunc(p.set.Images, func(a, b image.Desired) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
 	p.checkObjects()
@@ -72,6 +75,8 @@ func (p *parser) read(files []File) {
 				p.image(doc)
 			case kindSet:
 				p.guestSet(doc)
+			case string(policy.Kind):
+				p.policy(doc)
 			case string(guest.VirtualMachine), string(guest.Container):
 				p.guests = append(p.guests, doc)
 			default:

@@ -10,6 +10,7 @@ import (
 // parser collects the contents of the files.
 type parser struct {
 	report   *report
+	mistakes *report // in policies: they refuse nothing
 	set      Set
 	defaults defaults
 	classes  classes
@@ -26,7 +27,7 @@ type parser struct {
 
 func newParser() *parser {
 	return &parser{
-		report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, images: images{}, specs: map[string]spec{}, setOf: map[string]string{}, named: map[string]bool{},
+		report: &report{}, mistakes: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, images: images{}, specs: map[string]spec{}, setOf: map[string]string{}, named: map[string]bool{},
 		partial: map[string]guest.Desired{},
 	}
 }

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -9,7 +11,7 @@ import (
 	"gitops-agent/reconcile/policy"
 )
 
-// policySpec is the spec of a Policy: a rule that holds steps.
+// policySpec is the spec of a Policy, of the host or of the repository: a rule that holds steps.
 type policySpec struct {
 	description                opt[string]
 	on, result                 opt[string]
@@ -68,11 +70,39 @@ func ParsePolicies(files []File) ([]policy.Rule, error) {
 	}
 	if r.count == 0 {
 		_, problems := policy.Compile(rules)
-		for _, p := range problems {
-			r.add(Problem{Origin: p.Origin, Guest: string(policy.Kind) + "/" + p.Policy, Field: p.Field, Message: p.Message, Hint: p.Hint})
-		}
+		r.addPolicy(problems)
 	}
 	return rules, r.err()
+}
+
+// addPolicy adds the problems of policies.
+func (r *report) addPolicy(problems []policy.Problem) {
+	for _, p := range problems {
+		r.add(Problem{Origin: p.Origin, Guest: string(policy.Kind) + "/" + p.Policy, Field: p.Field, Message: p.Message, Hint: p.Hint})
+	}
+}
+
+// policy adds a policy of the repository. A mistake in its spec refuses nothing: the policy denies everything in its reach instead.
+func (p *parser) policy(doc *document) {
+	if len(p.set.Policies) == policy.MaxRepository {
+		p.report.add(Problem{Origin: guest.Origin(doc.at), Guest: doc.label(), Message: fmt.Sprintf("got more than %d policies in the source", policy.MaxRepository), Hint: "join policies with || in one expression"})
+		return
+	}
+	r := &report{}
+	rule := decodePolicy(doc, r)
+	rule.Reach = &policy.Reach{Folder: path.Dir(rule.Origin.File)}
+	if r.count == 0 {
+		r.addPolicy(rule.Problems())
+	}
+	if list := r.sorted(); len(list) > 0 {
+		first := list[0]
+		first.Guest = ""
+		rule.Mistake = first.String()
+		for _, problem := range list {
+			p.mistakes.add(problem)
+		}
+	}
+	p.set.Policies = append(p.set.Policies, rule)
 }
 
 // decodePolicy decodes a Policy. Compile checks its expressions.

@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/policy"
 )
 
 // Schema returns the JSON Schema (2020-12) of every kind, as indented JSON that ends in a newline. It is generated from the tables that decode
@@ -24,6 +25,7 @@ func Schema() ([]byte, error) {
 			kindCluster:                  objectSchema(&clusterSpec{}),
 			kindSet:                      setSchema(),
 			string(image.Kind):           objectSchema(&imageSpec{}),
+			string(policy.Kind):          objectSchema(&policySpec{}),
 		},
 	}
 	for _, k := range kinds.All() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/manifest/tree"
+	"gitops-agent/verify/scope"
 )
 
 // selector selects the guests to which a class applies without being named: guests in and below the folder of the class's file that match all
@@ -51,7 +52,7 @@ func (s *selector) checkReach(d decoder, own, cluster string) {
 			literal = literal[:i]
 		}
 		meant := path.Join(cluster, literal)
-		if !within(meant, own) && !within(own, meant) && !strings.HasPrefix(own, meant) {
+		if !scope.IsWithin(meant, own) && !scope.IsWithin(own, meant) && !strings.HasPrefix(own, meant) {
 			d.path = pattern.path
 			d.problem(pattern.at, "got "+tree.Quote(pattern.value)+", want files in or below "+own+", the folder of the class",
 				"move the class beside the Cluster, or name it in spec.class of the guests")
@@ -61,12 +62,7 @@ func (s *selector) checkReach(d decoder, own, cluster string) {
 
 // InFolders reports whether a file of a repository is in one of some folders, or is one of these paths. Without folders every file is.
 func InFolders(file string, folders []string) bool {
-	return len(folders) == 0 || slices.ContainsFunc(folders, func(folder string) bool { return within(file, path.Clean(folder)) })
-}
-
-// within reports whether a file or folder is in a folder or is the folder.
-func within(file, folder string) bool {
-	return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
+	return len(folders) == 0 || slices.ContainsFunc(folders, func(folder string) bool { return scope.IsWithin(file, path.Clean(folder)) })
 }
 
 // matches reports whether the selector selects the guest of a document. Folder is the folder of the Cluster.

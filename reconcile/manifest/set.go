@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/manifest/tree"
+	"gitops-agent/reconcile/policy"
 )
 
 // Set is what a source wants: one cluster with its guests, sorted by label, their images, and other objects. The zero Set wants nothing; only Parse makes a Set.
@@ -15,6 +16,8 @@ type Set struct {
 	Guests   []Guest
 	Images   []image.Desired // sorted by name
 	Objects  []kind.Desired  // of the kinds of package kinds, sorted by label
+	Policies []policy.Rule   // sorted by name
+	Mistakes []Problem       // in policies, each of which denies everything in its folder, sorted by position
 	Warnings []Problem       // allowed but possibly unintended, sorted by position: unused classes, shared MAC addresses and disk units
 	Secrets  []Problem       // encrypted passwords that no agent can read, each of which blocks its guest; WithEncrypted finds them
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/verify/scope"
 )
 
 // checkUnusedClasses warns of classes without effect: classes whose select matches no guest, and classes without select that no guest and no class
@@ -37,7 +38,7 @@ func (p *parser) selectHint(one *class) string {
 	s, own := &one.spec.selects.value, path.Dir(one.at.File)
 	var reach []*document
 	for _, doc := range p.guests {
-		if within(doc.at.File, own) {
+		if scope.IsWithin(doc.at.File, own) {
 			reach = append(reach, doc)
 		}
 	}

@@ -39,7 +39,7 @@ func BenchmarkGuest(b *testing.B) {
 	b.Run("judge", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if f := set.Guest(g); len(f) > 0 {
+			if f := set.Guest(g, Place{}); len(f) > 0 {
 				b.Fatal(f)
 			}
 		}
@@ -47,7 +47,7 @@ func BenchmarkGuest(b *testing.B) {
 	b.Run("wanted", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if f := set.Wanted(d, live, nil); len(f) > 0 {
+			if f := set.Wanted(d, live, nil, Place{}); len(f) > 0 {
 				b.Fatal(f)
 			}
 		}

@@ -4,6 +4,7 @@
 //
 //   - Rule (rule.go) is a policy as its file states it.
 //   - Compile (compile.go) checks rules and returns a Set. A problem names the file, the line and the column.
+//   - A rule of the repository has a Reach (reach.go): where its folder and the scopes of its signers let it apply. CompileRepository compiles such rules.
 //   - NewGuest and Observed (view.go) return a guest as expressions see it: the live guest with what the manifest wants of it, or the live guest alone.
 //     Secrets are not part of it.
 //   - Set.Guest and Set.Step (evaluate.go) return the findings: which policies deny, require approvals, or warn.

@@ -63,33 +63,33 @@ var scratches = sync.Pool{New: func() any {
 	return with
 }}
 
-// Guest returns what the policies about guests say of a guest that exists or will be created.
-func (s *Set) Guest(g *Guest) []Finding {
+// Guest returns what the policies about guests say of a guest that exists or will be created, with a manifest at a place.
+func (s *Set) Guest(g *Guest, at Place) []Finding {
 	if s == nil || !g.Exists {
 		return nil
 	}
 	with, _ := scratches.Get().(*scratch)
 	defer scratches.Put(with)
-	return s.judge(g, object{guestType, g}, with)
+	return s.judge(g, at, object{guestType, g}, with)
 }
 
 // Wanted returns what the policies about guests say of the guest that a manifest wants: the same as Guest of NewGuest, for less work.
-func (s *Set) Wanted(d *guest.Desired, live *guest.Observed, signers Signers) []Finding {
-	if s == nil || len(s.guests) == 0 {
+func (s *Set) Wanted(d *guest.Desired, live *guest.Observed, signers Signers, at Place) []Finding {
+	if s == nil || !slices.ContainsFunc(s.guests, func(c *compiled) bool { return c.isAbout(d.Kind) && c.Reach.Contains(at) }) {
 		return nil
 	}
 	with, _ := scratches.Get().(*scratch)
 	defer scratches.Put(with)
 	with.guest = Guest{signers: signers, Disks: with.guest.Disks[:0], Networks: with.guest.Networks[:0]}
 	with.guest.want(d, live, s.read, &with.slots)
-	return s.judge(&with.guest, with.value, with)
+	return s.judge(&with.guest, at, with.value, with)
 }
 
-func (s *Set) judge(g *Guest, value ref.Val, with *scratch) []Finding {
+func (s *Set) judge(g *Guest, at Place, value ref.Val, with *scratch) []Finding {
 	with.subject = Subject{New: g, value: value}
 	var findings []Finding
 	for _, c := range s.guests {
-		if c.isAbout(guest.Kind(g.Kind)) && c.Reach.Contains(g.Place) {
+		if c.isAbout(guest.Kind(g.Kind)) && c.Reach.Contains(at) {
 			if f := c.ofGuest(&with.subject, &with.key); f != nil {
 				findings = append(findings, *f)
 			}

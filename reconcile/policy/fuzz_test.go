@@ -25,7 +25,7 @@ func FuzzPolicy(f *testing.F) {
 			}
 			judge := func() []Finding {
 				s := &Subject{New: webServer(), Old: NoGuest, Step: &Step{Op: "config", Class: "live"}, Now: friday}
-				return append(set.Guest(s.New), set.Step(s)...)
+				return append(set.Guest(s.New, Place{}), set.Step(s)...)
 			}
 			first := judge()
 			if again := judge(); !slices.Equal(first, again) {

@@ -81,11 +81,11 @@ func TestRememberedResults(t *testing.T) {
 	differ := 0
 	for range 2 {
 		for i, g := range guests {
-			want := forgets.Guest(g)
-			if diff := cmp.Diff(want, remembers.Guest(g)); diff != "" {
+			want := forgets.Guest(g, Place{})
+			if diff := cmp.Diff(want, remembers.Guest(g, Place{})); diff != "" {
 				t.Errorf("guest %d (-want +got):\n%s", i, diff)
 			}
-			if !cmp.Equal(want, forgets.Guest(guests[0])) {
+			if !cmp.Equal(want, forgets.Guest(guests[0], Place{})) {
 				differ++
 			}
 		}
@@ -106,7 +106,7 @@ func TestMemoIsBounded(t *testing.T) {
 	set := compiledSet(t, rule(func(r *Rule) { r.When = `new.name == "web-77"` }))
 	found := 0
 	for i := range 3 * tried {
-		found += len(set.Guest(&Guest{Exists: true, Name: fmt.Sprintf("web-%d", i)}))
+		found += len(set.Guest(&Guest{Exists: true, Name: fmt.Sprintf("web-%d", i)}, Place{}))
 	}
 	if m := set.guests[0].memo; found != 1 || !m.off.Load() || m.known != nil {
 		t.Errorf("got %d findings and a memo with %d results, want one finding and no results", found, len(m.known))

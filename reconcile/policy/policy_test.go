@@ -113,7 +113,7 @@ func TestFindings(t *testing.T) {
 		{Policy: "g-message-fails", Result: Deny, Message: "it cannot be evaluated: no such key: owner", Failed: true},
 		{Policy: "h-long", Result: Deny, Message: "a " + strings.Repeat("x", MaxMessage-2) + "…"},
 	}
-	got := set.Guest(webServer())
+	got := set.Guest(webServer(), Place{})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -123,7 +123,7 @@ func TestFindings(t *testing.T) {
 	if f, _ := First(got, RequireApproval); f.String() != "c-approval requires an approval: m" {
 		t.Errorf("got %q", f)
 	}
-	if len(set.Guest(NoGuest)) != 0 {
+	if len(set.Guest(NoGuest, Place{})) != 0 {
 		t.Error("a policy about guests judged a guest that does not exist")
 	}
 }
@@ -138,7 +138,7 @@ func TestCostIsBounded(t *testing.T) {
 	set := compiledSet(t, rule(func(r *Rule) {
 		r.When = `new.tags.all(a, new.tags.all(b, new.tags.exists(c, c == a + b + "x") || true))`
 	}))
-	findings := set.Guest(g)
+	findings := set.Guest(g, Place{})
 	if len(findings) != 1 || !findings[0].Failed || findings[0].Result != Deny || !strings.Contains(findings[0].Message, "cost") {
 		t.Errorf("got %v, want a denial for its cost", findings)
 	}
@@ -152,12 +152,12 @@ func TestSameInputSameFindings(t *testing.T) {
 		g.Labels[fmt.Sprintf("label-%02d", i)] = "x"
 	}
 	set := compiledSet(t, rule(func(r *Rule) { r.Message, r.Expression = "", `new.labels.map(k, k).join(" ")` }))
-	first := set.Guest(g)
+	first := set.Guest(g, Place{})
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for range 50 {
-				if got := set.Guest(g); !slices.Equal(first, got) {
+				if got := set.Guest(g, Place{}); !slices.Equal(first, got) {
 					t.Errorf("got %v, then %v", first, got)
 					return
 				}
@@ -218,7 +218,7 @@ func TestRejected(t *testing.T) {
 			t.Parallel()
 			set, problems := Compile([]Rule{rule(test.change)})
 			if test.want == "" { // refused when it is evaluated
-				if f := set.Guest(webServer()); len(f) != 1 || !f[0].Failed {
+				if f := set.Guest(webServer(), Place{}); len(f) != 1 || !f[0].Failed {
 					t.Errorf("got %v, want a failure", f)
 				}
 				return
@@ -257,7 +257,7 @@ func TestHasSteps(t *testing.T) {
 		}
 	}
 	var none *Set
-	if none.HasSteps(&Step{}, Place{}) || none.Len() != 0 || none.Guest(webServer()) != nil || none.Step(&Subject{}) != nil {
+	if none.HasSteps(&Step{}, Place{}) || none.Len() != 0 || none.Guest(webServer(), Place{}) != nil || none.Step(&Subject{}) != nil {
 		t.Error("a nil Set found something")
 	}
 }

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"strings"
+	"slices"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/verify/scope"
@@ -9,8 +9,8 @@ import (
 
 // Place is where the manifest of a guest, or of another object, lies. The zero Place is that of a guest that no manifest names.
 type Place struct {
-	File    string // in the repository
-	Earlier string // the file that it left, while the policies there still apply; "" for none
+	File    string   // in the repository
+	Earlier []string // files that it left, while the policies there still apply
 	Of      guest.Ref
 }
 
@@ -30,11 +30,11 @@ type Signer struct {
 
 // Contains reports whether the policy applies to what lies at a place.
 func (r *Reach) Contains(p Place) bool {
-	return r == nil || r.containsFile(p.File, p.Of) || r.containsFile(p.Earlier, p.Of)
+	return r == nil || r.containsFile(p.File, p.Of) || slices.ContainsFunc(p.Earlier, func(file string) bool { return r.containsFile(file, p.Of) })
 }
 
 func (r *Reach) containsFile(file string, of guest.Ref) bool {
-	if file == "" || !isWithin(file, r.Folder) {
+	if file == "" || !scope.IsWithin(file, r.Folder) {
 		return false
 	}
 	for _, s := range r.Signers {
@@ -45,7 +45,23 @@ func (r *Reach) containsFile(file string, of guest.Ref) bool {
 	return true
 }
 
-// isWithin reports whether a file or a folder lies in a folder or is the folder.
-func isWithin(file, folder string) bool {
-	return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
+// Includes reports whether the reach contains every place that another one contains. It compares patterns as texts: of two that are written in different ways it
+// says no.
+func (r *Reach) Includes(other *Reach) bool {
+	if !scope.IsWithin(other.Folder, r.Folder) {
+		return false
+	}
+	for _, s := range r.Signers {
+		if !slices.ContainsFunc(other.Signers, s.includes) && (len(s.Paths) > 0 || len(s.Guests) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// includes reports whether the scope of a signer contains that of another one.
+func (s Signer) includes(other Signer) bool {
+	paths := len(s.Paths) == 0 || len(other.Paths) > 0 && !slices.ContainsFunc(other.Paths, func(p string) bool { return !scope.HasPath(s.Paths, p) })
+	guests := len(s.Guests) == 0 || len(other.Guests) > 0 && !slices.ContainsFunc(other.Guests, func(g string) bool { return !slices.Contains(s.Guests, g) })
+	return paths && guests
 }

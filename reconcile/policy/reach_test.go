@@ -21,8 +21,8 @@ func TestReach(t *testing.T) {
 		"beside":              {&Reach{Folder: "teams/web"}, Place{File: "teams/web-2/a.yaml", Of: web}, false},
 		"above":               {&Reach{Folder: "teams/web"}, Place{File: "teams/a.yaml", Of: web}, false},
 		"no_manifest":         {&Reach{Folder: "."}, Place{Of: web}, false},
-		"left_file":           {&Reach{Folder: "teams/web"}, Place{File: "teams/db/a.yaml", Earlier: "teams/web/a.yaml", Of: web}, true},
-		"removed":             {&Reach{Folder: "teams/web"}, Place{Earlier: "teams/web/a.yaml", Of: web}, true},
+		"left_file":           {&Reach{Folder: "teams/web"}, Place{File: "teams/db/a.yaml", Earlier: []string{"a.yaml", "teams/web/a.yaml"}, Of: web}, true},
+		"removed":             {&Reach{Folder: "teams/web"}, Place{Earlier: []string{"teams/web/a.yaml"}, Of: web}, true},
 		"paths_of_signer":     {&Reach{Folder: ".", Signers: []Signer{{Paths: []string{"teams/web"}}}}, Place{File: "teams/web/a.yaml", Of: web}, true},
 		"outside_paths":       {&Reach{Folder: ".", Signers: []Signer{{Paths: []string{"teams/web"}}}}, Place{File: "teams/db/a.yaml", Of: web}, false},
 		"guests_of_signer":    {&Reach{Folder: ".", Signers: []Signer{{Guests: []string{"VirtualMachine/web-*"}}}}, Place{File: "a.yaml", Of: web}, true},
@@ -63,9 +63,7 @@ func TestRepository(t *testing.T) {
 		"app": "",
 	}
 	for folder, want := range tests {
-		g := webServer()
-		g.Place = Place{File: folder + "/a.yaml"}
-		findings, got := set.Guest(g), ""
+		findings, got := set.Guest(webServer(), Place{File: folder + "/a.yaml"}), ""
 		if len(findings) > 1 {
 			got = findings[1].String()
 		}
@@ -74,7 +72,11 @@ func TestRepository(t *testing.T) {
 		}
 	}
 	destroy := &Step{Op: "destroy"}
-	for at, want := range map[Place]int{{File: "app/a.yaml"}: 1, {File: "web/a.yaml"}: 0, {Earlier: "app/a.yaml"}: 1, {}: 0} {
+	for _, test := range []struct {
+		at   Place
+		want int
+	}{{Place{File: "app/a.yaml"}, 1}, {Place{File: "web/a.yaml"}, 0}, {Place{Earlier: []string{"app/a.yaml"}}, 1}, {Place{}, 0}} {
+		at, want := test.at, test.want
 		subject := &Subject{New: NoGuest, Old: webServer(), Step: destroy, Place: at}
 		if got := len(set.Step(subject)); got != want || set.HasSteps(destroy, at) != (want > 0) {
 			t.Errorf("%v: got %d findings, want %d", at, got, want)
@@ -82,5 +84,36 @@ func TestRepository(t *testing.T) {
 	}
 	if got := (*Set)(nil).With(set); got != set {
 		t.Error("got another set, want the one that has policies")
+	}
+}
+
+func TestReachIncludes(t *testing.T) {
+	t.Parallel()
+	web, paths, guests := &Reach{Folder: "teams/web"}, []string{"teams/web"}, []string{"VirtualMachine/web-*"}
+	tests := map[string]struct {
+		wide, narrow *Reach
+		want         bool
+	}{
+		"same":                {web, web, true},
+		"parent":              {&Reach{Folder: "teams"}, web, true},
+		"whole_repository":    {&Reach{Folder: "."}, web, true},
+		"child":               {&Reach{Folder: "teams/web/prod"}, web, false},
+		"beside":              {&Reach{Folder: "teams/db"}, web, false},
+		"unlimited_signer":    {&Reach{Folder: ".", Signers: []Signer{{Name: "olga"}}}, web, true},
+		"limited_by_guests":   {&Reach{Folder: ".", Signers: []Signer{{Guests: guests}}}, &Reach{Folder: "."}, false},
+		"limited_by_paths":    {&Reach{Folder: ".", Signers: []Signer{{Paths: paths}}}, &Reach{Folder: ".", Signers: []Signer{{Guests: guests}}}, false},
+		"same_scope":          {&Reach{Folder: ".", Signers: []Signer{{Paths: paths, Guests: guests}}}, &Reach{Folder: ".", Signers: []Signer{{Paths: paths, Guests: guests}}}, true},
+		"wider_path":          {&Reach{Folder: ".", Signers: []Signer{{Paths: []string{"teams"}}}}, &Reach{Folder: ".", Signers: []Signer{{Paths: paths}}}, true},
+		"narrower_path":       {&Reach{Folder: ".", Signers: []Signer{{Paths: paths}}}, &Reach{Folder: ".", Signers: []Signer{{Paths: []string{"teams"}}}}, false},
+		"lifted_limit":        {&Reach{Folder: "."}, &Reach{Folder: ".", Signers: []Signer{{Guests: guests}}}, true},
+		"one_more_signer":     {&Reach{Folder: ".", Signers: []Signer{{}, {Guests: guests}}}, &Reach{Folder: "."}, false},
+		"one_signer_less":     {&Reach{Folder: ".", Signers: []Signer{{}}}, &Reach{Folder: ".", Signers: []Signer{{}, {Guests: guests}}}, true},
+		"fewer_guest_names":   {&Reach{Folder: ".", Signers: []Signer{{Guests: guests}}}, &Reach{Folder: ".", Signers: []Signer{{Guests: append([]string{"Container/*"}, guests...)}}}, false},
+		"other_spelling_only": {&Reach{Folder: ".", Signers: []Signer{{Guests: []string{"VirtualMachine/web-?"}}}}, &Reach{Folder: ".", Signers: []Signer{{Guests: []string{"VirtualMachine/web-1"}}}}, false},
+	}
+	for name, test := range tests {
+		if got := test.wide.Includes(test.narrow); got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
 	}
 }

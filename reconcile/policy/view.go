@@ -25,7 +25,6 @@ type Guest struct {
 	OnBoot, Protection, Template bool
 	Privileged, HA               bool
 	Lifecycle                    Lifecycle
-	Place                        Place // expressions do not see it
 
 	values  guest.Values // for config, which few expressions read
 	signers Signers      // nil knows none
@@ -116,7 +115,6 @@ func ObservedGuest(live *guest.Observed, labels map[string]string) *Guest {
 // want sets the fields to those of the guest that a manifest wants.
 func (g *Guest) want(d *guest.Desired, live *guest.Observed, read parts, room *slotRoom) {
 	g.derive(d.Ref, guest.ValuesAfter(d, live), read, room)
-	g.Place = PlaceOf(d)
 	g.Labels = d.Labels
 	g.State, g.Pool, g.Node = string(d.WantedState()), d.Pool, d.Node
 	g.HA = d.HA != nil && !d.HA.Absent
@@ -135,9 +133,6 @@ func (g *Guest) want(d *guest.Desired, live *guest.Observed, read parts, room *s
 	g.Template = g.Template || d.Template
 	g.Lifecycle = Lifecycle{string(d.Lifecycle.Destroy), string(d.Lifecycle.Recreate), string(d.Lifecycle.RebootPolicy)}
 }
-
-// PlaceOf returns where the manifest of a guest lies.
-func PlaceOf(d *guest.Desired) Place { return Place{File: d.Origin.File, Of: d.Ref} }
 
 // slotRoom is memory for the slots of one guest at a time.
 type slotRoom struct {

@@ -66,7 +66,7 @@ func TestGuestAfter(t *testing.T) {
 			{Slot: "net1", Bridge: "vmbr9", Connected: true, MAC: "AA:BB:CC:00:11:23"},
 		},
 	}
-	if diff := cmp.Diff(wanted, got, cmpopts.IgnoreUnexported(Guest{}), cmpopts.IgnoreFields(Guest{}, "Place")); diff != "" {
+	if diff := cmp.Diff(wanted, got, cmpopts.IgnoreUnexported(Guest{})); diff != "" {
 		t.Error(diff)
 	}
 	before := ObservedGuest(live, nil)
@@ -96,7 +96,7 @@ func TestNewContainer(t *testing.T) {
 		},
 		Networks: []Network{{Slot: "net0", Bridge: "vmbr0"}},
 	}
-	if diff := cmp.Diff(wanted, got, cmpopts.IgnoreUnexported(Guest{}), cmpopts.IgnoreFields(Guest{}, "Place")); diff != "" {
+	if diff := cmp.Diff(wanted, got, cmpopts.IgnoreUnexported(Guest{})); diff != "" {
 		t.Error(diff)
 	}
 }

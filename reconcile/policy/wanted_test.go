@@ -44,7 +44,7 @@ func TestWantedIsTheWholeGuest(t *testing.T) {
 		signers := func(field string) []string { return []string{"olga", field} }
 		whole := NewGuest(d, live, signers)
 		for i, set := range sets {
-			if diff := cmp.Diff(set.Guest(whole), set.Wanted(d, live, signers)); diff != "" {
+			if diff := cmp.Diff(set.Guest(whole, Place{}), set.Wanted(d, live, signers, Place{})); diff != "" {
 				t.Fatalf("set %d of %+v over %+v (-whole +wanted):\n%s", i, d, live, diff)
 			}
 		}

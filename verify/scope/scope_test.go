@@ -18,6 +18,7 @@ func TestHasPath(t *testing.T) {
 		"the_file":       {[]string{"web/a.yaml"}, "web/a.yaml", true},
 		"other_folder":   {[]string{"web"}, "db/a.yaml", false},
 		"prefix_of_name": {[]string{"web"}, "web-2/a.yaml", false},
+		"no_root":        {[]string{"."}, "web/a.yaml", false},
 	}
 	for name, test := range tests {
 		if got := scope.HasPath(test.paths, test.file); got != test.want {

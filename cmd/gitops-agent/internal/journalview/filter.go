@@ -141,6 +141,14 @@ func (s *selection) ownSubject(body journal.Body) subject {
 		return subject{vmid: b.VMID}
 	case journal.Rollout:
 		return subject{revisions: []string{b.Revision}}
+	case journal.PolicyInForce:
+		about := subject{label: "Policy/" + b.Name}
+		for _, by := range b.By {
+			about.signers = append(about.signers, by.Signer)
+		}
+		return about
+	case journal.Left:
+		return subject{vmid: b.VMID}
 	case journal.Placed:
 		return subject{vmid: b.VMID, label: labelOf(b.Kind, b.Name)}
 	case journal.Staged:

@@ -87,6 +87,16 @@ func recordText(body journal.Body) string {
 			return fmt.Sprintf("Rollout/%s is over", b.Name)
 		}
 		return fmt.Sprintf("Rollout/%s of %.7s %s, batch %d of %d%s", b.Name, b.Revision, b.State, b.Batch, b.Batches, term.Prefixed(": ", b.Why))
+	case journal.PolicyInForce:
+		if b.When == "" {
+			return fmt.Sprintf("Policy/%s is over", b.Name)
+		}
+		return fmt.Sprintf("Policy/%s of %s is in force: %s", b.Name, b.File, b.Result)
+	case journal.Left:
+		if len(b.Files) == 0 {
+			return fmt.Sprintf("%d is under the policies of its folder alone", b.VMID)
+		}
+		return fmt.Sprintf("%d is also under the policies that apply to %s", b.VMID, strings.Join(b.Files, ", "))
 	case journal.Placed:
 		if b.Node == "" {
 			return fmt.Sprintf("%d needs no node any more", b.VMID)

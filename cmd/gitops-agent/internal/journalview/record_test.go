@@ -28,6 +28,10 @@ func TestRecordText(t *testing.T) {
 		"staged_released": {journal.Staged{VMID: 210, Kind: "Container", Name: "dns", Rollout: "web", Batch: 2, Released: true}, "Container/dns (210) is released, batch 2 of Rollout/web"},
 		"placed":          {journal.Placed{VMID: 210, Kind: "Container", Name: "dns", Node: "pve2", Reason: "least memory of 3 that fit"}, "Container/dns (210) on pve2: least memory of 3 that fit"},
 		"placed_over":     {journal.Placed{VMID: 210}, "210 needs no node any more"},
+		"policy":          {journal.PolicyInForce{Name: "two-nics", File: "web/p.yaml", When: "true", Result: "deny"}, "Policy/two-nics of web/p.yaml is in force: deny"},
+		"policy_over":     {journal.PolicyInForce{Name: "two-nics"}, "Policy/two-nics is over"},
+		"left":            {journal.Left{VMID: 210, Files: []string{"web/a.yaml"}}, "210 is also under the policies that apply to web/a.yaml"},
+		"left_over":       {journal.Left{VMID: 210}, "210 is under the policies of its folder alone"},
 		"staged_over":     {journal.Staged{VMID: 210}, "(210) has the revision in force"},
 		"restart":         {journal.IneffectiveRestart{VMID: 101, StepDigest: "d19e57", Over: true}, "101 may be restarted again, digest d19e57"},
 	}

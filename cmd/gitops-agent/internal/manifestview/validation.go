@@ -16,28 +16,47 @@ type Validation struct {
 	Guests        int             `json:"guests"`
 	Images        int             `json:"images"`
 	Objects       int             `json:"objects"` // that are neither guests nor Images
+	Policies      int             `json:"policies"`
 	Problems      []problemReport `json:"problems"`
 	Warnings      []problemReport `json:"warnings"`
+	Findings      []findingReport `json:"findings,omitempty"` // of policies; they are no problems
 
 	problems, warnings []manifest.Problem
+	findings           []manifest.Finding
+}
+
+// findingReport is what a policy says of a guest that is at this position.
+type findingReport struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	manifest.Finding
 }
 
 // NewValidation returns the result for a set of manifests. Problems is nil if the manifests are valid.
 func NewValidation(set manifest.Set, problems *manifest.Problems) Validation {
 	v := Validation{
-		SchemaVersion: term.SchemaVersion, Valid: problems == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Images: len(set.Images), Objects: len(set.Objects),
+		SchemaVersion: term.SchemaVersion, Valid: problems == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Images: len(set.Images), Objects: len(set.Objects), Policies: len(set.Policies),
 		Problems: []problemReport{}, Warnings: newProblemReports(set.Warnings), warnings: set.Warnings,
 	}
 	if problems != nil {
 		v.Problems, v.problems = newProblemReports(problems.List), problems.List
+		return v
+	}
+	v.findings = set.Findings()
+	for _, f := range v.findings {
+		v.Findings = append(v.Findings, findingReport{f.Origin.File, f.Origin.Line, f.Origin.Column, f})
 	}
 	return v
 }
 
-// WriteText prints the warnings, each problem with its position, and a summary.
+// WriteText prints the warnings, what policies say, each problem with its position, and a summary.
 func (v Validation) WriteText(out io.Writer) {
 	for _, w := range v.warnings {
 		_, _ = fmt.Fprintln(out, term.Printable("warning: "+w.String()))
+	}
+	for _, f := range v.findings {
+		_, _ = fmt.Fprintln(out, term.Printable("policy: "+f.String()))
 	}
 	if v.Valid {
 		others := ""
@@ -46,6 +65,11 @@ func (v Validation) WriteText(out io.Writer) {
 		}
 		if v.Objects > 0 {
 			others += ", " + term.Count(v.Objects, "other object")
+		}
+		if v.Policies == 1 {
+			others += ", 1 policy"
+		} else if v.Policies > 1 {
+			others += fmt.Sprintf(", %d policies", v.Policies)
 		}
 		_, _ = fmt.Fprintf(out, "Cluster %s, %s%s: good\n", v.Cluster, term.Count(v.Guests, "guest"), others)
 		return

@@ -16,7 +16,7 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("got %d policies (%v), want 10", len(policies), err)
 	}
 	for _, file := range policies {
-		table, err := Read(filepath.Join(filepath.Dir(file), "tests", filepath.Base(file)))
+		table, err := Read(t.Context(), filepath.Join(filepath.Dir(file), "tests", filepath.Base(file)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestTables(t *testing.T) {
 		"nothing_found":  {"policies: [p.yaml]\ncases: [{name: one, old: " + guest + ", want: [{policy: tags, result: deny, message: x}]}]\n", "t.yaml: one: no policy says: tags deny with x\n"},
 		"passes":         {"policies: [p.yaml]\ncases: [{name: one, new: " + guest + ", want: [{policy: tags, result: deny, message: no tags}]}]\n", "t.yaml: 1 of 1 case passed\n"},
 		"unknown_field":  {"policies: [p.yaml]\ncases: [{name: one, neww: {}}]\n", "t.yaml: yaml: unmarshal errors:\n  line 2: field neww not found"},
-		"no_cases":       {"policies: [p.yaml]\n", "t.yaml: got 1 policies and 0 cases, want at least one file in policies, and one of cases"},
+		"no_cases":       {"policies: [p.yaml]\n", "t.yaml: got 1 policies and 0 cases, want at least one file in policies or a repository, and one of cases"},
 		"no_guest":       {"policies: [p.yaml]\ncases: [{name: one}]\n", "t.yaml: case one: got no guest, want old, new or both"},
 		"no_name":        {"policies: [p.yaml]\ncases: [{new: " + guest + "}]\n", "t.yaml: cases[0]: got no name, want one"},
 		"no_policy":      {"policies: [q.yaml]\ncases: [{name: one, new: " + guest + "}]\n", "q.yaml: no such file or directory"},
@@ -71,7 +71,7 @@ func TestTables(t *testing.T) {
 				}
 			}
 			var out bytes.Buffer
-			table, err := Read(filepath.Join(dir, "t.yaml"))
+			table, err := Read(t.Context(), filepath.Join(dir, "t.yaml"))
 			if err == nil {
 				var result Result
 				result, err = table.Run()

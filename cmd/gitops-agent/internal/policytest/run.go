@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -29,11 +30,11 @@ const caseVMID = 100
 
 // Run judges every case. An error is a mistake in the table.
 func (t *Table) Run() (Result, error) {
-	r := Result{File: t.file, Policies: len(t.rules), Cases: []CaseResult{}}
+	r := Result{File: t.file, Policies: t.rules.Len(), Cases: []CaseResult{}}
 	var problems []error
 	for i := range t.Cases {
 		c := &t.Cases[i]
-		found, err := c.findings(t.rules)
+		found, err := c.findings(t)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: case %s: %w", t.file, c.Name, err))
 			continue
@@ -47,8 +48,7 @@ func (t *Table) Run() (Result, error) {
 }
 
 // findings returns what the policies say of the step of a case.
-func (c *Case) findings(rules []policy.Rule) ([]policy.Finding, error) {
-	set, _ := policy.Compile(rules) // Read has reported problems
+func (c *Case) findings(t *Table) ([]policy.Finding, error) {
 	var wanted []guest.Desired
 	seen := map[int]guest.Observed{}
 	step := plan.Step{Op: cluster.Op(cmp.Or(c.Step.Op, string(cluster.OpConfig))), Class: guest.Class(cmp.Or(c.Step.Class, string(guest.Live))), Volumes: c.Step.Volumes}
@@ -67,6 +67,7 @@ func (c *Case) findings(rules []policy.Rule) ([]policy.Finding, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.Origin.File = c.fileIn(t)
 		step.Guest, wanted = d.Ref, append(wanted, d)
 	}
 	for _, change := range c.Step.Changes {
@@ -75,11 +76,19 @@ func (c *Case) findings(rules []policy.Rule) ([]policy.Finding, error) {
 	if c.Step.Order != "" {
 		step.Order = &order.Open{Request: order.Request{Op: step.Op, Guest: step.Guest}, Order: journal.Order{Ordered: journal.Ordered{Signer: c.Step.Order}}}
 	}
-	judge := gate.Gate{Now: c.Time, Rules: gate.NewRules(set, wanted), Seen: seen, Scope: gate.Scope{Introduced: c.introduced(step.Guest)}}
+	judge := gate.Gate{Now: c.Time, Rules: gate.NewRules(t.rules, wanted, map[int][]string{step.Guest.VMID: {c.fileIn(t)}}), Seen: seen, Scope: gate.Scope{Introduced: c.introduced(step.Guest)}}
 	if judge.Now.IsZero() {
 		judge.Now = monday
 	}
 	return judge.Findings(step), nil
+}
+
+// fileIn returns the file of the guest as it is in the positions of policies, "" if the case names none.
+func (c *Case) fileIn(t *Table) string {
+	if c.File == "" {
+		return ""
+	}
+	return path.Join(t.root, c.File)
 }
 
 // introduced returns the signers of a case as the journal records them.

@@ -2,16 +2,20 @@ package policytest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/policy"
 )
 
@@ -20,12 +24,15 @@ const maxTable = 1 << 20
 
 // Table are the cases of one file.
 type Table struct {
-	// Policies are files or folders with policies, relative to the file of the table.
+	// Policies are files or folders with policies of a host, relative to the file of the table.
 	Policies []string `yaml:"policies"`
-	Cases    []Case   `yaml:"cases"`
+	// Repository is a folder with the manifests of one cluster, relative to the file of the table. Its policies are tested too.
+	Repository string `yaml:"repository"`
+	Cases      []Case `yaml:"cases"`
 
 	file  string
-	rules []policy.Rule
+	rules *policy.Set
+	root  string // the folder of the Cluster, as it is in the positions of policies of the repository
 }
 
 // Case is one guest with one step.
@@ -35,6 +42,8 @@ type Case struct {
 	// as it is in Old.
 	Old yaml.Node `yaml:"old"`
 	New yaml.Node `yaml:"new"`
+	// File is where the manifest of the guest is, or was if New is missing, relative to the repository. It decides which policies of the repository apply.
+	File string `yaml:"file"`
 	// Signers are the names of the signers who introduced fields of the guest, by native key or by "spec." and a field; "*" for all other fields.
 	Signers map[string][]string `yaml:"signers"`
 	Step    Step                `yaml:"step"`
@@ -71,7 +80,7 @@ type Wanted struct {
 }
 
 // Read parses a table and compiles its policies.
-func Read(file string) (*Table, error) {
+func Read(ctx context.Context, file string) (*Table, error) {
 	data, err := readBounded(file)
 	if err != nil {
 		return nil, err
@@ -82,16 +91,10 @@ func Read(file string) (*Table, error) {
 	if err := decoder.Decode(t); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if len(t.Policies) == 0 || len(t.Cases) == 0 {
-		return nil, fmt.Errorf("%s: got %d policies and %d cases, want at least one file in policies, and one of cases", file, len(t.Policies), len(t.Cases))
+	if len(t.Policies) == 0 && t.Repository == "" || len(t.Cases) == 0 {
+		return nil, fmt.Errorf("%s: got %d policies and %d cases, want at least one file in policies or a repository, and one of cases", file, len(t.Policies), len(t.Cases))
 	}
-	paths := make([]string, len(t.Policies))
-	for i, path := range t.Policies {
-		if paths[i] = path; !filepath.IsAbs(path) {
-			paths[i] = filepath.Join(filepath.Dir(file), path)
-		}
-	}
-	if t.rules, err = agent.ReadPolicies(paths); err != nil {
+	if err := t.readPolicies(ctx); err != nil {
 		return nil, err
 	}
 	var problems []error
@@ -104,6 +107,37 @@ func Read(file string) (*Table, error) {
 		}
 	}
 	return t, errors.Join(problems...)
+}
+
+// readPolicies compiles the policies of a host and those of a repository.
+func (t *Table) readPolicies(ctx context.Context) error {
+	relative := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(filepath.Dir(t.file), path)
+	}
+	paths := make([]string, len(t.Policies))
+	for i, path := range t.Policies {
+		paths[i] = relative(path)
+	}
+	rules, err := agent.ReadPolicies(paths)
+	if err != nil {
+		return err
+	}
+	t.rules, _ = policy.Compile(rules) // ReadPolicies has reported the problems
+	if t.Repository == "" {
+		return nil
+	}
+	set, err := subject.ReadDirs(ctx, []string{relative(t.Repository)})
+	if err == nil && len(set.Mistakes) > 0 {
+		err = &manifest.Problems{List: set.Mistakes}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: repository: %w", t.file, err)
+	}
+	t.rules, t.root = t.rules.With(policy.CompileRepository(set.Policies)), path.Dir(set.Cluster.Origin.File)
+	return nil
 }
 
 func readBounded(path string) ([]byte, error) {

@@ -39,7 +39,7 @@ func (r Reader) Read(ctx context.Context, ref, dir string) (planview.Subject, er
 // ReadWith is Read for a journal that was read before.
 func (r Reader) ReadWith(ctx context.Context, state journal.State, ref, dir string) (planview.Subject, error) {
 	subject, err := r.find(ctx, state, ref, dir)
-	for _, w := range append(slices.Clone(subject.Set.Warnings), subject.Set.Secrets...) {
+	for _, w := range slices.Concat(subject.Set.Warnings, subject.Set.Secrets, subject.Set.Mistakes) {
 		_, _ = fmt.Fprintf(r.Notes, "gitops-agent: warning: %s\n", term.Printable(w.String()))
 	}
 	return subject, err
