@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,36 @@ func TestAliasOfAGuardedFirewall(t *testing.T) {
 		}
 		l.approve(l.object("Alias/office").Held[0].Digest)
 		eventually(t, "the larger network", func() bool { return l.sim.Alias("office")["cidr"] == "10.0.0.0/8" })
+		l.converge()
+	})
+}
+
+// TestGroupOfAGuardedFirewall makes a guarded guest with its group, and adds a rule to the group.
+func TestGroupOfAGuardedFirewall(t *testing.T) {
+	group := "apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: web}\nspec:\n  rules:\n    - {type: in, action: ACCEPT, macro: SSH}\n"
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{group: web}]")
+		l.files["group.yaml"] = group
+		l.push("a guest and its group", alice)
+		defer l.start()()
+		l.converge()
+		admits := func() bool {
+			_, rules, _ := l.sim.Group("web")
+			return slices.ContainsFunc(rules, func(r map[string]string) bool { return r["dport"] == "80" && r["enable"] == "1" })
+		}
+		l.files["group.yaml"] = group + "    - {type: in, action: ACCEPT, protocol: tcp, port: 80}\n"
+		l.push("another port", alice)
+		eventually(t, "the hold", func() bool {
+			held := l.object("SecurityGroup/web").Held
+			return len(held) > 0 && held[0].Reason == gate.HoldGuard && strings.Contains(held[0].Message, "port 80")
+		})
+		time.Sleep(2 * time.Minute)
+		if admits() {
+			t.Error("got the rule in effect, want it held")
+		}
+		l.approve(l.object("SecurityGroup/web").Held[0].Digest)
+		eventually(t, "the rule", admits)
 		l.converge()
 	})
 }

@@ -64,6 +64,7 @@ func (s scope) ofGroup(r, inner guest.FirewallRule) *decision {
 	case r.Interface != "":
 		inner.Interface = r.Interface + "+" + inner.Interface
 	}
+	s.own = &guest.FirewallWanted{} // names in a group are those of the cluster
 	d := s.decision(inner)
 	d.text = inner.String() + " of the group " + r.Action
 	return d

@@ -189,20 +189,21 @@ func TestWeakerAmong(t *testing.T) {
 		before, after firewall.Names
 		weaker        bool
 	}{
-		"smaller":            {"in ACCEPT dc/vpn", alias("10.0.0.0/8"), alias("10.0.0.0/9"), false},
-		"larger":             {"in ACCEPT vpn", alias("10.0.0.0/9"), alias("10.0.0.0/8"), true},
-		"drops_smaller":      {"in DROP dc/vpn; in ACCEPT", alias("10.0.0.0/8"), alias("10.0.0.0/9"), true},
-		"drops_larger":       {"in DROP dc/VPN; in ACCEPT", alias("10.0.0.0/9"), alias("10.0.0.0/8"), false},
-		"removed":            {"in DROP dc/vpn; in ACCEPT", alias("10.0.0.0/9"), none, true},
-		"added":              {"in ACCEPT dc/vpn", none, alias("10.0.0.0/9"), true},
-		"not_named":          {"in ACCEPT", alias("10.0.0.0/9"), alias("0.0.0.0/0"), false},
-		"rule_off":           {"-in ACCEPT dc/vpn", alias("10.0.0.0/9"), alias("0.0.0.0/0"), false},
-		"own_name":           {"in ACCEPT office", firewall.Names{}, firewall.Names{Aliases: map[string]*guest.FirewallAlias{"office": {CIDR: "::/0"}}}, false},
-		"set_larger":         {"in ACCEPT +dc/lan", set("10.0.0.1"), set("10.0.0.1", "10.0.0.2"), true},
-		"set_smaller":        {"in ACCEPT +lan", set("10.0.0.1", "10.0.0.2"), set("10.0.0.2"), false},
-		"group_accepts_more": {"group web", group("in ACCEPT :80"), group("in ACCEPT :80; in ACCEPT :443"), true},
-		"group_drops_more":   {"group web; in ACCEPT", group("in ACCEPT :80"), group("in DROP 10.0.0.1; in ACCEPT :80"), false},
-		"group_of_a_card":    {"group web net0; in DROP; group web", group("in ACCEPT :80"), group("in ACCEPT :80; in ACCEPT :443"), true},
+		"smaller":                 {"in ACCEPT dc/vpn", alias("10.0.0.0/8"), alias("10.0.0.0/9"), false},
+		"larger":                  {"in ACCEPT vpn", alias("10.0.0.0/9"), alias("10.0.0.0/8"), true},
+		"drops_smaller":           {"in DROP dc/vpn; in ACCEPT", alias("10.0.0.0/8"), alias("10.0.0.0/9"), true},
+		"drops_larger":            {"in DROP dc/VPN; in ACCEPT", alias("10.0.0.0/9"), alias("10.0.0.0/8"), false},
+		"removed":                 {"in DROP dc/vpn; in ACCEPT", alias("10.0.0.0/9"), none, true},
+		"added":                   {"in ACCEPT dc/vpn", none, alias("10.0.0.0/9"), true},
+		"not_named":               {"in ACCEPT", alias("10.0.0.0/9"), alias("0.0.0.0/0"), false},
+		"rule_off":                {"-in ACCEPT dc/vpn", alias("10.0.0.0/9"), alias("0.0.0.0/0"), false},
+		"own_name":                {"in ACCEPT office", firewall.Names{}, firewall.Names{Aliases: map[string]*guest.FirewallAlias{"office": {CIDR: "::/0"}}}, false},
+		"set_larger":              {"in ACCEPT +dc/lan", set("10.0.0.1"), set("10.0.0.1", "10.0.0.2"), true},
+		"set_smaller":             {"in ACCEPT +lan", set("10.0.0.1", "10.0.0.2"), set("10.0.0.2"), false},
+		"group_accepts_more":      {"group web", group("in ACCEPT :80"), group("in ACCEPT :80; in ACCEPT :443"), true},
+		"group_drops_more":        {"group web; in ACCEPT", group("in ACCEPT :80"), group("in DROP 10.0.0.1; in ACCEPT :80"), false},
+		"group_names_the_cluster": {"group web", group("in ACCEPT 10.1.0.1"), group("in ACCEPT office"), true},
+		"group_of_a_card":         {"group web net0; in DROP; group web", group("in ACCEPT :80"), group("in ACCEPT :80; in ACCEPT :443"), true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

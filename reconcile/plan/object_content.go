@@ -48,9 +48,11 @@ func (o objectPlan) contentStep() {
 	if !more {
 		return
 	}
+	change := kind.Change{Op: cluster.OpObjectSet, ID: o.desired.ID, Got: o.live, Set: map[string]string{content.Key: next.After}}
 	o.Steps = append(o.Steps, Step{
 		Guest: o.Ref, Op: cluster.OpObjectSet, Class: guest.Live, Changes: o.Changes, Calls: []cluster.Call{next.Call}, Reason: "its " + content.Key + " differ from its manifest", File: o.desired.Origin.File,
 		Object: &ObjectStep{ID: o.desired.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Seen: &o.live, Effect: map[string]string{content.Key: next.After}, Fills: true},
+		Loses:  weakenings(o.kind, change, o.want, o.got),
 	})
 }
 

@@ -12,8 +12,8 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 	before, after := &guest.FirewallAlias{Name: c.ID, CIDR: c.Got.Keys[keyCIDR]}, &guest.FirewallAlias{Name: c.ID, CIDR: c.After().Keys[keyCIDR]}
 	change := kind.FirewallChange{Object: "alias " + c.ID, Old: before.CIDR, New: after.CIDR}
 	if c.Op == cluster.OpObjectAdd {
-		before, change.Adds, change.Old = nil, true, "missing"
-		change.Names = func(seen *guest.FirewallSeen) bool { return firewall.AliasUser(seen, c.ID) != "" }
+		before, change.OnlyIfNamed, change.Old = nil, true, "missing"
+		change.User = func(seen *guest.FirewallSeen) string { return firewall.AliasUser(seen, c.ID) }
 	}
 	if c.Op == cluster.OpObjectRemove {
 		after, change.New = nil, "missing"

@@ -41,6 +41,7 @@ func Kind() *kind.Kind {
 		Content:    &kind.Content{Key: keyEntries, Changes: changes, Next: next, Unsafe: whyUnsafe},
 		KeptBy:     keptBy,
 		UsedBy:     usedBy,
+		Weakens:    weakens,
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
 	}

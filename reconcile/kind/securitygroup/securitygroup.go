@@ -43,6 +43,7 @@ func Kind() *kind.Kind {
 		Content:    &kind.Content{Key: keyRules, Changes: changes, Next: next, Empty: empty},
 		KeptBy:     keptBy,
 		UsedBy:     usedBy,
+		Weakens:    weakens,
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
 	}
