@@ -73,7 +73,8 @@ func (s Scope) weakeners(w *guard.Weakening) map[string]bool {
 	field := "spec." + string(w.Field)
 	if w.Field == guest.GuardProtection {
 		field = "protection"
-	} else if w.Field == guard.GuardPlace {
+	}
+	if w.Field == guard.GuardPlace {
 		field = FieldFolder
 	}
 	for _, o := range w.Guests {
