@@ -40,6 +40,7 @@ func measureScale(b *testing.B, guests, nodes int) {
 	config := strings.NewReplacer("  poll: 300ms\n", "", "  tick: 300ms\n  resync: 600ms\n", "").Replace(s.read("config.yaml"))
 	s.ok(os.WriteFile(s.path("config.yaml"), []byte(config), 0o600))
 	s.adoptFleet(guests)
+	s.joinFiles(guests) // the agent reads at most 10,000 files
 	report := func(value float64, unit string) { b.ReportMetric(value, unit) }
 
 	s.post("/reset", nil)
@@ -100,6 +101,17 @@ func measureScale(b *testing.B, guests, nodes int) {
 	report(float64(s.calls().Reads), "push-reads")
 	report(float64(s.journalSize()-size)/1024, "push-journal-KiB")
 	report(s.agentMemory(), "peak-rss-MiB")
+}
+
+// joinFiles puts the manifests of all generated guests but the first into files of 100 guests each, and pushes them.
+func (s *site) joinFiles(guests int) {
+	s.Helper()
+	for i := 1; i < guests; i++ {
+		name := fmt.Sprintf("guest-%d.yaml", generatedVMID(i))
+		s.repo.Files[fmt.Sprintf("guests-%d.yaml", i/100)] += "---\n" + s.repo.Files[name]
+		delete(s.repo.Files, name)
+	}
+	s.repo.Push(s.sig, killer, "a hundred guests in a file")
 }
 
 // hasChanged returns a function that reports whether the configuration of a guest contains a text.
