@@ -28,9 +28,9 @@ const (
 	adminsEntries = "10.0.0.0/24|!10.0.0.9|10.1.0.0/16"
 )
 
-// groupRules returns the rules of a security group as one text.
-func (l *lab) groupRules(name string) string {
-	_, rules, _ := l.sim.Group(name)
+// webRules returns the rules of the security group web as one text.
+func (l *lab) webRules() string {
+	_, rules, _ := l.sim.Group("web")
 	var words []string
 	for _, r := range rules {
 		words = append(words, guest.RuleOf(r).String())
@@ -38,9 +38,9 @@ func (l *lab) groupRules(name string) string {
 	return strings.Join(words, "|")
 }
 
-// entries returns the entries of a set of the cluster as one text.
-func (l *lab) entries(name string) string {
-	_, entries, _ := l.sim.IPSet(name)
+// adminEntries returns the entries of the set admins of the cluster as one text.
+func (l *lab) adminEntries() string {
+	_, entries, _ := l.sim.IPSet("admins")
 	var words []string
 	for _, e := range entries {
 		words = append(words, map[string]string{"1": "!"}[e["nomatch"]]+e["cidr"])
@@ -65,7 +65,7 @@ func TestGroupIsCompleteBeforeItsUsersAndStaysAfterThem(t *testing.T) {
 		l.converge()
 		wantContent := func() {
 			t.Helper()
-			if rules, entries := l.groupRules("web"), l.entries("admins"); rules != webGroupRules || entries != adminsEntries {
+			if rules, entries := l.webRules(), l.adminEntries(); rules != webGroupRules || entries != adminsEntries {
 				t.Fatalf("got the rules %s and the entries %s, want %s and %s", rules, entries, webGroupRules, adminsEntries)
 			}
 		}
@@ -75,7 +75,9 @@ func TestGroupIsCompleteBeforeItsUsersAndStaysAfterThem(t *testing.T) {
 			last[o.Step.Guest.Label()] = i
 		}
 		first := func(label string) int {
-			return slices.IndexFunc(l.steps, func(o report.StepOutcome) bool { return o.Step.Guest.Label() == label && o.Step.Op != cluster.OpObjectAdd })
+			return slices.IndexFunc(l.steps, func(o report.StepOutcome) bool {
+				return o.Step.Guest.Label() == label && o.Step.Op != cluster.OpObjectAdd
+			})
 		}
 		if last["Alias/office"] > first("SecurityGroup/web") || last["IPSet/admins"] > first("SecurityGroup/web") || last["SecurityGroup/web"] > first("VirtualMachine/web-1") {
 			t.Errorf("got the last steps %v, want each object complete before its users", last)
@@ -93,7 +95,7 @@ func TestGroupIsCompleteBeforeItsUsersAndStaysAfterThem(t *testing.T) {
 		l.edit(http.MethodDelete, "/cluster/firewall/ipset/admins/10.0.0.9", "")
 		l.edit(http.MethodPost, "/cluster/firewall/ipset/admins", "cidr=192.168.0.0/16")
 		l.edit(http.MethodPut, "/cluster/firewall/ipset/admins/10.1.0.0%2F16", "nomatch=1")
-		eventually(t, "the repair", func() bool { return l.groupRules("web") == webGroupRules && l.entries("admins") == adminsEntries })
+		eventually(t, "the repair", func() bool { return l.webRules() == webGroupRules && l.adminEntries() == adminsEntries })
 		l.converge()
 
 		delete(l.files, "group.yaml")
@@ -128,10 +130,10 @@ func TestOthersOfAGroupAreKept(t *testing.T) {
 		l.push("adopt them", alice)
 		defer l.start()()
 		l.converge()
-		if rules := l.groupRules("web"); !strings.HasPrefix(rules, webGroupRules) || !strings.HasSuffix(rules, "|in DROP") {
+		if rules := l.webRules(); !strings.HasPrefix(rules, webGroupRules) || !strings.HasSuffix(rules, "|in DROP") {
 			t.Errorf("got the rules %s, want those of the manifest and the other one", rules)
 		}
-		if entries := l.entries("admins"); entries != adminsEntries+"|10.9.0.0/16" {
+		if entries := l.adminEntries(); entries != adminsEntries+"|10.9.0.0/16" {
 			t.Errorf("got the entries %s, want those of the manifest and the other one", entries)
 		}
 	})
@@ -191,7 +193,7 @@ func TestGroupIsMadeBetweenCrashes(t *testing.T) {
 					}
 					t.Fatalf("got no end after %d crashes", m.crashes.Load())
 				}
-				untilDone(func() bool { return l.groupRules("web") == webGroupRules && l.entries("admins") == adminsEntries })
+				untilDone(func() bool { return l.webRules() == webGroupRules && l.adminEntries() == adminsEntries })
 				made := m.crashes.Load()
 				l.files["web.yaml"] = vmYAML("web-1", 201, "firewall: {enable: true, rules: []}")
 				delete(l.files, "group.yaml")
@@ -226,7 +228,7 @@ func TestGroupCallWithoutReply(t *testing.T) {
 				l.push("a guest and its group", alice)
 				defer l.start()()
 				l.converge()
-				if rules, entries := l.groupRules("web"), l.entries("admins"); rules != webGroupRules || entries != adminsEntries {
+				if rules, entries := l.webRules(), l.adminEntries(); rules != webGroupRules || entries != adminsEntries {
 					t.Errorf("got the rules %s and the entries %s", rules, entries)
 				}
 			})

@@ -115,7 +115,9 @@ var objectCases = map[string]objectCase{
 			comment, _, exists := sim.IPSet("admins")
 			return withoutMarker(comment, exists)
 		},
-		edit:    func(sim *pvesim.Sim, marker string) { sim.SetIPSet("admins", strings.TrimSpace("others "+marker), "10.0.0.1") },
+		edit: func(sim *pvesim.Sim, marker string) {
+			sim.SetIPSet("admins", strings.TrimSpace("others "+marker), "10.0.0.1")
+		},
 		foreign: func(sim *pvesim.Sim) { sim.SetIPSet("admins", "of another team", "10.0.0.0/24", "!10.0.0.1") },
 		remove:  func(sim *pvesim.Sim) { sim.RemoveIPSet("admins") },
 		needs:   []string{"Sys.Modify"},
@@ -129,12 +131,12 @@ var objectCases = map[string]objectCase{
 			comment, _, exists := sim.Group("web")
 			return withoutMarker(comment, exists)
 		},
-		edit:    func(sim *pvesim.Sim, marker string) { sim.SetGroup("web", strings.TrimSpace("old servers "+marker)) },
+		edit: func(sim *pvesim.Sim, marker string) { sim.SetGroup("web", strings.TrimSpace("old servers "+marker)) },
 		foreign: func(sim *pvesim.Sim) {
 			sim.SetGroup("web", "of another team", map[string]string{"type": "in", "action": "ACCEPT", "proto": "tcp", "dport": "80", "enable": "1"}, map[string]string{"type": "out", "action": "DROP", "enable": "0"})
 		},
-		remove:  func(sim *pvesim.Sim) { sim.RemoveGroup("web") },
-		needs:   []string{"Sys.Modify"},
+		remove: func(sim *pvesim.Sim) { sim.RemoveGroup("web") },
+		needs:  []string{"Sys.Modify"},
 	},
 	"affinity_rule": {
 		label: "AffinityRule/web", route: "POST /cluster/ha/rules", reads: "GET /cluster/ha/rules", path: "/cluster/ha/rules", want: "pve1:2 strict=1 disable= web servers",

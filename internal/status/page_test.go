@@ -302,7 +302,8 @@ func TestPageShowsEveryText(t *testing.T) {
 	elsewhere := map[string]string{
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
 
-		".Guests.WhyNode": "the page of the guest shows it",
+		".Guests.WhyNode":            "the page of the guest shows it",
+		".Guests.Snapshots.Schedule": "the page of the guest shows it",
 		".Guests.Digest":  "gitops-agent status -o json has it, for attestations",
 
 		".Late.Component":                     "the text of the notice describes it",
@@ -318,9 +319,11 @@ func TestPageShowsEveryText(t *testing.T) {
 		".Guards.Held.Hold.Policies.Policy":  "no policy is about a guard",
 		".Guards.Held.Hold.Policies.Result":  "no policy is about a guard",
 		".Guards.Held.Hold.Policies.Message": "no policy is about a guard",
+		".Guards.Held.Hold.Policies.Source":  "no policy is about a guard",
 		".Guests.Held.Hold.Policies.Policy":  "the message holds it, and a condition that of a warning",
 		".Guests.Held.Hold.Policies.Result":  "the message holds it, and a condition that of a warning",
 		".Guests.Held.Hold.Policies.Message": "the message holds it, and a condition that of a warning",
+		".Guests.Held.Hold.Policies.Source":  "the message holds it, and a condition that of a warning",
 
 		".Orders.Guest": "the order holds it",
 		".Orders.Hint":  "the command of an order that is held",
@@ -457,5 +460,20 @@ func TestPageTexts(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestPageOfGuestWithSnapshots(t *testing.T) {
+	t.Parallel()
+	r := steady()
+	r.Guests[0].Snapshots = &report.Snapshots{Schedule: "daily", Taken: 3, Newest: r.Time.Add(-50 * time.Hour), LateSince: r.Time.Add(-26 * time.Hour)}
+	_, body := ask(t, optionsFor(r), "GET", fmt.Sprintf("/guests/%d", r.Guests[0].VMID))
+	for _, want := range []string{"<dd>3 by the schedule daily, the newest <time", `<span class="badge warn">late</span> since <time`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got no %q in\n%s", want, body)
+		}
+	}
+	if err := balanced(body); err != nil {
+		t.Errorf("got %v, want every element closed", err)
 	}
 }

@@ -21,6 +21,8 @@ type guestView struct {
 	DriftSince      timeView
 	Observed        timeView
 	LastSync        timeView
+	NewestSnapshot  timeView // of its schedule
+	SnapshotLate    timeView // since when one of its schedule is missing
 	LastRevision    commitLink
 	Dependencies    []guestLink
 	TriedAgain      timeView        // when a step that failed is tried again
@@ -49,6 +51,9 @@ func newGuestView(g report.Guest, now time.Time, l links) guestView {
 		Guest: g, DriftSince: timeView{g.DriftSince, now}, Observed: timeView{g.ObservedAt, now}, LastSync: timeView{g.Converged, now},
 		TriedAgain: timeView{g.NextTry, now}, Href: l.root + guestPath(g.GuestName), NeedsAttention: selection.NeedsAttention(g),
 		LastRevision: l.commit(g.Revision), Dependencies: l.guestsOf(g.DependsOn),
+	}
+	if s := g.Snapshots; s != nil {
+		v.NewestSnapshot, v.SnapshotLate = timeView{s.Newest, now}, timeView{s.LateSince, now}
 	}
 	for _, c := range g.Conditions {
 		shown := c.Type == plan.Held && len(g.Held) > 0 || c.Type == plan.Drifted && len(g.Changes) > 0
