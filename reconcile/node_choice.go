@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/placement"
 	"gitops-agent/reconcile/plan"
@@ -30,7 +31,7 @@ func (e *Engine) chooseNodes(ctx context.Context) {
 	e.unplaced = nil
 	if isNew := e.newGuests(state, snapshot); len(isNew) > 0 {
 		choices, waiting := placement.Choose(placement.Input{
-			Inventory: snapshot.Inventory, Guests: withoutUnavailableNodes(e.guests, isNew, snapshot.Inventory), Images: e.force.Accepted.Set().Images,
+			Inventory: snapshot.Inventory, Guests: withoutUnavailableNodes(e.guests, isNew, snapshot.Inventory), Images: e.force.Accepted.Set().Images, Objects: e.objects(),
 			New: func(d *guest.Desired) bool { return isNew[d.Label()] },
 		})
 		e.unplaced = unplaced(waiting)
@@ -149,9 +150,9 @@ func (e *Engine) logChoices(records []journal.Body) {
 }
 
 // placedInPreview returns the guests with the nodes that would be chosen now for those without a choice in the journal, and why the others wait.
-func placedInPreview(want plan.Desired, images []image.Desired, seen cluster.Snapshot) (guests []guest.Desired, waiting map[string]plan.Unplaced) {
+func placedInPreview(want plan.Desired, images []image.Desired, objects []kind.Desired, seen cluster.Snapshot) (guests []guest.Desired, waiting map[string]plan.Unplaced) {
 	choices, unfit := placement.Choose(placement.Input{
-		Inventory: seen.Inventory, Guests: want.Guests, Images: images,
+		Inventory: seen.Inventory, Guests: want.Guests, Images: images, Objects: objects,
 		New: func(d *guest.Desired) bool {
 			if d.VMID == 0 {
 				return len(plan.Candidates(d, want, seen.Inventory)) == 0

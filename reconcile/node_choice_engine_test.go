@@ -293,3 +293,30 @@ func lifeOfPlacement(t *testing.T, l *lab, log *eventLog) {
 		t.Errorf("got %v, want one choice of pve1", got)
 	}
 }
+
+// TestNodeFollowsRulesOfAffinity creates two guests whose rules keep them apart, on nodes of a strict rule, before HA manages them and the rules exist.
+func TestNodeFollowsRulesOfAffinity(t *testing.T) {
+	runLabWithThreeNodes(t, func(t *testing.T, l *lab) {
+		l.grant("Sys.Console")
+		const guests = "guests: [VirtualMachine/web-1, VirtualMachine/web-2]"
+		const header = "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\n"
+		for i, name := range []string{"web-1", "web-2"} {
+			vm := strings.Replace(vmYAML(name, 201+i, "ha: {state: ignored}"), "clone: {name: tmpl-debian-12}", "blank: {}", 1)
+			l.files[name+".yaml"] = placed(vm, "{}")
+		}
+		l.files["apart.yaml"] = header + "metadata: {name: apart}\nspec: {type: resource, affinity: negative, " + guests + "}\n"
+		l.files["fast.yaml"] = header + "metadata: {name: fast}\nspec: {type: node, nodes: [pve2, \"pve3:2\"], strict: true, " + guests + "}\n"
+		l.push("two guests and their rules", alice)
+		defer l.start()()
+		l.converge()
+		if one, two := l.nodeOf(201), l.nodeOf(202); one != "pve3" || two != "pve2" {
+			t.Errorf("got the guests on %s and %s, want the preferred pve3 and the other node of the rule", one, two)
+		}
+		if got := l.sim.HARule("apart")["resources"]; got != "vm:201,vm:202" {
+			t.Errorf("got %q in the rule, want both guests", got)
+		}
+		if why := l.journal.State().Placed[201].Reason; !strings.HasSuffix(why, "; with AffinityRule/apart, AffinityRule/fast") {
+			t.Errorf("got the reason %q, want the rules in it", why)
+		}
+	})
+}

@@ -73,7 +73,7 @@ func NewPreview(
 	if reads := objects.Reads(); len(reads) > 0 {
 		seen.Objects = read.Objects(ctx, reads)
 	}
-	guests, unplaced := placedInPreview(plan.Desired{Guests: guests, Owned: state.Owned, VMIDs: set.Cluster.VMIDs}, set.Images, seen)
+	guests, unplaced := placedInPreview(plan.Desired{Guests: guests, Owned: state.Owned, VMIDs: set.Cluster.VMIDs}, set.Images, set.Objects, seen)
 	b := &lane.Basis{
 		Unplaced: unplaced,
 		Objects:  set.Objects, Images: set.Images, AllowedServer: host.AllowedServer,

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kind"
 )
 
 // Input is what nodes are chosen from. Guests whose node was chosen before have it in Node.
@@ -17,6 +18,7 @@ type Input struct {
 	Inventory cluster.Inventory
 	Guests    []guest.Desired // all that manifests want
 	Images    []image.Desired
+	Objects   []kind.Desired // the rules of affinity among them count
 	New       func(d *guest.Desired) bool // reports that a guest certainly does not exist
 }
 
@@ -28,8 +30,8 @@ type Choice struct {
 }
 
 // Choose returns the nodes of the guests that need one, and why the others wait, by label. Each choice counts for those that follow: guests are placed in
-// the order of their waves, then of their labels. Of the nodes where a guest fits, the one is chosen that has the fewest guests which it should avoid,
-// then the one that its manifest prefers, then the first by name.
+// the order of their waves, then of their labels. Of the nodes where a guest fits, the one is chosen that rules of affinity prefer, then the one with the fewest
+// guests which it should avoid, then the one that its manifest prefers, then the first by name.
 func Choose(in Input) (choices []Choice, waiting map[string]string) {
 	var open []*guest.Desired
 	for i := range in.Guests {
@@ -49,10 +51,11 @@ func Choose(in Input) (choices []Choice, waiting map[string]string) {
 	for i := range in.Guests {
 		byLabel[in.Guests[i].Label()] = &in.Guests[i]
 	}
+	rules := in.rules()
 	for _, d := range open {
 		template := in.template(d)
 		n := needOf(d, template)
-		node, reason := in.choose(d, n, template, nodes, byLabel)
+		node, reason := in.choose(d, n, template, nodes, byLabel, rules.of(d))
 		if node == "" {
 			waiting[d.Label()] = reason
 			continue
@@ -67,12 +70,13 @@ func Choose(in Input) (choices []Choice, waiting map[string]string) {
 // candidate is a node where a guest fits.
 type candidate struct {
 	name    string
+	rank    int     // what rules of affinity say: more is better
 	avoided int     // guests there that the guest should avoid
 	taken   float64 // what is preferred is less of it
 }
 
 // choose returns the node for one guest and the reason, or "" and why no node fits.
-func (in Input) choose(d *guest.Desired, n need, template cluster.Row, nodes map[string]*load, byLabel map[string]*guest.Desired) (node, reason string) {
+func (in Input) choose(d *guest.Desired, n need, template cluster.Row, nodes map[string]*load, byLabel map[string]*guest.Desired, rules rules) (node, reason string) {
 	var fit []candidate
 	var unfit []string
 	images := imageNodes(d, in.Images)
@@ -80,11 +84,11 @@ func (in Input) choose(d *guest.Desired, n need, template cluster.Row, nodes map
 		if !d.Placement.Allows(name) {
 			continue
 		}
-		if why := in.unfit(d, n, template, nodes[name], images); why != "" {
+		if why := cmp.Or(in.unfit(d, n, template, nodes[name], images), rules.unfit(d, name, nodes)); why != "" {
 			unfit = append(unfit, name+" "+why)
 			continue
 		}
-		fit = append(fit, candidate{name, avoided(d, nodes[name], byLabel), nodes[name].taken(d.Placement.Prefer)})
+		fit = append(fit, candidate{name, rules.rank(name), avoided(d, nodes[name], byLabel), nodes[name].taken(d.Placement.Prefer)})
 	}
 	for _, name := range d.Placement.Nodes {
 		if nodes[name] == nil {
@@ -98,9 +102,9 @@ func (in Input) choose(d *guest.Desired, n need, template cluster.Row, nodes map
 		return "", "it fits on no node: " + strings.Join(unfit, "; ")
 	}
 	best := slices.MinFunc(fit, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.avoided, b.avoided), cmp.Compare(a.taken, b.taken), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.avoided, b.avoided), cmp.Compare(a.taken, b.taken), cmp.Compare(a.name, b.name))
 	})
-	return best.name, nodes[best.name].reason(d.Placement, best.avoided, len(fit))
+	return best.name, nodes[best.name].reason(d.Placement, best.avoided, len(fit)) + rules.reason()
 }
 
 // unfit returns why a guest does not fit on a node, "" if it fits.

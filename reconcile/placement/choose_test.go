@@ -11,6 +11,8 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kind/affinity"
 	"gitops-agent/reconcile/placement"
 )
 
@@ -150,6 +152,73 @@ func chosen(in placement.Input) (nodes, last string) {
 		}
 	}
 	return strings.Join(out, " "), last
+}
+
+// rule returns a rule of affinity of a manifest.
+func rule(name string, guests []string, keys map[string]string) kind.Desired {
+	d := kind.Desired{Kind: affinity.Name, Name: name, ID: name}
+	for _, label := range guests {
+		if _, vmid, isVMID := strings.Cut(label, ":"); isVMID {
+			keys["resources"] = "vm:" + vmid
+			continue
+		}
+		d.Guests = append(d.Guests, kind.GuestLabel{Label: label, Key: "resources"})
+	}
+	for key, text := range keys {
+		d.Put(kind.Intent{Key: key, Text: text})
+	}
+	return d
+}
+
+// TestChooseFollowsRules chooses nodes for web-201 and web-202 with rules of affinity; web-101 and the guest 102, which no manifest names, run on pve1 and pve2.
+func TestChooseFollowsRules(t *testing.T) {
+	t.Parallel()
+	const web1, web201, web202 = "VirtualMachine/web-101", "VirtualMachine/web-201", "VirtualMachine/web-202"
+	onNodes := func(nodes string, more ...string) map[string]string {
+		keys := map[string]string{"type": "node-affinity", "nodes": nodes}
+		for _, key := range more {
+			keys[key] = "1"
+		}
+		return keys
+	}
+	together := func() map[string]string { return map[string]string{"type": "resource-affinity", "affinity": "positive"} }
+	apart := func() map[string]string { return map[string]string{"type": "resource-affinity", "affinity": "negative"} }
+	tests := map[string]struct {
+		rules   []kind.Desired
+		nodes   string // of web-201 and web-202
+		explain string // in the reason of web-202
+	}{
+		"none":           {nil, "pve3 pve3", "least memory of 3 that fit: 3.0 GiB of 64.0 GiB are taken"},
+		"strict":         {[]kind.Desired{rule("fast", []string{web201, web202}, onNodes("pve1,pve2", "strict"))}, "pve2 pve2", "of 2 that fit"},
+		"preferred":      {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1"))}, "pve3 pve1", "; with AffinityRule/fast"},
+		"priority":       {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1:2,pve2:5,pve3"))}, "pve3 pve2", ""},
+		"disabled":       {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1", "strict", "disable"))}, "pve3 pve3", ""},
+		"apart":          {[]kind.Desired{rule("apart", []string{web201, web202}, apart())}, "pve3 pve2", ""},
+		"apart_of_three": {[]kind.Desired{rule("apart", []string{web1, web201, web202}, apart())}, "pve3 pve2", ""},
+		"apart_of_vmid":  {[]kind.Desired{rule("apart", []string{"vm:102", web201, web202}, apart())}, "pve3 pve1", ""},
+		"too_many": {
+			[]kind.Desired{rule("apart", []string{web1, web202}, apart()), rule("fast", []string{web202}, onNodes("pve1", "strict"))}, "pve3 -",
+			"pve1 has VirtualMachine/web-101, from which AffinityRule/apart keeps it apart; pve2 is no node of AffinityRule/fast",
+		},
+		"together":        {[]kind.Desired{rule("pair", []string{web201, web202}, together())}, "pve3 pve3", ""},
+		"together_of_one": {[]kind.Desired{rule("pair", []string{web1, web202}, together())}, "pve3 pve1", "of 1 that fit"},
+		"together_unfit": {
+			[]kind.Desired{rule("pair", []string{web1, web202}, together()), rule("fast", []string{web202}, onNodes("pve3", "strict"))}, "pve3 -",
+			"pve3 does not have VirtualMachine/web-101, with which AffinityRule/pair keeps it together",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := threeNodes(running(101, "pve1", 16), running(102, "pve2", 8))
+			in.Guests = []guest.Desired{wanted(101, 1024, onNode("pve1")), wanted(201, 1024), wanted(202, 1024)}
+			in.Objects = append([]kind.Desired{{Kind: "Pool", Name: "web"}}, test.rules...)
+			nodes, last := chosen(in)
+			if nodes != test.nodes || !strings.Contains(last, test.explain) {
+				t.Errorf("got nodes %q and the reason %q, want %q and %q in it", nodes, last, test.nodes, test.explain)
+			}
+		})
+	}
 }
 
 // TestChooseLeavesOthersAlone chooses no node for guests that exist or may exist, that have a node, or whose manifest names one.

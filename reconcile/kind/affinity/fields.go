@@ -8,6 +8,12 @@ const (
 	wordResource = "resource"
 )
 
+// Words of the field affinity, which are those of Proxmox.
+const (
+	wordTogether = "positive"
+	wordApart    = "negative"
+)
+
 // fields are the fields of the spec.
 func fields() []kind.Field {
 	return []kind.Field{
@@ -19,7 +25,7 @@ func fields() []kind.Field {
 			Want: "the name of a node, with an optional priority", Examples: []string{"pve1", "pve1:2"}, Pattern: `[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(:(0|[1-9][0-9]{0,3}))?`, Max: 70,
 		}}},
 		{Name: "strict", Key: keyStrict, Doc: "Of a node rule. true: the guests never run on another node, even if no node of the rule is available. Proxmox's default: false.", Form: kind.Flag{}},
-		{Name: "affinity", Key: keyAffinity, Doc: "Of a resource rule, required. positive: the guests run on one node. negative: each runs on a node of its own.", Form: kind.Choice{Words: []string{"positive", "negative"}}},
+		{Name: "affinity", Key: keyAffinity, Doc: "Of a resource rule, required. positive: the guests run on one node. negative: each runs on a node of its own.", Form: kind.Choice{Words: []string{wordTogether, wordApart}}},
 		{Name: "enabled", Doc: "Whether the rule has an effect.", Form: kind.Flag{}},
 	}
 }
