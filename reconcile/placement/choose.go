@@ -18,7 +18,7 @@ type Input struct {
 	Inventory cluster.Inventory
 	Guests    []guest.Desired // all that manifests want
 	Images    []image.Desired
-	Objects   []kind.Desired // the rules of affinity among them count
+	Objects   []kind.Desired              // the rules of affinity among them count
 	New       func(d *guest.Desired) bool // reports that a guest certainly does not exist
 }
 

@@ -181,8 +181,12 @@ func TestChooseFollowsRules(t *testing.T) {
 		}
 		return keys
 	}
-	together := func() map[string]string { return map[string]string{"type": "resource-affinity", "affinity": "positive"} }
-	apart := func() map[string]string { return map[string]string{"type": "resource-affinity", "affinity": "negative"} }
+	together := func() map[string]string {
+		return map[string]string{"type": "resource-affinity", "affinity": "positive"}
+	}
+	apart := func() map[string]string {
+		return map[string]string{"type": "resource-affinity", "affinity": "negative"}
+	}
 	tests := map[string]struct {
 		rules   []kind.Desired
 		nodes   string // of web-201 and web-202
@@ -197,13 +201,15 @@ func TestChooseFollowsRules(t *testing.T) {
 		"apart_of_three": {[]kind.Desired{rule("apart", []string{web1, web201, web202}, apart())}, "pve3 pve2", ""},
 		"apart_of_vmid":  {[]kind.Desired{rule("apart", []string{"vm:102", web201, web202}, apart())}, "pve3 pve1", ""},
 		"too_many": {
-			[]kind.Desired{rule("apart", []string{web1, web202}, apart()), rule("fast", []string{web202}, onNodes("pve1", "strict"))}, "pve3 -",
+			[]kind.Desired{rule("apart", []string{web1, web202}, apart()), rule("fast", []string{web202}, onNodes("pve1", "strict"))},
+			"pve3 -",
 			"pve1 has VirtualMachine/web-101, from which AffinityRule/apart keeps it apart; pve2 is no node of AffinityRule/fast",
 		},
 		"together":        {[]kind.Desired{rule("pair", []string{web201, web202}, together())}, "pve3 pve3", ""},
 		"together_of_one": {[]kind.Desired{rule("pair", []string{web1, web202}, together())}, "pve3 pve1", "of 1 that fit"},
 		"together_unfit": {
-			[]kind.Desired{rule("pair", []string{web1, web202}, together()), rule("fast", []string{web202}, onNodes("pve3", "strict"))}, "pve3 -",
+			[]kind.Desired{rule("pair", []string{web1, web202}, together()), rule("fast", []string{web202}, onNodes("pve3", "strict"))},
+			"pve3 -",
 			"pve3 does not have VirtualMachine/web-101, with which AffinityRule/pair keeps it together",
 		},
 	}
