@@ -14,6 +14,7 @@ import (
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/placement"
 	"gitops-agent/reconcile/plan"
@@ -31,7 +32,7 @@ func (e *Engine) chooseNodes(ctx context.Context) {
 	e.unplaced = nil
 	if isNew := e.newGuests(state, snapshot); len(isNew) > 0 {
 		choices, waiting := placement.Choose(placement.Input{
-			Inventory: snapshot.Inventory, Guests: withoutUnavailableNodes(e.guests, isNew, snapshot.Inventory), Images: e.force.Accepted.Set().Images, Objects: e.objects(),
+			Inventory: snapshot.Inventory, Guests: withoutUnavailableNodes(e.guests, isNew, snapshot.Inventory), Images: e.force.Accepted.Set().Images, Objects: e.objects(), Rules: snapshot.Objects[kinds.AffinityRules],
 			New: func(d *guest.Desired) bool { return isNew[d.Label()] },
 		})
 		e.unplaced = unplaced(waiting)
@@ -152,7 +153,7 @@ func (e *Engine) logChoices(records []journal.Body) {
 // placedInPreview returns the guests with the nodes that would be chosen now for those without a choice in the journal, and why the others wait.
 func placedInPreview(want plan.Desired, images []image.Desired, objects []kind.Desired, seen cluster.Snapshot) (guests []guest.Desired, waiting map[string]plan.Unplaced) {
 	choices, unfit := placement.Choose(placement.Input{
-		Inventory: seen.Inventory, Guests: want.Guests, Images: images, Objects: objects,
+		Inventory: seen.Inventory, Guests: want.Guests, Images: images, Objects: objects, Rules: seen.Objects[kinds.AffinityRules],
 		New: func(d *guest.Desired) bool {
 			if d.VMID == 0 {
 				return len(plan.Candidates(d, want, seen.Inventory)) == 0

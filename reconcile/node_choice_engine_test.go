@@ -320,3 +320,33 @@ func TestNodeFollowsRulesOfAffinity(t *testing.T) {
 		}
 	})
 }
+
+// TestNodeFollowsRulesOfProxmox creates a guest under HA that a rule without a manifest keeps from two nodes. The rules are read for such a guest only, until it exists.
+func TestNodeFollowsRulesOfProxmox(t *testing.T) {
+	runLabWithThreeNodes(t, func(t *testing.T, l *lab) {
+		l.grant("Sys.Console")
+		rulesRead := func() int { return l.sim.Counters().Routes["GET /cluster/ha/rules"] }
+		l.sim.SetHARule("people", map[string]string{"type": "node-affinity", "nodes": "pve3", "strict": "1", "resources": "vm:202"})
+		blank := func(manifest string) string {
+			return strings.Replace(manifest, "clone: {name: tmpl-debian-12}", "blank: {}", 1)
+		}
+		l.files["web-1.yaml"] = placed(blank(vmYAML("web-1", 201)), "{}")
+		l.push("a guest without HA", alice)
+		defer l.start()()
+		l.converge()
+		if n := rulesRead(); n != 0 || l.nodeOf(201) == "" {
+			t.Errorf("got %d readings of rules for a guest without HA on %q, want none", n, l.nodeOf(201))
+		}
+		l.files["web-2.yaml"] = placed(blank(vmYAML("web-2", 202, "ha: {state: ignored}")), "{}")
+		l.push("a guest with HA", alice)
+		l.converge()
+		if node, n := l.nodeOf(202), rulesRead(); node != "pve3" || n == 0 {
+			t.Errorf("got the guest on %s after %d readings of rules, want it where the rule wants it", node, n)
+		}
+		l.sim.ResetCounters()
+		time.Sleep(10 * time.Minute)
+		if n := rulesRead(); n != 0 {
+			t.Errorf("got %d readings of rules after the guest exists, want none", n)
+		}
+	})
+}

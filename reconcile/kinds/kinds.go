@@ -36,6 +36,9 @@ func Of(name guest.Kind) (*kind.Kind, bool) {
 // BackupJobs is the kind whose objects back up guests.
 const BackupJobs = backupjob.Name
 
+// AffinityRules is the kind whose objects say where the HA manager runs guests.
+const AffinityRules = affinity.Name
+
 // BackedUpBy returns the ids of the jobs that back up a guest that is on a node and in a pool, and that will go on to do so.
 func BackedUpBy(jobs []kind.Lasting, vmid int, node, pool string) []string {
 	return backupjob.CoveredBy(jobs, backupjob.Place{VMID: vmid, Node: node, Pool: pool})

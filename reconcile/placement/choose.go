@@ -19,6 +19,7 @@ type Input struct {
 	Guests    []guest.Desired // all that manifests want
 	Images    []image.Desired
 	Objects   []kind.Desired              // the rules of affinity among them count
+	Rules     cluster.Objects             // the live rules of affinity; those that were not read do not count
 	New       func(d *guest.Desired) bool // reports that a guest certainly does not exist
 }
 

@@ -170,6 +170,11 @@ func rule(name string, guests []string, keys map[string]string) kind.Desired {
 	return d
 }
 
+// live returns a rule that Proxmox has.
+func live(id string, keys map[string]string) cluster.Objects {
+	return cluster.Objects{ByID: map[string]cluster.Object{id: {ID: id, Keys: keys}}}
+}
+
 // TestChooseFollowsRules chooses nodes for web-201 and web-202 with rules of affinity; web-101 and the guest 102, which no manifest names, run on pve1 and pve2.
 func TestChooseFollowsRules(t *testing.T) {
 	t.Parallel()
@@ -191,26 +196,38 @@ func TestChooseFollowsRules(t *testing.T) {
 		rules   []kind.Desired
 		nodes   string // of web-201 and web-202
 		explain string // in the reason of web-202
+		live    cluster.Objects
 	}{
-		"none":           {nil, "pve3 pve3", "least memory of 3 that fit: 3.0 GiB of 64.0 GiB are taken"},
-		"strict":         {[]kind.Desired{rule("fast", []string{web201, web202}, onNodes("pve1,pve2", "strict"))}, "pve2 pve2", "of 2 that fit"},
-		"preferred":      {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1"))}, "pve3 pve1", "; with AffinityRule/fast"},
-		"priority":       {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1:2,pve2:5,pve3"))}, "pve3 pve2", ""},
-		"disabled":       {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1", "strict", "disable"))}, "pve3 pve3", ""},
-		"apart":          {[]kind.Desired{rule("apart", []string{web201, web202}, apart())}, "pve3 pve2", ""},
-		"apart_of_three": {[]kind.Desired{rule("apart", []string{web1, web201, web202}, apart())}, "pve3 pve2", ""},
-		"apart_of_vmid":  {[]kind.Desired{rule("apart", []string{"vm:102", web201, web202}, apart())}, "pve3 pve1", ""},
+		"none":           {nil, "pve3 pve3", "least memory of 3 that fit: 3.0 GiB of 64.0 GiB are taken", cluster.Objects{}},
+		"strict":         {[]kind.Desired{rule("fast", []string{web201, web202}, onNodes("pve1,pve2", "strict"))}, "pve2 pve2", "of 2 that fit", cluster.Objects{}},
+		"preferred":      {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1"))}, "pve3 pve1", "; with AffinityRule/fast", cluster.Objects{}},
+		"priority":       {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1:2,pve2:5,pve3"))}, "pve3 pve2", "", cluster.Objects{}},
+		"disabled":       {[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1", "strict", "disable"))}, "pve3 pve3", "", cluster.Objects{}},
+		"apart":          {[]kind.Desired{rule("apart", []string{web201, web202}, apart())}, "pve3 pve2", "", cluster.Objects{}},
+		"apart_of_three": {[]kind.Desired{rule("apart", []string{web1, web201, web202}, apart())}, "pve3 pve2", "", cluster.Objects{}},
+		"apart_of_vmid":  {[]kind.Desired{rule("apart", []string{"vm:102", web201, web202}, apart())}, "pve3 pve1", "", cluster.Objects{}},
 		"too_many": {
 			[]kind.Desired{rule("apart", []string{web1, web202}, apart()), rule("fast", []string{web202}, onNodes("pve1", "strict"))},
 			"pve3 -",
 			"pve1 has VirtualMachine/web-101, from which AffinityRule/apart keeps it apart; pve2 is no node of AffinityRule/fast",
+			cluster.Objects{},
 		},
-		"together":        {[]kind.Desired{rule("pair", []string{web201, web202}, together())}, "pve3 pve3", ""},
-		"together_of_one": {[]kind.Desired{rule("pair", []string{web1, web202}, together())}, "pve3 pve1", "of 1 that fit"},
+		"together":        {[]kind.Desired{rule("pair", []string{web201, web202}, together())}, "pve3 pve3", "", cluster.Objects{}},
+		"together_of_one": {[]kind.Desired{rule("pair", []string{web1, web202}, together())}, "pve3 pve1", "of 1 that fit", cluster.Objects{}},
 		"together_unfit": {
 			[]kind.Desired{rule("pair", []string{web1, web202}, together()), rule("fast", []string{web202}, onNodes("pve3", "strict"))},
 			"pve3 -",
 			"pve3 does not have VirtualMachine/web-101, with which AffinityRule/pair keeps it together",
+			cluster.Objects{},
+		},
+		"of_proxmox": {nil, "pve3 pve2", "; with the rule apart", live("apart", map[string]string{"type": "resource-affinity", "affinity": "negative", "resources": "vm:201,vm:202"})},
+		"of_proxmox_disabled": {
+			nil, "pve3 pve3", "", live("apart", map[string]string{"type": "resource-affinity", "affinity": "negative", "resources": "vm:201,vm:202", "disable": "1"}),
+		},
+		"of_both": {
+			[]kind.Desired{rule("fast", []string{web202}, onNodes("pve1", "strict"))},
+			"pve3 pve1", "; with AffinityRule/fast",
+			live("fast", map[string]string{"type": "node-affinity", "nodes": "pve2", "strict": "1", "resources": "vm:202"}),
 		},
 	}
 	for name, test := range tests {
@@ -218,6 +235,7 @@ func TestChooseFollowsRules(t *testing.T) {
 			t.Parallel()
 			in := threeNodes(running(101, "pve1", 16), running(102, "pve2", 8))
 			in.Guests = []guest.Desired{wanted(101, 1024, onNode("pve1")), wanted(201, 1024), wanted(202, 1024)}
+			in.Rules = test.live
 			in.Objects = append([]kind.Desired{{Kind: "Pool", Name: "web"}}, test.rules...)
 			nodes, last := chosen(in)
 			if nodes != test.nodes || !strings.Contains(last, test.explain) {

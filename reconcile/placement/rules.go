@@ -10,14 +10,14 @@ import (
 	"gitops-agent/reconcile/kind/affinity"
 )
 
-// The HA manager moves a guest that a rule of affinity wants on another node, as soon as it manages the guest. So a guest is created where the rules of the
-// manifests let it stay. Rules that only Proxmox has are not read.
+// The HA manager moves a guest that a rule of affinity wants on another node, as soon as it manages the guest. So a guest is created where the rules let it
+// stay: those of the manifests, which Proxmox gets only after the guest, and those that Proxmox has.
 
 // rules are enabled rules of affinity. Their guests are named as those of a load are.
 type rules []affinity.Rule
 
 func (in Input) rules() rules {
-	list := affinity.Rules(in.Objects)
+	list := affinity.Rules(in.Objects, in.Rules.ByID)
 	if len(list) == 0 {
 		return nil
 	}

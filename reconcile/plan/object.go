@@ -22,6 +22,8 @@ type Objects struct {
 	Orphans map[int]bool                             // vmids of guests that the agent owns and no manifest names
 	Guarded []kind.Guarded                           // guests with guards that objects can weaken, sorted by vmid
 
+	places bool // a guest under HA is to be placed: the rules of affinity are read
+
 	all *Objects // with the objects of all labels, if these are the objects of one label
 }
 
@@ -38,7 +40,19 @@ func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.Sta
 		}
 	}
 	o.Guarded = guardedGuests(guests, state, o.Orphans)
+	for i := range guests {
+		o.places = o.places || toPlaceUnderHA(&guests[i], state)
+	}
 	return o
+}
+
+// toPlaceUnderHA reports whether the agent chooses the node of a guest that HA will manage, and that it does not own yet.
+func toPlaceUnderHA(d *guest.Desired, state journal.State) bool {
+	if d.Placement == nil || d.HA == nil || d.HA.Absent {
+		return false
+	}
+	_, isOwned := state.Owned[d.VMID]
+	return !isOwned
 }
 
 // hasGuardsOfObjects reports whether a guest has guards that changes of objects can weaken.
@@ -90,7 +104,7 @@ type ObjectStep struct {
 }
 
 // Reads returns the kinds whose objects have to be read, with the ids of those that matter. A kind is not read that no manifest and no record names, and whose guard
-// no guest has.
+// no guest has. The rules of affinity are also read while a guest under HA is to be placed.
 func (o Objects) Reads() map[guest.Kind][]string {
 	reads := make(map[guest.Kind][]string)
 	for _, d := range o.Wanted {
@@ -102,6 +116,9 @@ func (o Objects) Reads() map[guest.Kind][]string {
 	for name, ids := range reads {
 		slices.Sort(ids)
 		reads[name] = slices.Compact(ids)
+	}
+	if o.places && reads[kinds.AffinityRules] == nil {
+		reads[kinds.AffinityRules] = []string{}
 	}
 	for _, k := range kinds.All() {
 		isGuarded := func(g kind.Guarded) bool { return g.Has(k.Guard) }

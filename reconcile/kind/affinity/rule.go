@@ -1,46 +1,61 @@
 package affinity
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/kind"
 )
 
-// Rule is what an enabled rule of a manifest means for the nodes of its guests.
+// Rule is what an enabled rule means for the nodes of its guests.
 type Rule struct {
-	Label  string         // "AffinityRule/web-apart"
-	Guests []string       // labels such as "VirtualMachine/web-1", and Proxmox's names such as "vm:201" of those that the manifest names so
+	Label  string         // "AffinityRule/web-apart", or "the rule web-apart" of one without a manifest
+	Guests []string       // labels such as "VirtualMachine/web-1", and Proxmox's names such as "vm:201", sorted
 	Nodes  map[string]int // of a rule about nodes: the priority of each; nil otherwise
 	Strict bool           // of a rule about nodes: the guests run on no other one
 	Apart  bool           // of a rule about guests: they run on different nodes; otherwise on the same one
 }
 
-// Rules returns the enabled rules among the objects of manifests.
-func Rules(objects []kind.Desired) []Rule {
+// Rules returns the enabled rules among the objects of manifests, and those that only Proxmox has, by id.
+func Rules(objects []kind.Desired, live map[string]cluster.Object) []Rule {
 	var list []Rule
+	wanted := map[string]bool{}
 	for _, d := range objects {
 		if d.Kind != Name {
 			continue
 		}
+		wanted[d.ID] = true
 		text := func(key string) string { t, _ := d.Text(key); return t }
-		if text(keyDisable) != "" {
-			continue
-		}
-		r := Rule{Label: d.Label(), Guests: strings.FieldsFunc(text(keyResources), isSeparator)}
+		r := newRule(d.Label(), text)
 		for _, g := range d.Guests {
 			r.Guests = append(r.Guests, g.Label)
 		}
 		slices.Sort(r.Guests)
-		if text(keyType) == typeNode {
-			r.Nodes, r.Strict = priorities(text(keyNodes)), text(keyStrict) != ""
-		} else {
-			r.Apart = text(keyAffinity) == wordApart
+		if text(keyDisable) == "" {
+			list = append(list, r)
 		}
-		list = append(list, r)
+	}
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		keys := live[id].Keys
+		if !wanted[id] && keys[keyDisable] == "" {
+			list = append(list, newRule("the rule "+id, func(key string) string { return keys[key] }))
+		}
 	}
 	return list
+}
+
+// newRule returns the rule with the given native keys. The guests that have labels are missing.
+func newRule(label string, text func(key string) string) Rule {
+	r := Rule{Label: label, Guests: strings.FieldsFunc(text(keyResources), isSeparator)}
+	if text(keyType) == typeNode {
+		r.Nodes, r.Strict = priorities(text(keyNodes)), text(keyStrict) != ""
+	} else {
+		r.Apart = text(keyAffinity) == wordApart
+	}
+	return r
 }
 
 // priorities returns the priority of each node of a canonical text. A node without a number has 0.
@@ -48,7 +63,7 @@ func priorities(text string) map[string]int {
 	nodes := map[string]int{}
 	for _, item := range strings.FieldsFunc(text, isSeparator) {
 		name, number, _ := strings.Cut(item, ":")
-		nodes[name], _ = strconv.Atoi(number) // the manifest was checked, and no number is 0
+		nodes[name], _ = strconv.Atoi(number) // manifest and Proxmox were checked, and no number is 0
 	}
 	return nodes
 }
