@@ -304,7 +304,7 @@ func TestPageShowsEveryText(t *testing.T) {
 
 		".Guests.WhyNode":            "the page of the guest shows it",
 		".Guests.Snapshots.Schedule": "the page of the guest shows it",
-		".Guests.Digest":  "gitops-agent status -o json has it, for attestations",
+		".Guests.Digest":             "gitops-agent status -o json has it, for attestations",
 
 		".Late.Component":                     "the text of the notice describes it",
 		".Late.Node":                          "only the guests of a node have one",
