@@ -10,12 +10,15 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// FirewallUser reads every firewall of the cluster, of its nodes, of its security groups and of its guests, and returns the first place that names an object, ""
-// if none does. Names returns which part of a firewall names the object. Guests that the token cannot see are not read.
+// FirewallUse returns which part of a firewall names the object with an id, "" if none does. Its methods look into all firewalls.
+type FirewallUse func(seen *guest.FirewallSeen, id string) string
+
+// UsedBy reads every firewall of the cluster, of its nodes, of its security groups and of its guests, and returns the first place that names an object, ""
+// if none does. Proxmox removes an object that rules name, and these rules lose their effect. Guests that the token cannot see are not read.
 //
 // Source: PVE API, GET …/firewall/rules, ipset, ipset/{name} and groups/{group}; GET /nodes and /cluster/resources.
-func FirewallUser(ctx context.Context, get Get, names func(*guest.FirewallSeen) string) (string, error) {
-	u := firewallUsers{get: get, names: names}
+func (use FirewallUse) UsedBy(ctx context.Context, get Get, id string) (string, error) {
+	u := firewallUsers{get: get, names: func(seen *guest.FirewallSeen) string { return use(seen, id) }}
 	const datacenter = "/cluster/firewall"
 	u.rules(ctx, "the datacenter", datacenter+"/rules", datacenter+"/rules")
 	u.sets(ctx, "the datacenter", datacenter, datacenter)
@@ -37,14 +40,14 @@ func FirewallUser(ctx context.Context, get Get, names func(*guest.FirewallSeen) 
 	return u.found, u.err
 }
 
-// FirewallKeeper returns which guest has a firewall that names an object, "" if none has, as far as firewalls were read.
-func FirewallKeeper(got cluster.Snapshot, names func(*guest.FirewallSeen) string) string {
+// KeptBy returns which guest has a firewall that names an object, "" if none has, as far as firewalls were read. UsedBy reads all of them.
+func (use FirewallUse) KeptBy(id string, got cluster.Snapshot) string {
 	for _, row := range got.Inventory.Rows {
 		seen := got.Guests[row.VMID].Firewall
 		if seen == nil {
 			continue
 		}
-		if user := names(seen); user != "" {
+		if user := use(seen, id); user != "" {
 			return fmt.Sprintf("%s of guest %d names it", user, row.VMID)
 		}
 	}

@@ -120,6 +120,16 @@ func (c Change) Single(kind guest.Kind) cluster.Call {
 	return cluster.Call{Op: c.Op, Kind: kind, Object: c.ID, Params: c.Set, Delete: c.Delete, Digest: c.Got.Digest}
 }
 
+// CallsWithoutDigest returns the function of a kind whose changes are one call each, without a digest. Proxmox's digest of a list is that of all its objects, so a
+// change of another object would refuse the call.
+func CallsWithoutDigest(name guest.Kind) func(Change) []cluster.Call {
+	return func(c Change) []cluster.Call {
+		call := c.Single(name)
+		call.Digest = ""
+		return []cluster.Call{call}
+	}
+}
+
 // Get reads one path of the API, and returns the content of data. Route is the path with its variables named, as metrics have it.
 type Get func(ctx context.Context, route, path string) (json.RawMessage, error)
 

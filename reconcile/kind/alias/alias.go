@@ -40,8 +40,8 @@ func Kind() *kind.Kind {
 		Read:       read,
 		Encode:     encode,
 		Calls:      calls,
-		KeptBy:     keptBy,
-		UsedBy:     usedBy,
+		KeptBy:     kind.FirewallUse(firewall.AliasUser).KeptBy,
+		UsedBy:     kind.FirewallUse(firewall.AliasUser).UsedBy,
 		Weakens:    weakens,
 		Privileges: kind.DatacenterFirewallPrivileges,
 	}
@@ -109,16 +109,6 @@ func encode(call cluster.Call) (kind.Request, error) {
 		}
 	}
 	return aliases.Encode(call), nil
-}
-
-// usedBy returns what names an alias. Proxmox removes an alias that rules name, and these rules lose their effect.
-func usedBy(ctx context.Context, get kind.Get, id string) (string, error) {
-	return kind.FirewallUser(ctx, get, func(seen *guest.FirewallSeen) string { return firewall.AliasUser(seen, id) })
-}
-
-// keptBy returns which guest names an alias, as far as firewalls were read. UsedBy reads all of them.
-func keptBy(id string, got cluster.Snapshot) string {
-	return kind.FirewallKeeper(got, func(seen *guest.FirewallSeen) string { return firewall.AliasUser(seen, id) })
 }
 
 // NeededBy returns the aliases without which Proxmox refuses a firewall.

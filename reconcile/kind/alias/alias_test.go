@@ -111,7 +111,7 @@ func TestUsersAreFoundEverywhere(t *testing.T) {
 			for _, list := range []map[string]string{around, test.replies} {
 				maps.Copy(replies, list)
 			}
-			got, err := usedBy(t.Context(), answers(replies), "office")
+			got, err := Kind().UsedBy(t.Context(), answers(replies), "office")
 			if err != nil {
 				got = "error"
 			}
@@ -127,10 +127,10 @@ func TestAliasIsKeptByAReadFirewall(t *testing.T) {
 		Inventory: cluster.Inventory{Rows: []cluster.Row{{VMID: 201}, {VMID: 202}}},
 		Guests:    map[int]guest.Observed{202: {Firewall: &guest.FirewallSeen{Rules: []guest.FirewallRule{{Source: "dc/office"}}}}},
 	}
-	if why := keptBy("office", got); !strings.Contains(why, "guest 202") {
+	if why := Kind().KeptBy("office", got); !strings.Contains(why, "guest 202") {
 		t.Errorf("got %q, want guest 202 named", why)
 	}
-	if why := keptBy("offices", got); why != "" {
+	if why := Kind().KeptBy("offices", got); why != "" {
 		t.Errorf("got %q, want nothing", why)
 	}
 }

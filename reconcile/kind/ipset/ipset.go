@@ -37,10 +37,10 @@ func Kind() *kind.Kind {
 		Reserved:   reserved,
 		Read:       read,
 		Encode:     encode,
-		Calls:      calls,
+		Calls:      kind.CallsWithoutDigest(Name),
 		Content:    &kind.Content{Key: keyEntries, Changes: changes, Next: next, Unsafe: whyUnsafe},
-		KeptBy:     keptBy,
-		UsedBy:     usedBy,
+		KeptBy:     kind.FirewallUse(firewall.SetUser).KeptBy,
+		UsedBy:     kind.FirewallUse(firewall.SetUser).UsedBy,
 		Weakens:    weakens,
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
@@ -70,13 +70,6 @@ func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, er
 	})
 }
 
-// calls returns the one call that changes a set itself. It has no digest: Proxmox's is that of all sets, so a change of another set would refuse the call.
-func calls(c kind.Change) []cluster.Call {
-	call := c.Single(Name)
-	call.Digest = ""
-	return []cluster.Call{call}
-}
-
 // encode returns the request of a call. A comment is changed by the call that makes a set. The removal takes the entries along.
 //
 // Source: PVE API, POST /cluster/firewall/ipset, DELETE /cluster/firewall/ipset/{name}.
@@ -90,16 +83,6 @@ func encode(call cluster.Call) (kind.Request, error) {
 		r.Params["force"] = "1"
 	}
 	return r, err
-}
-
-// usedBy returns what names a set. Proxmox removes a set that rules name, and these rules lose their effect.
-func usedBy(ctx context.Context, get kind.Get, id string) (string, error) {
-	return kind.FirewallUser(ctx, get, func(seen *guest.FirewallSeen) string { return firewall.SetUser(seen, id) })
-}
-
-// keptBy returns which guest names a set, as far as firewalls were read. UsedBy reads all of them.
-func keptBy(id string, got cluster.Snapshot) string {
-	return kind.FirewallKeeper(got, func(seen *guest.FirewallSeen) string { return firewall.SetUser(seen, id) })
 }
 
 // NeededBy returns the sets without which Proxmox refuses a firewall.

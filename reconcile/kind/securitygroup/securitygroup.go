@@ -39,10 +39,10 @@ func Kind() *kind.Kind {
 		Lower:      lower,
 		Read:       read,
 		Encode:     encode,
-		Calls:      calls,
+		Calls:      kind.CallsWithoutDigest(Name),
 		Content:    &kind.Content{Key: keyRules, Changes: changes, Next: next, Empty: empty},
-		KeptBy:     keptBy,
-		UsedBy:     usedBy,
+		KeptBy:     kind.FirewallUse(firewall.GroupUser).KeptBy,
+		UsedBy:     kind.FirewallUse(firewall.GroupUser).UsedBy,
 		Weakens:    weakens,
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
@@ -59,13 +59,6 @@ func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, er
 	})
 }
 
-// calls returns the one call that changes a group itself. It has no digest: Proxmox's is that of all groups, so a change of another group would refuse the call.
-func calls(c kind.Change) []cluster.Call {
-	call := c.Single(Name)
-	call.Digest = ""
-	return []cluster.Call{call}
-}
-
 // encode returns the request of a call. A comment is changed by the call that makes a group.
 //
 // Source: PVE API, POST /cluster/firewall/groups, DELETE /cluster/firewall/groups/{group}.
@@ -75,16 +68,6 @@ func encode(call cluster.Call) (kind.Request, error) {
 		return kind.Request{Route: route, Path: path}, nil
 	}
 	return groups.EncodeRenaming(call)
-}
-
-// usedBy returns what names a group. Proxmox removes a group that rules name, and these rules lose their effect.
-func usedBy(ctx context.Context, get kind.Get, id string) (string, error) {
-	return kind.FirewallUser(ctx, get, func(seen *guest.FirewallSeen) string { return firewall.GroupUser(seen, id) })
-}
-
-// keptBy returns which guest names a group, as far as firewalls were read. UsedBy reads all of them.
-func keptBy(id string, got cluster.Snapshot) string {
-	return kind.FirewallKeeper(got, func(seen *guest.FirewallSeen) string { return firewall.GroupUser(seen, id) })
 }
 
 // NeededBy returns the groups that the firewall of a guest names. Proxmox accepts a rule with an unknown group, which has no effect.

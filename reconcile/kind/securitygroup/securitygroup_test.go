@@ -134,7 +134,7 @@ func TestGroupIsEmptiedFromItsEnd(t *testing.T) {
 
 func TestEncode(t *testing.T) {
 	change := kind.Change{Op: cluster.OpObjectSet, ID: "web", Got: live(ssh), Set: map[string]string{keyComment: "y"}}
-	if call := calls(change); len(call) != 1 || call[0].Digest != "" {
+	if call := Kind().Calls(change); len(call) != 1 || call[0].Digest != "" {
 		t.Errorf("got %+v, want one call without the digest of the rules", call)
 	}
 	tests := map[string]struct {
@@ -146,7 +146,7 @@ func TestEncode(t *testing.T) {
 			kind.Request{Method: "POST", Route: "/cluster/firewall/groups", Path: "/cluster/firewall/groups", Params: map[string]string{"group": "web", "comment": "x"}},
 		},
 		"comment": {
-			calls(change)[0],
+			Kind().Calls(change)[0],
 			kind.Request{Method: "POST", Route: "/cluster/firewall/groups", Path: "/cluster/firewall/groups", Params: map[string]string{"group": "web", "rename": "web", "comment": "y"}},
 		},
 		"rule": {
