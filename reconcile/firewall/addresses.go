@@ -103,7 +103,7 @@ type scope struct {
 }
 
 // named returns the addresses that a text in a rule means. There are two if it is not certain whether an object of the guest or of the cluster is meant: Proxmox looks
-// up a name in both, whatever its prefix is.
+// up a name in both, with any prefix.
 func (s scope) named(text string) []addresses {
 	if text == "" {
 		return []addresses{{all: true}}

@@ -110,7 +110,7 @@ func DecodeFirewallGuard(text string) (FirewallGuard, error) {
 	return FirewallGuard{Firewall: f, Cards: form.Cards, OtherCards: form.OtherCards, Removed: form.Removed}, nil
 }
 
-// WithFirewall returns the guest with a guarded firewall whatever its manifest says: the network cards of the guard have it, and so has each card that the
+// WithFirewall returns the guest with a guarded firewall, also if its manifest has another one: the network cards of the guard have it, and so has each card that the
 // guard does not know.
 func (d Desired) WithFirewall(g FirewallGuard) Desired {
 	f := *g.Firewall

@@ -31,7 +31,7 @@ type Options struct {
 	Minimum       guard.Minimum // the host's bound of guards
 	Evidence      Evidence      // nil finds none, but that in the journal
 
-	Fetched   func(head gitsource.ID, at time.Time) // is told each head that has to be checked, before the check, which may wait for the cluster; nil tells nobody
+	Fetched   func(head gitsource.ID, at time.Time) // is told each head that has to be checked, before the check, which may wait for the cluster; nil: it is not told to anyone
 	Promotion *Promotion                            // nil accepts revisions that no other cluster has matched
 
 	Shared bool         // other agents accept revisions in the same journal, which this host may not have fetched yet

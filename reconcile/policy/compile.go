@@ -78,7 +78,7 @@ func Compile(rules []Rule) (*Set, []Problem) {
 }
 
 // CompileRepository compiles the policies of a repository, at most MaxRepository with different names and those that stay in force beside them. One with a mistake denies everything in its
-// reach, so that it holds up nobody else.
+// reach, so that it holds up no other guest.
 func CompileRepository(rules []Rule) *Set {
 	set := &Set{}
 	for i := range rules {

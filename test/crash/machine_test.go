@@ -39,7 +39,7 @@ type machine struct {
 	due       time.Time       // the newest time of the schedule
 	theirs    map[string]bool // names of snapshots of the agent that a person made theirs
 	own       int             // snapshots that the agent took by a schedule, knows and has not deleted
-	snapshot  string          // that somebody ordered, and that it may have; "" if it has none
+	snapshot  string          // that a person ordered, and that it may have; "" if it has none
 
 	wanted  bool // a manifest names it
 	changed bool // in this round

@@ -49,7 +49,7 @@ type world struct {
 	agents   []*agent   // one, or two that compete
 	guests   []*machine // also destroyed ones
 	things   []*thing   // objects that are no guests, also removed ones
-	haGuests []int      // of somebody else, for affinity rules
+	haGuests []int      // not of the agent, for affinity rules
 	orders   []*order
 	approved map[string]time.Time // by digest: when it was approved last
 	nextVMID int
@@ -189,7 +189,7 @@ func (w *world) personCalls(method, path, params string) {
 	}
 }
 
-// addHAGuest makes a guest of somebody else that the HA manager knows and leaves alone.
+// addHAGuest makes a guest that is not the agent's, and that the HA manager knows and leaves alone.
 func (w *world) addHAGuest(number int) {
 	w.Helper()
 	vmid := haGuest(number)

@@ -276,7 +276,7 @@ func (w *world) handOver() {
 	w.Helper()
 	leader, _ := w.leader()
 	if leader == nil {
-		w.Fatal("nobody leads")
+		w.Fatal("no agent leads")
 	}
 	w.takeover(func() { w.terminate(leader) })
 	w.start(leader)

@@ -233,7 +233,7 @@ func (w *world) disturb(d disturbance) (end func()) {
 	time.Sleep(time.Duration(w.rng.IntN(2500)) * time.Millisecond)
 	leader, _ := w.leader()
 	if leader == nil {
-		w.Fatal("nobody leads")
+		w.Fatal("no agent leads")
 	}
 	end = d.begin(w, leader, w.other(leader))
 	if len(w.took) == 0 {

@@ -192,7 +192,7 @@ func (w *world) await(what string, is func() bool) {
 	}
 }
 
-// leader returns the agent that leads according to etcd, and the number of its election. It returns nil if nobody leads.
+// leader returns the agent that leads according to etcd, and the number of its election. It returns nil if none leads.
 func (w *world) leader() (*agent, uint64) {
 	w.Helper()
 	client := w.client()
