@@ -68,6 +68,13 @@ func guestRows(d report.GuestDocument) [][]term.Cell {
 		}
 		add(term.Plain, "in sync", text)
 	}
+	if s := g.Snapshots; s != nil {
+		colour := term.Plain
+		if !s.LateSince.IsZero() {
+			colour = term.Yellow
+		}
+		add(colour, "snapshots", snapshotsText(*s, d.Time))
+	}
 	add(term.Plain, "tags", strings.Join(g.Tags, ", "))
 	if !g.Managed {
 		add(term.Yellow, "orphaned", "the agent owns this guest, but no manifest names it")
@@ -85,6 +92,18 @@ func guestRows(d report.GuestDocument) [][]term.Cell {
 		add(term.Plain, "needed by", neighbourText(n))
 	}
 	return rows
+}
+
+// snapshotsText returns how many snapshots by the schedule there are, how old the newest one is, and for how long one is missing.
+func snapshotsText(s report.Snapshots, now time.Time) string {
+	text := fmt.Sprintf("%d by the schedule %s", s.Taken, s.Schedule)
+	if !s.Newest.IsZero() {
+		text += ", the newest " + span(now.Sub(s.Newest)) + " ago"
+	}
+	if !s.LateSince.IsZero() {
+		text += ", late for " + span(now.Sub(s.LateSince))
+	}
+	return text
 }
 
 func neighbourText(n report.Neighbour) string {

@@ -24,8 +24,9 @@ func TestWriteGuest(t *testing.T) {
 		GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201, Node: "pve1"}, Managed: true, Sync: report.OutOfSync, Health: report.Healthy,
 		Operation: report.Waiting, Status: guest.StatusRunning, Tags: []string{"prod", "web"}, DependsOn: []string{"Container/dns-1", "Container/gone"},
 		ObservedAt: now.Add(-5 * time.Second), DriftSince: now.Add(-90 * time.Second), Converged: now.Add(-2 * time.Minute), Revision: "main@sha1:3f2a1c94",
-		Changes: []report.Change{{Key: "memory", From: "2048", To: "4096", Class: guest.Live, Note: "hotplug", Origin: "web.yaml:12:5"}, {Key: "tags", From: "a", Class: guest.Live}},
-		Held:    []report.HeldStep{{Op: cluster.OpReboot, Hold: report.Hold{Reason: gate.HoldApproval, Message: "0 of 1 approvals", Hint: "gitops-agent approve 5d0f"}}},
+		Snapshots: &report.Snapshots{Schedule: "daily", Taken: 3, Newest: now.Add(-36 * time.Hour), LateSince: now.Add(-12 * time.Hour)},
+		Changes:   []report.Change{{Key: "memory", From: "2048", To: "4096", Class: guest.Live, Note: "hotplug", Origin: "web.yaml:12:5"}, {Key: "tags", From: "a", Class: guest.Live}},
+		Held:      []report.HeldStep{{Op: cluster.OpReboot, Hold: report.Hold{Reason: gate.HoldApproval, Message: "0 of 1 approvals", Hint: "gitops-agent approve 5d0f"}}},
 	}
 	r := report.Report{Time: now, Guests: []report.Guest{
 		g,
@@ -52,6 +53,7 @@ func TestWriteGuest(t *testing.T) {
   status      running
   read        5s ago
   in sync     2m0s ago with main@sha1:3f2a1c94
+  snapshots   3 by the schedule daily, the newest 36h0m0s ago, late for 12h0m0s
   tags        prod, web
   note        held reboot (approval): 0 of 1 approvals
   note        gitops-agent approve 5d0f
@@ -82,6 +84,26 @@ History:
 	WriteGuest(&out, report.NewGuestDocument(r, g, values, entries))
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("guest (-want +got):\n%s", diff)
+	}
+}
+
+func TestSnapshotsText(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, time.March, 22, 12, 0, 0, 0, time.UTC)
+	tests := map[string]struct {
+		snapshots report.Snapshots
+		want      string
+	}{
+		"none_yet":      {report.Snapshots{Schedule: "daily"}, "0 by the schedule daily"},
+		"none_and_late": {report.Snapshots{Schedule: "daily", LateSince: now.Add(-time.Minute)}, "0 by the schedule daily, late for 1m0s"},
+		"in_time":       {report.Snapshots{Schedule: "mon..fri 02:30", Taken: 7, Newest: now.Add(-time.Hour)}, "7 by the schedule mon..fri 02:30, the newest 1h0m0s ago"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := snapshotsText(test.snapshots, now); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
