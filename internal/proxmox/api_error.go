@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"gitops-agent/internal/proxmox/reply"
 )
 
 // statusUnconnected is the status of pveproxy, with an empty body, if it could not connect to its own daemon or to the node that a call is for.
@@ -58,8 +60,8 @@ func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
 		Path:   strings.TrimPrefix(req.URL.Path, apiBase),
 	}
 	var reply struct {
-		Message scalar            `json:"message"`
-		Errors  map[string]scalar `json:"errors"`
+		Message reply.Scalar            `json:"message"`
+		Errors  map[string]reply.Scalar `json:"errors"`
 	}
 	if err := json.Unmarshal(body, &reply); err != nil {
 		e.isPage = isPage(body)

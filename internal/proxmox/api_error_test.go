@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/recordings"
 )
 
 func TestAPIErrorText(t *testing.T) {
 	tests := map[string]struct {
-		reply reply
+		reply stubReply
 		want  string
 	}{
 		"message_wins": {
@@ -43,7 +45,7 @@ func TestAPIErrorText(t *testing.T) {
 // An *APIError has the status, reason, message and parameters of every recorded failure.
 func TestAPIErrorKeepsRecordedFailures(t *testing.T) {
 	failures := 0
-	for _, e := range recorded(t) {
+	for _, e := range recordings.Exchanges(t) {
 		if e.Status == http.StatusOK || e.Status == 0 {
 			continue
 		}

@@ -31,7 +31,7 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 	invalid := cluster.ErrInvalid
 	const parameters = `{"errors":{"memory":"type check ('integer') failed - got 'lots'"},"message":"Parameter verification failed.\n","data":null}`
 	tests := map[string]struct {
-		reply       reply
+		reply       stubReply
 		read, write error // nil: an *APIError that means none of them
 	}{
 		"no_ticket":        {respond(401, "No ticket", ""), denied, denied},
@@ -132,7 +132,7 @@ func TestRefusalsAfterAWrite(t *testing.T) {
 // not connect to it.
 func TestCallsThatMayTakeEffectLater(t *testing.T) {
 	tests := map[string]struct {
-		reply reply
+		reply stubReply
 		late  bool
 	}{
 		"no_worker":       {refused("got no worker upid - start worker failed"), false},
@@ -155,7 +155,7 @@ func TestCallsThatMayTakeEffectLater(t *testing.T) {
 }
 
 // checkMeaning checks that err means want and nothing else, and that it contains the status and the text of the reply.
-func checkMeaning(t *testing.T, what string, err, want error, sent reply) {
+func checkMeaning(t *testing.T, what string, err, want error, sent stubReply) {
 	t.Helper()
 	var wanted []string
 	if want != nil {
@@ -175,7 +175,7 @@ func checkMeaning(t *testing.T, what string, err, want error, sent reply) {
 
 // The missing configuration of a template does not mean that the new guest does not exist.
 func TestCreateNeverMeansNotExist(t *testing.T) {
-	client := inProcess(t, &recorder{next: func(seen) reply {
+	client := inProcess(t, &recorder{next: func(seen) stubReply {
 		return refused("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
 	}})
 	for _, template := range []int{0, 9000} {

@@ -12,7 +12,7 @@
 //     container whose cpulimit is a string cannot be read. The waiter treats "WARNINGS: 2" as a failure and ignores the end of the context
 //     while it sleeps. A retry sends a POST again: a lost reply to one clone call made three clones.
 //
-// Reads of one guest and of the list of guests are decoded by cursor and not by the library. A sweep decodes thousands of replies; the
+// Reads of one guest and of the list of guests are decoded by a reply.Cursor and not by the library. A sweep decodes thousands of replies; the
 // library decodes each of them twice.
 //
 // Three rules hold in the whole package:
@@ -34,6 +34,7 @@
 //	read.go, judge.go                      reads from several endpoints: which reply counts
 //	endpoints.go, health.go, probe.go      which endpoint is asked first
 //	classify.go, error_pattern.go          reply to error
+//	package reply                          reply to values
 //
 // Source: PVE API 8.4 and 9.2; pve-http-server, APIServer/AnyEvent.pm for the format of replies.
 package proxmox

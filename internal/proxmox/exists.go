@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"gitops-agent/internal/proxmox/reply"
 )
 
 // Exists reports whether a guest of either kind has the vmid, also if the token may not see the guest. It needs no privilege.
@@ -16,7 +18,7 @@ import (
 // Source: PVE API, GET /cluster/nextid.
 func (r *Reader) Exists(ctx context.Context, vmid int) (bool, error) {
 	x := &exchange{route: routeNextID, path: "/cluster/nextid?vmid=" + strconv.Itoa(vmid)}
-	free, err := get[integer](ctx, r, x)
+	free, err := get[reply.Integer](ctx, r, x)
 	var api *APIError
 	switch {
 	case errors.As(err, &api) && api.Status == http.StatusBadRequest && strings.Contains(api.Errors["vmid"], "already exists"):

@@ -7,7 +7,7 @@ import (
 func TestExists(t *testing.T) {
 	const taken = `{"errors":{"vmid":"VM 100 already exists"},"message":"Parameter verification failed.\n","data":null}`
 	tests := map[string]struct {
-		reply   reply
+		reply   stubReply
 		want    bool
 		wantErr bool
 	}{
@@ -23,7 +23,7 @@ func TestExists(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			client := inProcess(t, byPath(t, map[string]reply{
+			client := inProcess(t, byPath(t, map[string]stubReply{
 				"GET /cluster/nextid?vmid=100": test.reply,
 			}))
 			got, err := client.Exists(t.Context(), 100)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -46,8 +47,8 @@ func (r *Reader) Files(ctx context.Context, at cluster.FilePlace) (map[string]in
 	}
 	path := "/nodes/" + at.Node + "/storage/" + at.Storage + "/content?content=" + at.Content
 	rows, err := get[[]struct {
-		Volume string  `json:"volid"`
-		Size   integer `json:"size"`
+		Volume string        `json:"volid"`
+		Size   reply.Integer `json:"size"`
 	}](ctx, r, &exchange{route: routeContent, path: path, node: at.Node})
 	if err != nil {
 		return nil, fmt.Errorf("list files in %s on %s: %w", at.Storage, at.Node, err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -44,11 +45,11 @@ func (r *Reader) Firewall(ctx context.Context, row cluster.Row, names bool) (gue
 //
 // Source: PVE API, GET /cluster/firewall/options.
 func (r *Reader) FirewallEnabled(ctx context.Context) (bool, error) {
-	options, err := get[map[string]scalar](ctx, r, &exchange{route: routeDatacenterFirewall, path: "/cluster/firewall/options"})
+	options, err := get[map[string]reply.Scalar](ctx, r, &exchange{route: routeDatacenterFirewall, path: "/cluster/firewall/options"})
 	if err != nil {
 		return false, fmt.Errorf("read the firewall of the datacenter: %w", err)
 	}
-	return options["enable"].flag(), nil
+	return options["enable"].Flag(), nil
 }
 
 // firewallExchange returns the exchange of a call below a guest's firewall.
@@ -57,7 +58,7 @@ func firewallExchange(about address, path string) *exchange {
 }
 
 func (r *Reader) readOptions(ctx context.Context, about address, seen *guest.FirewallSeen) error {
-	options, err := get[map[string]scalar](ctx, r, firewallExchange(about, "options"))
+	options, err := get[map[string]reply.Scalar](ctx, r, firewallExchange(about, "options"))
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (r *Reader) readOptions(ctx context.Context, about address, seen *guest.Fir
 }
 
 // rawRule is a rule by key. Its position is a number, its errors are an object.
-type rawRule map[string]scalar
+type rawRule map[string]reply.Scalar
 
 func (r *Reader) readRules(ctx context.Context, about address, seen *guest.FirewallSeen) error {
 	rules, err := get[[]rawRule](ctx, r, firewallExchange(about, "rules"))
@@ -136,7 +137,7 @@ func (r *Reader) readSet(ctx context.Context, about address, set guest.FirewallS
 		return set, err
 	}
 	for _, raw := range entries {
-		set.Entries = append(set.Entries, guest.FirewallEntry{CIDR: string(raw["cidr"]), NoMatch: raw["nomatch"].flag(), Comment: string(raw["comment"])})
+		set.Entries = append(set.Entries, guest.FirewallEntry{CIDR: string(raw["cidr"]), NoMatch: raw["nomatch"].Flag(), Comment: string(raw["comment"])})
 		set.Digest = string(raw["digest"])
 	}
 	slices.SortFunc(set.Entries, func(a, b guest.FirewallEntry) int { return strings.Compare(a.CIDR, b.CIDR) })

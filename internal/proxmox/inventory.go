@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -82,15 +83,15 @@ const (
 //
 // It reads the bytes once, because the list is read in every tick. The texts share the memory of the reply.
 func decodeResources(body string) (rows []cluster.Row, nodes nodeList, err error) {
-	c := &cursor{text: body}
+	c := &reply.Cursor{Text: body}
 	sawData := false
-	err = c.object(func(field string) error {
-		if field != "data" || c.peek() == 'n' {
-			_, err := c.skip()
+	err = c.Object(func(field string) error {
+		if field != "data" || c.Peek() == 'n' {
+			_, err := c.Skip()
 			return err
 		}
 		sawData = true
-		return c.array(func() error {
+		return c.Array(func() error {
 			row, other, err := decodeResource(c)
 			nodes.add(row, other)
 			if err != nil || row.Kind == "" {
@@ -101,13 +102,13 @@ func decodeResources(body string) (rows []cluster.Row, nodes nodeList, err error
 		})
 	})
 	if err == nil {
-		err = c.end()
+		err = c.End()
 	}
 	switch {
 	case err != nil:
 		return nil, nodeList{}, err
 	case !sawData:
-		return nil, nodeList{}, errNoData
+		return nil, nodeList{}, reply.ErrNoData
 	}
 	nodes.sort()
 	return rows, nodes, nil
@@ -149,11 +150,11 @@ func (n *nodeList) sort() {
 }
 
 // decodeResource reads one resource. The row has no kind if the resource is not a guest; a field that cannot be read is then no error.
-func decodeResource(c *cursor) (row cluster.Row, other otherResource, err error) {
+func decodeResource(c *reply.Cursor) (row cluster.Row, other otherResource, err error) {
 	row.Status = guest.StatusUnknown
 	var bad error
-	err = c.object(func(field string) error {
-		text, null, err := c.value()
+	err = c.Object(func(field string) error {
+		text, null, err := c.Value()
 		if err != nil || null {
 			return err
 		}
@@ -161,7 +162,7 @@ func decodeResource(c *cursor) (row cluster.Row, other otherResource, err error)
 		case "type":
 			other.kind, row.Kind = text, kindOf(text)
 		case "vmid":
-			row.VMID, err = scalar(text).whole()
+			row.VMID, err = reply.Scalar(text).Whole()
 		case "node":
 			row.Node = text
 		case "name":
@@ -169,7 +170,7 @@ func decodeResource(c *cursor) (row cluster.Row, other otherResource, err error)
 		case "status":
 			other.status, row.Status = text, statusOf(text, "")
 		case "template":
-			row.Template = scalar(text).flag()
+			row.Template = reply.Scalar(text).Flag()
 		case "lock":
 			row.Lock = text
 		case "tags":
@@ -179,19 +180,19 @@ func decodeResource(c *cursor) (row cluster.Row, other otherResource, err error)
 		case "hastate":
 			row.HAState = text
 		case "maxmem":
-			row.MaxMem, err = scalar(text).size()
+			row.MaxMem, err = reply.Scalar(text).Size()
 		case "maxdisk":
-			row.MaxDisk, err = scalar(text).size()
+			row.MaxDisk, err = reply.Scalar(text).Size()
 		case "maxcpu":
-			row.MaxCPU, err = scalar(text).float()
+			row.MaxCPU, err = reply.Scalar(text).Float()
 		case "storage":
 			other.storage = text
 		case "shared":
-			other.shared = scalar(text).flag()
+			other.shared = reply.Scalar(text).Flag()
 		case "mem":
-			other.mem, _ = scalar(text).size()
+			other.mem, _ = reply.Scalar(text).Size()
 		case "disk":
-			other.disk, _ = scalar(text).size()
+			other.disk, _ = reply.Scalar(text).Size()
 		}
 		bad = cmp.Or(bad, err)
 		return nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -39,7 +40,7 @@ func (a *attempt) judge(x *exchange, alone bool) {
 	switch {
 	case a.err == nil && !alone && x.route == routeClusterInfo && lacksQuorum(a.body):
 		a.rank = rankMinority
-	case a.err == nil && (alone || hasData(a.body)):
+	case a.err == nil && (alone || reply.HasData(a.body)):
 		a.rank = rankValid
 	case a.err == nil:
 		a.rank = rankUnusable

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/recordings"
 )
 
 // The types of the library that this package uses decode every recorded reply.
@@ -16,7 +18,7 @@ func TestLibraryTypesDecodeRecordings(t *testing.T) {
 		"/cluster/ha/resources": func(ctx context.Context, client *Client) error { _, err := client.HA(ctx); return err },
 	}
 	replies := make(map[string]int)
-	for _, e := range recorded(t) {
+	for _, e := range recordings.Exchanges(t) {
 		path := strings.TrimPrefix(e.URL, apiBase)
 		read, known := reads[path]
 		if !known || e.Method != http.MethodGet || e.Status != http.StatusOK {

@@ -47,18 +47,18 @@ func TestListingsOnSimulator(t *testing.T) {
 
 // A list that cannot be read is an error, never an incomplete list.
 func TestListingsRejectInvalidReplies(t *testing.T) {
-	for name, answer := range map[string]reply{
+	for name, answer := range map[string]stubReply{
 		"refused": refused("storage 'local' is not available on node 'pve1'"), "no_data": ok("null"), "no_list": ok(`{"volid":"local:iso/x"}`),
 		"no_name": ok(`[{"iface":"vmbr0"}]`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := inProcess(t, &recorder{next: func(seen) reply { return answer }})
+			client := inProcess(t, &recorder{next: func(seen) stubReply { return answer }})
 			if got, err := client.Volumes(t.Context(), "pve1", "local", "iso"); err == nil {
 				t.Errorf("got %v, want an error", got)
 			}
 		})
 	}
-	client := inProcess(t, &recorder{next: func(seen) reply { return ok("[]") }})
+	client := inProcess(t, &recorder{next: func(seen) stubReply { return ok("[]") }})
 	if got, err := client.Bridges(t.Context(), "../access"); err == nil {
 		t.Errorf("got %v, want an error for an invalid node name", got)
 	}

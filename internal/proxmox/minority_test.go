@@ -91,7 +91,7 @@ func TestMaintenanceOfOlderReleases(t *testing.T) {
 	resources := ok(`[{"type":"node","node":"pve1","status":"online"},{"type":"node","node":"pve2","status":"online"},{"type":"node","node":"pve3","status":"offline"}]`)
 	manager := ok(`{"manager_status":{"master_node":"pve1","node_status":{"pve1":"online","pve2":"maintenance","pve3":"maintenance"}},"quorum":{"node":"pve1","quorate":"1"}}`)
 	for version, want := range map[string]string{"8.2.7": "pve2", "8.3.0": "", "9.0.3": ""} {
-		replies := map[string]reply{"GET /version": ok(`{"version":"` + version + `"}`), "GET /cluster/resources": resources}
+		replies := map[string]stubReply{"GET /version": ok(`{"version":"` + version + `"}`), "GET /cluster/resources": resources}
 		if want != "" {
 			replies["GET /cluster/ha/status/manager_status"] = manager
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 
 	pve "github.com/luthermonson/go-proxmox"
@@ -44,7 +45,7 @@ func (r *Reader) Uptime(ctx context.Context, node string) (time.Duration, error)
 		return 0, fmt.Errorf("read uptime: %w", err)
 	}
 	status, err := get[struct {
-		Uptime scalar `json:"uptime"` // seconds
+		Uptime reply.Scalar `json:"uptime"` // seconds
 	}](ctx, r, &exchange{route: routeNodeStatus, path: "/nodes/" + node + "/status", node: node})
 	if err != nil {
 		return 0, fmt.Errorf("read uptime of %s: %w", node, err)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestNodes(t *testing.T) {
-	client := inProcess(t, byPath(t, map[string]reply{
+	client := inProcess(t, byPath(t, map[string]stubReply{
 		"GET /nodes": ok(`[{"node":"pve2","status":"offline"},{"node":"pve1","status":"online","level":""}]`),
 	}))
 	got, err := client.Nodes(t.Context())
@@ -24,7 +24,7 @@ func TestNodes(t *testing.T) {
 }
 
 func TestUptime(t *testing.T) {
-	client := inProcess(t, byPath(t, map[string]reply{"GET /nodes/pve1/status": ok(`{"uptime":2365,"cpu":0}`)}))
+	client := inProcess(t, byPath(t, map[string]stubReply{"GET /nodes/pve1/status": ok(`{"uptime":2365,"cpu":0}`)}))
 	if got, err := client.Uptime(t.Context(), "pve1"); err != nil || got != 2365*time.Second {
 		t.Errorf("got %s, %v, want 39m25s", got, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -25,7 +26,7 @@ func (r *Reader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, 
 	if err != nil {
 		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)
 	}
-	config, err := decodePending(body)
+	config, err := reply.DecodePending(body)
 	if err != nil {
 		return guest.Observed{}, fmt.Errorf("decode configuration of %s: %w", about, err)
 	}
@@ -33,12 +34,12 @@ func (r *Reader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, 
 }
 
 // observed combines a row of the inventory with the guest's configuration.
-func observed(row cluster.Row, config pendingConfig, readAt time.Time) guest.Observed {
+func observed(row cluster.Row, config reply.Config, readAt time.Time) guest.Observed {
 	o := guest.Observed{
 		Ref:      guest.Ref{Kind: row.Kind, Name: row.Name, VMID: row.VMID},
 		Node:     row.Node,
-		Keys:     config.keys,
-		Digest:   config.digest,
+		Keys:     config.Keys,
+		Digest:   config.Digest,
 		Status:   row.Status,
 		Lock:     row.Lock,
 		Template: row.Template,
@@ -46,14 +47,14 @@ func observed(row cluster.Row, config pendingConfig, readAt time.Time) guest.Obs
 		Pool:     row.Pool,
 		ReadAt:   readAt,
 	}
-	if name := config.keys[nameKey(row.Kind)]; name.Set {
+	if name := config.Keys[nameKey(row.Kind)]; name.Set {
 		o.Name = name.Text
 	}
-	if lock := config.keys["lock"]; lock.Set {
+	if lock := config.Keys["lock"]; lock.Set {
 		o.Lock = lock.Text
 	}
-	if template := config.keys["template"]; template.Set {
-		o.Template = scalar(template.Text).flag()
+	if template := config.Keys["template"]; template.Set {
+		o.Template = reply.Scalar(template.Text).Flag()
 	}
 	return o
 }

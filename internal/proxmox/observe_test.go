@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/internal/recordings"
+
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
@@ -22,7 +24,7 @@ import (
 
 func TestObserve(t *testing.T) {
 	before := time.Now()
-	client := inProcess(t, byPath(t, map[string]reply{
+	client := inProcess(t, byPath(t, map[string]stubReply{
 		"GET /nodes/pve1/qemu/100/pending": ok(`[{"key":"name","value":"web-2"},{"key":"lock","value":"backup"},{"key":"template","value":1},{"key":"digest","value":"abc"}]`),
 		"GET /nodes/pve1/lxc/200/pending":  ok(`[{"key":"memory","value":512},{"key":"digest","value":"def"}]`),
 	}))
@@ -64,7 +66,7 @@ func TestObserve(t *testing.T) {
 
 // Values from the inventory are checked before they become part of a path, so that no inventory can change the path of a request.
 func TestAddressesAreChecked(t *testing.T) {
-	client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+	client := inProcess(t, roundTrip(func(req *http.Request) (stubReply, error) {
 		t.Errorf("got request %s, want none", req.URL)
 		return ok(`null`), nil
 	}))
@@ -103,7 +105,7 @@ func TestStatus(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			client := inProcess(t, byPath(t, map[string]reply{
+			client := inProcess(t, byPath(t, map[string]stubReply{
 				"GET /nodes/pve1/qemu/100/status/current": ok(test.data),
 			}))
 			got, err := client.Status(t.Context(), vmRow)
@@ -119,7 +121,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestInventory(t *testing.T) {
-	client := inProcess(t, byPath(t, map[string]reply{
+	client := inProcess(t, byPath(t, map[string]stubReply{
 		"GET /cluster/resources": ok(`[
 				{"type":"lxc","vmid":"200","id":"lxc/200","node":"pve2","status":"stopped","name":"dns","template":"0","maxmem":"536870912","maxcpu":"1.5","maxdisk":0},
 				{"type":"qemu","vmid":100,"id":"qemu/100","node":"pve1","status":"running","name":1234,"template":1,"lock":"backup","tags":"a;b",
@@ -171,7 +173,7 @@ func TestInventory(t *testing.T) {
 }
 
 func TestInventoryReadsTheVersionOnce(t *testing.T) {
-	server := byPath(t, map[string]reply{"GET /cluster/resources": ok(`[]`), "GET /version": ok(`{"version":"9.2.11"}`)})
+	server := byPath(t, map[string]stubReply{"GET /cluster/resources": ok(`[]`), "GET /version": ok(`{"version":"9.2.11"}`)})
 	client := inProcess(t, server)
 	for range 3 {
 		if _, err := client.Inventory(t.Context()); err != nil {
@@ -193,7 +195,7 @@ func TestInventoryRejectsInvalidRows(t *testing.T) {
 		`[{"type":"qemu","vmid":100,"node":"../x"}]`,
 		`[{"type":"qemu","vmid":100.5,"node":"pve1"}]`,
 	} {
-		client := inProcess(t, roundTrip(func(*http.Request) (reply, error) { return ok(data), nil }))
+		client := inProcess(t, roundTrip(func(*http.Request) (stubReply, error) { return ok(data), nil }))
 		if got, err := client.Inventory(t.Context()); err == nil || got.Rows != nil {
 			t.Errorf("%s: got %v, error %v, want an error", data, got, err)
 		}
@@ -203,7 +205,7 @@ func TestInventoryRejectsInvalidRows(t *testing.T) {
 // BenchmarkObserve reads one guest over TLS on loopback; "plain" is the same exchange with net/http and without decoding.
 func BenchmarkObserve(b *testing.B) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(recordedPending))
+		_, _ = w.Write([]byte(recordings.RunningVM))
 	}))
 	b.Cleanup(server.Close)
 	b.Run("observe", func(b *testing.B) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+
+	"gitops-agent/internal/proxmox/reply"
 )
 
 // Permissions are the privileges of the token, by path ("/vms/100") and privilege ("VM.Audit"). The value reports whether the privilege
@@ -29,7 +31,7 @@ func (r *Reader) PermissionsOf(ctx context.Context, token string) (Permissions, 
 	if token != "" {
 		path, of = path+"?userid="+url.QueryEscape(token), " of "+token
 	}
-	reply, err := get[map[string]map[string]scalar](ctx, r, &exchange{route: routePermissions, path: path})
+	reply, err := get[map[string]map[string]reply.Scalar](ctx, r, &exchange{route: routePermissions, path: path})
 	if err != nil {
 		return nil, fmt.Errorf("read permissions%s: %w", of, err)
 	}
@@ -37,7 +39,7 @@ func (r *Reader) PermissionsOf(ctx context.Context, token string) (Permissions, 
 	for object, privileges := range reply {
 		granted[object] = make(map[string]bool, len(privileges))
 		for privilege, propagates := range privileges {
-			granted[object][privilege] = propagates.flag()
+			granted[object][privilege] = propagates.Flag()
 		}
 	}
 	return granted, nil

@@ -6,7 +6,7 @@ import (
 )
 
 func TestPermissions(t *testing.T) {
-	client := inProcess(t, byPath(t, map[string]reply{
+	client := inProcess(t, byPath(t, map[string]stubReply{
 		"GET /access/permissions": ok(`{"/":{"Sys.Audit":1,"Sys.Modify":0},"/vms":{"VM.Audit":1,"VM.PowerMgmt":"1"},"/vms/100":{"VM.Audit":0}}`),
 	}))
 	permissions, err := client.Permissions(t.Context())

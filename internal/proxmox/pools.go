@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	pve "github.com/luthermonson/go-proxmox"
+
+	"gitops-agent/internal/proxmox/reply"
 )
 
 // Pools lists the pools on which the token has Pool.Audit. Proxmox hides the other pools.
@@ -37,8 +39,8 @@ func (r *Reader) PoolComment(ctx context.Context, pool string) (comment string, 
 		return "", false, fmt.Errorf("read pool %q: not a pool name", pool)
 	}
 	pools, err := get[[]struct {
-		PoolID  string `json:"poolid"`
-		Comment scalar `json:"comment"`
+		PoolID  string       `json:"poolid"`
+		Comment reply.Scalar `json:"comment"`
 	}](ctx, r, &exchange{route: routePools, path: "/pools?poolid=" + url.QueryEscape(pool)})
 	switch {
 	case isMissingPool(err, pool):

@@ -24,7 +24,7 @@ func TestPoolsOnSimulator(t *testing.T) {
 
 func TestPoolComment(t *testing.T) {
 	tests := map[string]struct {
-		reply   reply
+		reply   stubReply
 		want    string
 		found   bool
 		wantErr bool
@@ -40,7 +40,7 @@ func TestPoolComment(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			client := inProcess(t, byPath(t, map[string]reply{
+			client := inProcess(t, byPath(t, map[string]stubReply{
 				"GET /pools?poolid=gitops-agent": test.reply,
 			}))
 			got, found, err := client.PoolComment(t.Context(), "gitops-agent")
@@ -56,7 +56,7 @@ func TestPoolComment(t *testing.T) {
 
 func TestSetPoolComment(t *testing.T) {
 	exists := false
-	server := &recorder{next: func(s seen) reply {
+	server := &recorder{next: func(s seen) stubReply {
 		if s.Method == http.MethodPut && !exists {
 			return refused("update pools failed: pool 'gitops-agent' does not exist")
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
@@ -46,13 +47,13 @@ func (r *Reader) Ready(ctx context.Context) error {
 
 // memberRow is a row of /cluster/status. One row is the cluster, if there is one; the other rows are nodes.
 type memberRow struct {
-	Type    string `json:"type"`
-	Name    scalar `json:"name"`
-	Quorate scalar `json:"quorate"`
+	Type    string       `json:"type"`
+	Name    reply.Scalar `json:"name"`
+	Quorate reply.Scalar `json:"quorate"`
 }
 
 // lacksQuorum reports whether the row is that of a cluster, and the node that answers is in a part of it without quorum.
-func (r memberRow) lacksQuorum() bool { return r.Type == "cluster" && !r.Quorate.flag() }
+func (r memberRow) lacksQuorum() bool { return r.Type == "cluster" && !r.Quorate.Flag() }
 
 // lacksQuorum reports whether a reply of /cluster/status comes from a node that is in a part of the cluster without quorum.
 func lacksQuorum(body string) bool {

@@ -10,7 +10,7 @@ import (
 func TestReady(t *testing.T) {
 	node := `{"type":"node","name":"pve1","online":1,"id":"node/pve1"}`
 	tests := map[string]struct {
-		version, status reply
+		version, status stubReply
 		want            error // nil: ready
 	}{
 		"single_node":  {ok(`{"version":"9.2.11"}`), ok(`[` + node + `]`), nil},
@@ -27,7 +27,7 @@ func TestReady(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			client := inProcess(t, byPath(t, map[string]reply{
+			client := inProcess(t, byPath(t, map[string]stubReply{
 				"GET /version":        test.version,
 				"GET /cluster/status": test.status,
 			}))

@@ -2,9 +2,10 @@ package proxmox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+
+	"gitops-agent/internal/proxmox/reply"
 )
 
 // readRaw performs a GET and returns the text of the reply, for callers with a decoder of their own.
@@ -27,27 +28,13 @@ func get[T any](ctx context.Context, r *Reader, x *exchange) (T, error) {
 	switch {
 	case err != nil:
 		err = classify(x, err)
-	case data == nil || !hasData(x.reply):
-		err = fmt.Errorf("decode reply of %s: %w", x.path, errNoData)
+	case data == nil || !reply.HasData(x.reply):
+		err = fmt.Errorf("decode reply of %s: %w", x.path, reply.ErrNoData)
 	default:
 		return *data, nil
 	}
 	var none T
 	return none, err
-}
-
-var errNoData = errors.New("no data")
-
-// hasData reports whether a reply that is valid JSON is an object with the field "data".
-func hasData(reply string) bool {
-	found := false
-	c := &cursor{text: reply}
-	err := c.object(func(field string) error {
-		found = found || field == "data"
-		_, err := c.skip()
-		return err
-	})
-	return err == nil && found
 }
 
 // write sends a request that may change the cluster, and returns its data, empty for null. The path of a DELETE contains the parameters.
@@ -67,7 +54,7 @@ func (c *Client) write(ctx context.Context, x *exchange, params map[string]strin
 	case len(params) > 0:
 		body = params
 	}
-	var data scalar
+	var data reply.Scalar
 	var err error
 	switch x.method {
 	case http.MethodPost:

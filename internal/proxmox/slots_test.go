@@ -20,7 +20,7 @@ func TestSlotsLimitEachNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		inFlight, most := map[string]int{}, map[string]int{}
-		client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+		client := inProcess(t, roundTrip(func(req *http.Request) (stubReply, error) {
 			node := strings.Split(req.URL.Path, "/")[4]
 			class := req.Method + " " + node
 			mu.Lock()

@@ -8,26 +8,24 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"gitops-agent/internal/recordings"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
 const testSecret = "12345678-9abc-4def-8123-456789abcdef"
 
-// reply is the reply of a server. The status line contains Proxmox's text.
-type reply struct {
+// stubReply is the reply of a server. The status line contains Proxmox's text.
+type stubReply struct {
 	status       int
 	reason, body string
 	endless      io.Reader // in place of body
 }
 
-func (r reply) response() *http.Response {
+func (r stubReply) response() *http.Response {
 	res := &http.Response{
 		StatusCode:    r.status,
 		Status:        fmt.Sprintf("%d %s", r.status, r.reason),
@@ -41,19 +39,19 @@ func (r reply) response() *http.Response {
 	return res
 }
 
-func respond(status int, reason, body string) reply {
-	return reply{status: status, reason: reason, body: body}
+func respond(status int, reason, body string) stubReply {
+	return stubReply{status: status, reason: reason, body: body}
 }
 
-func ok(data string) reply { return respond(200, "OK", `{"data":`+data+`}`) }
+func ok(data string) stubReply { return respond(200, "OK", `{"data":`+data+`}`) }
 
 // refused returns a reply like most failures of Proxmox: the text is in the reason and in the message.
-func refused(reason string) reply {
+func refused(reason string) stubReply {
 	return respond(500, reason, fmt.Sprintf(`{"data":null,"message":%q}`, reason+"\n"))
 }
 
 // roundTrip is a transport that answers in the same process.
-type roundTrip func(req *http.Request) (reply, error)
+type roundTrip func(req *http.Request) (stubReply, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
 	answer, err := f(req)
@@ -70,7 +68,7 @@ type seen struct{ Method, Path, Body, ContentType string }
 type recorder struct {
 	mu   sync.Mutex
 	got  []seen
-	next func(s seen) reply
+	next func(s seen) stubReply
 }
 
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -90,13 +88,13 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // always returns a recorder that gives every request the same reply.
 func always(status int, reason, body string) *recorder {
-	return &recorder{next: func(seen) reply { return respond(status, reason, body) }}
+	return &recorder{next: func(seen) stubReply { return respond(status, reason, body) }}
 }
 
 // byPath returns a recorder that answers by path and query. Any other request fails the test.
-func byPath(t *testing.T, replies map[string]reply) *recorder {
+func byPath(t *testing.T, replies map[string]stubReply) *recorder {
 	t.Helper()
-	return &recorder{next: func(s seen) reply {
+	return &recorder{next: func(s seen) stubReply {
 		answer, known := replies[s.Method+" "+s.Path]
 		if !known {
 			t.Errorf("got unexpected request %s %s", s.Method, s.Path)
@@ -182,13 +180,3 @@ const (
 	testUPID  = "UPID:pve1:000000D3:0003A844:6B00C1F6:qmcreate:101:gitops@pve!agent:"
 	testUPID2 = "UPID:pve1:000000D4:0003A845:6B00C1F8:qmstart:101:root@pam:"
 )
-
-// recorded returns the exchanges of both series of recordings.
-func recorded(t testing.TB) []recordings.Exchange {
-	t.Helper()
-	var all []recordings.Exchange
-	for _, file := range slices.Concat(recordings.First(t), recordings.Second(t)) {
-		all = append(all, file.Exchanges...)
-	}
-	return all
-}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"gitops-agent/internal/recordings"
+
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -51,7 +53,7 @@ func TestFailedTasksHaveAMeaning(t *testing.T) {
 				t.Fatal(err)
 			}
 			node := "/nodes/pve1/tasks"
-			client := inProcess(t, byPath(t, map[string]reply{
+			client := inProcess(t, byPath(t, map[string]stubReply{
 				"GET " + node + "/" + exitUPID(test.kind) + "/status":                 ok(`{"status":"stopped","exitstatus":` + string(exit) + `}`),
 				"GET " + node + "/" + exitUPID(test.kind) + "/log?start=0&limit=1":    ok(`[]`),
 				"GET " + node + "?limit=2000&source=all":                              ok(`[{"upid":"` + exitUPID(test.kind) + `","endtime":1,"status":` + string(exit) + `}]`),
@@ -73,7 +75,7 @@ func TestFailedTasksHaveAMeaning(t *testing.T) {
 // Every recorded exit status means at most one error, and no success has an error.
 func TestRecordedExitsHaveAMeaning(t *testing.T) {
 	counts := map[string]int{}
-	for _, e := range recorded(t) {
+	for _, e := range recordings.Exchanges(t) {
 		var body struct {
 			Data struct{ UPID, ExitStatus string }
 		}

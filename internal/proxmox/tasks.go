@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -68,9 +69,9 @@ func (r *Reader) tasksOf(ctx context.Context, query cluster.TaskQuery, kind stri
 // taskEntry is a row of a task list. The other properties of a row are also in the UPID. The library's type is not used: its decoder panics
 // if endtime comes as a string.
 type taskEntry struct {
-	UPID    string `json:"upid"`
-	Status  scalar `json:"status"` // the exit status; RUNNING, or absent, while the task runs
-	EndTime scalar `json:"endtime"`
+	UPID    string       `json:"upid"`
+	Status  reply.Scalar `json:"status"` // the exit status; RUNNING, or absent, while the task runs
+	EndTime reply.Scalar `json:"endtime"`
 }
 
 // task returns the task of a row.

@@ -15,7 +15,7 @@ func TestTasks(t *testing.T) {
 	quiet := entry(testUPID2, `"user":"root@pam"`)
 	done := entry(testUPID, `"status":"WARNINGS: 1","endtime":1795211767,"user":"gitops@pve","tokenid":"agent"`)
 	image := "UPID:pve1:00000736:00046DEA:6B00C3F0:imgdel:101@local:root@pam!full:"
-	client := inProcess(t, byPath(t, map[string]reply{
+	client := inProcess(t, byPath(t, map[string]stubReply{
 		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmcreate&vmid=101": ok("[" + done + "]"),
 		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmstart&vmid=101":  ok("[" + running + "," + quiet + "]"),
 		"GET /nodes/pve2/tasks?limit=2000&source=all":                                               ok("[" + entry(image, `"status":"OK","endtime":"1795212272"`) + "]"),

@@ -130,12 +130,12 @@ func TestReadFailsOnBrokenReply(t *testing.T) {
 }
 
 func TestReplyIsBounded(t *testing.T) {
-	endless := func(status int) reply { return reply{status: status, reason: "Endless", endless: zeros{}} }
-	client := inProcess(t, roundTrip(func(*http.Request) (reply, error) { return endless(200), nil }))
+	endless := func(status int) stubReply { return stubReply{status: status, reason: "Endless", endless: zeros{}} }
+	client := inProcess(t, roundTrip(func(*http.Request) (stubReply, error) { return endless(200), nil }))
 	if _, err := client.Version(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 32 MiB") {
 		t.Errorf("got error %v, want one about the size", err)
 	}
-	client = inProcess(t, roundTrip(func(*http.Request) (reply, error) { return endless(500), nil }))
+	client = inProcess(t, roundTrip(func(*http.Request) (stubReply, error) { return endless(500), nil }))
 	var api *APIError
 	if _, err := client.Version(t.Context()); !errors.As(err, &api) || api.Reason != "Endless" {
 		t.Errorf("got error %v, want the *APIError", err)
@@ -201,9 +201,9 @@ func closedPort(t *testing.T) string {
 var startCall = cluster.Call{Op: cluster.OpStart, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101}
 
 // stall does not answer until the context of the request ends.
-var stall = roundTrip(func(req *http.Request) (reply, error) {
+var stall = roundTrip(func(req *http.Request) (stubReply, error) {
 	<-req.Context().Done()
-	return reply{}, req.Context().Err()
+	return stubReply{}, req.Context().Err()
 })
 
 func TestTimeout(t *testing.T) {
@@ -251,14 +251,14 @@ func TestOnRequest(t *testing.T) {
 	var got []observation
 	client := newClient(t, Options{
 		Endpoints: []string{"https://pve1.test"},
-		Transport: roundTrip(func(req *http.Request) (reply, error) {
+		Transport: roundTrip(func(req *http.Request) (stubReply, error) {
 			switch {
 			case strings.HasSuffix(req.URL.Path, "/pending"):
 				return ok(`[{"key":"digest","value":"x"}]`), nil
 			case req.Method == http.MethodPost:
 				return respond(596, "Connection timed out", ""), nil
 			}
-			return reply{}, io.ErrUnexpectedEOF
+			return stubReply{}, io.ErrUnexpectedEOF
 		}),
 		OnRequest: func(e cluster.Exchange) {
 			if e.Duration < 0 {

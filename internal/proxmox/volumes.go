@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -51,22 +52,22 @@ func (p Permissions) appliesBelow(path, privilege string) bool {
 
 // storageRow is the configuration of a storage, with the properties that tell where its volumes are.
 type storageRow struct {
-	Storage    string `json:"storage"`
-	Type       string `json:"type"`
-	Shared     scalar `json:"shared"`
-	Nodes      string `json:"nodes"`
-	Content    string `json:"content"`
-	Disable    scalar `json:"disable"`
-	Path       string `json:"path"`
-	VGName     string `json:"vgname"`
-	Pool       string `json:"pool"`
-	Server     string `json:"server"`
-	Export     string `json:"export"`
-	Share      string `json:"share"`
-	Subdir     string `json:"subdir"`
-	MonHost    string `json:"monhost"`
-	Namespace  string `json:"namespace"`
-	FileSystem string `json:"fs-name"`
+	Storage    string       `json:"storage"`
+	Type       string       `json:"type"`
+	Shared     reply.Scalar `json:"shared"`
+	Nodes      string       `json:"nodes"`
+	Content    string       `json:"content"`
+	Disable    reply.Scalar `json:"disable"`
+	Path       string       `json:"path"`
+	VGName     string       `json:"vgname"`
+	Pool       string       `json:"pool"`
+	Server     string       `json:"server"`
+	Export     string       `json:"export"`
+	Share      string       `json:"share"`
+	Subdir     string       `json:"subdir"`
+	MonHost    string       `json:"monhost"`
+	Namespace  string       `json:"namespace"`
+	FileSystem string       `json:"fs-name"`
 }
 
 // StorageConfigs lists the storages on which the token has Datastore.Audit or Datastore.AllocateSpace. Proxmox reports network storages as shared
@@ -84,8 +85,8 @@ func (r *Reader) StorageConfigs(ctx context.Context) ([]cluster.Storage, error) 
 			return nil, fmt.Errorf("list storages: %w", errNoName)
 		}
 		storages = append(storages, cluster.Storage{
-			ID: row.Storage, Shared: row.Shared.flag(), Nodes: commaList(row.Nodes), Content: slices.Sorted(slices.Values(commaList(row.Content))),
-			Disabled: row.Disable.flag(), Backing: row.backing(),
+			ID: row.Storage, Shared: row.Shared.Flag(), Nodes: commaList(row.Nodes), Content: slices.Sorted(slices.Values(commaList(row.Content))),
+			Disabled: row.Disable.Flag(), Backing: row.backing(),
 		})
 	}
 	slices.SortFunc(storages, func(a, b cluster.Storage) int { return cmp.Compare(a.ID, b.ID) })
@@ -130,8 +131,8 @@ func (s storageRow) backing() string {
 // Source: PVE API, GET /cluster/replication.
 func (r *Reader) Replications(ctx context.Context) ([]cluster.Replication, error) {
 	rows, err := get[[]struct {
-		Guest  integer `json:"guest"`
-		Target string  `json:"target"`
+		Guest  reply.Integer `json:"guest"`
+		Target string        `json:"target"`
 	}](ctx, r, &exchange{route: routeReplication, path: "/cluster/replication"})
 	if err != nil {
 		return nil, fmt.Errorf("list replication jobs: %w", err)
@@ -168,7 +169,7 @@ func (r *Reader) Snapshots(ctx context.Context, row cluster.Row) (guest.Snapshot
 		found.Sections = append(found.Sections, guest.SnapshotSection{Name: s.Name})
 	}
 	if !current || found.Digest == "" {
-		return guest.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, errNoDigest)
+		return guest.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, reply.ErrNoDigest)
 	}
 	for i := range found.Sections {
 		keys, err := r.snapshotKeys(ctx, about, found.Sections[i].Name)
@@ -187,7 +188,7 @@ func (r *Reader) Snapshots(ctx context.Context, row cluster.Row) (guest.Snapshot
 // snapshotKeys reads one snapshot section, with the digest of the whole configuration.
 func (r *Reader) snapshotKeys(ctx context.Context, about address, name string) (map[string]string, error) {
 	path := about.path() + "/config?snapshot=" + url.QueryEscape(name)
-	keys, err := get[map[string]scalar](ctx, r, &exchange{route: routeConfig, path: path, node: about.node, about: about})
+	keys, err := get[map[string]reply.Scalar](ctx, r, &exchange{route: routeConfig, path: path, node: about.node, about: about})
 	if err != nil {
 		return nil, fmt.Errorf("read snapshot %s of %s: %w", name, about, err)
 	}
@@ -208,8 +209,8 @@ func (r *Reader) Backups(ctx context.Context, node, storage string, vmid int) ([
 	}
 	path := "/nodes/" + node + "/storage/" + url.PathEscape(storage) + "/content?content=backup&vmid=" + strconv.Itoa(vmid)
 	rows, err := get[[]struct {
-		Volume string `json:"volid"`
-		Notes  scalar `json:"notes"`
+		Volume string       `json:"volid"`
+		Notes  reply.Scalar `json:"notes"`
 	}](ctx, r, &exchange{route: routeContent, path: path, node: node})
 	if err != nil {
 		return nil, fmt.Errorf("list backups of %d in %s on %s: %w", vmid, storage, node, err)
@@ -234,10 +235,10 @@ func (r *Reader) StoredVolumes(ctx context.Context, node, storage string, vmid i
 		path += "?vmid=" + strconv.Itoa(vmid)
 	}
 	rows, err := get[[]struct {
-		Volume  string `json:"volid"`
-		Content string `json:"content"`
-		VMID    scalar `json:"vmid"`
-		Parent  scalar `json:"parent"`
+		Volume  string       `json:"volid"`
+		Content string       `json:"content"`
+		VMID    reply.Scalar `json:"vmid"`
+		Parent  reply.Scalar `json:"parent"`
 	}](ctx, r, &exchange{route: routeContent, path: path, node: node})
 	if err != nil {
 		return nil, fmt.Errorf("list volumes of %s on %s: %w", storage, node, err)
@@ -249,7 +250,7 @@ func (r *Reader) StoredVolumes(ctx context.Context, node, storage string, vmid i
 		}
 		owner := 0
 		if row.VMID != "" {
-			if owner, err = row.VMID.whole(); err != nil {
+			if owner, err = row.VMID.Whole(); err != nil {
 				return nil, fmt.Errorf("list volumes of %s on %s: vmid %w", storage, node, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -68,8 +69,8 @@ func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
 func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit string, running bool, err error) {
 	x := &exchange{route: routeTaskStatus, path: taskPath(parsed, name) + "/status", task: name, node: parsed.node}
 	status, err := get[struct {
-		Status     string `json:"status"`
-		ExitStatus scalar `json:"exitstatus"`
+		Status     string       `json:"status"`
+		ExitStatus reply.Scalar `json:"exitstatus"`
 	}](ctx, r, x)
 	var api *APIError
 	switch {
@@ -152,9 +153,9 @@ func (r *Reader) logLines(ctx context.Context, parsed upid, name string, start, 
 	}
 	var reply struct {
 		Data []struct {
-			Text scalar `json:"t"`
+			Text reply.Scalar `json:"t"`
 		} `json:"data"`
-		Total integer `json:"total"`
+		Total reply.Integer `json:"total"`
 	}
 	if err := json.Unmarshal([]byte(body), &reply); err != nil {
 		return nil, 0, fmt.Errorf("decode log: %w", err)

@@ -29,7 +29,7 @@ type taskServer struct {
 	queries []string
 }
 
-func (s *taskServer) answer(req *http.Request) (reply, error) {
+func (s *taskServer) answer(req *http.Request) (stubReply, error) {
 	base := apiBase + "/nodes/pve1/tasks/" + testUPID
 	switch req.URL.Path {
 	case base + "/status":
@@ -42,7 +42,7 @@ func (s *taskServer) answer(req *http.Request) (reply, error) {
 		s.queries = append(s.queries, req.URL.RawQuery)
 		return respond(200, "OK", s.page(req.URL.Query())), nil
 	default:
-		return reply{}, fmt.Errorf("unexpected request %s", req.URL)
+		return stubReply{}, fmt.Errorf("unexpected request %s", req.URL)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestWaitForANewTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := &taskServer{start: time.Now(), runs: test.runs, exit: "OK"}
-				client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+				client := inProcess(t, roundTrip(func(req *http.Request) (stubReply, error) {
 					if req.Method == http.MethodPost {
 						return ok(`"` + testUPID + `"`), nil
 					}
@@ -184,7 +184,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 // An error of Wait does not end the task: the next Wait returns the end.
 func TestWaitMayBeRepeated(t *testing.T) {
 	down := true
-	client := inProcess(t, roundTrip(func(*http.Request) (reply, error) {
+	client := inProcess(t, roundTrip(func(*http.Request) (stubReply, error) {
 		if down {
 			return respond(595, "Connection refused", ""), nil
 		}
@@ -202,20 +202,20 @@ func TestWaitMayBeRepeated(t *testing.T) {
 func TestWaitFails(t *testing.T) {
 	tests := map[string]struct {
 		upid  string
-		reply reply
+		reply stubReply
 		want  []string
 	}{
 		"forgotten":      {testUPID, respond(400, "Parameter verification failed.", `{"errors":{"upid":"no such task"},"data":null}`), []string{"no such task"}},
 		"not_understood": {testUPID, respond(400, "Parameter verification failed.", `{"errors":{"upid":"unable to parse worker upid"}}`), nil},
-		"not_a_upid":     {"garbage", reply{}, nil},
-		"empty":          {"", reply{}, nil},
+		"not_a_upid":     {"garbage", stubReply{}, nil},
+		"empty":          {"", stubReply{}, nil},
 		"odd_status":     {testUPID, ok(`{"status":"paused"}`), nil},
 		"no_exit_status": {testUPID, ok(`{"status":"stopped"}`), nil},
 		"denied":         {testUPID, respond(403, "Permission check failed (/nodes/pve1, Sys.Audit)", ""), []string{"access denied"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			client := inProcess(t, roundTrip(func(*http.Request) (reply, error) {
+			client := inProcess(t, roundTrip(func(*http.Request) (stubReply, error) {
 				if test.reply.status == 0 {
 					t.Error("got a request, want none")
 				}
@@ -234,7 +234,7 @@ func TestWaitFails(t *testing.T) {
 
 // The outcome is known without the log.
 func TestWaitWithoutLog(t *testing.T) {
-	client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+	client := inProcess(t, roundTrip(func(req *http.Request) (stubReply, error) {
 		if strings.HasSuffix(req.URL.Path, "/log") {
 			return respond(596, "Connection timed out", ""), nil
 		}

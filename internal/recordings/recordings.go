@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/json"
 	"io"
+	"slices"
 	"testing"
 )
 
@@ -70,6 +71,16 @@ func First(tb testing.TB) []File {
 func Second(tb testing.TB) []File {
 	tb.Helper()
 	return files(tb, SecondName)
+}
+
+// Exchanges returns the exchanges of both series.
+func Exchanges(tb testing.TB) []Exchange {
+	tb.Helper()
+	var all []Exchange
+	for _, file := range slices.Concat(First(tb), Second(tb)) {
+		all = append(all, file.Exchanges...)
+	}
+	return all
 }
 
 // Roundtrips returns the recorded writes of single keys in the order of recording.

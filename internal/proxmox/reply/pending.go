@@ -1,4 +1,4 @@
-package proxmox
+package reply
 
 import (
 	"errors"
@@ -8,52 +8,53 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// pendingConfig is a guest's configuration as /pending returns it.
-type pendingConfig struct {
-	keys   map[string]guest.Value
-	digest string
+// Config is a guest's configuration as /pending returns it.
+type Config struct {
+	Keys   map[string]guest.Value
+	Digest string
 }
 
-var errNoDigest = errors.New("reply has no digest")
+// ErrNoDigest is the error of a configuration without a digest: a write could not be guarded against changes in between.
+var ErrNoDigest = errors.New("reply has no digest")
 
-// decodePending reads the reply of a /pending call: {"data":[{"key":…,"value":…,"pending":…,"delete":…},…]}. Values keep
+// DecodePending reads the reply of a /pending call: {"data":[{"key":…,"value":…,"pending":…,"delete":…},…]}. Values keep
 // the text of Proxmox, also numbers. A reply that is truncated, has no digest or repeats a key is
 // an error: it would otherwise look like a guest with fewer keys.
 //
 // It reads the bytes once, because a sweep decodes thousands of these replies. The texts share the memory of the reply.
-func decodePending(body string) (pendingConfig, error) {
-	c := &cursor{text: body}
+func DecodePending(body string) (Config, error) {
+	c := &Cursor{Text: body}
 	// Each row has one opening brace, and so does the whole reply. The row of the digest is not a key.
-	config := pendingConfig{keys: make(map[string]guest.Value, max(0, strings.Count(body, "{")-2))}
+	config := Config{Keys: make(map[string]guest.Value, max(0, strings.Count(body, "{")-2))}
 	sawData := false
-	err := c.object(func(field string) error {
+	err := c.Object(func(field string) error {
 		if field != "data" {
-			_, err := c.skip()
+			_, err := c.Skip()
 			return err
 		}
 		sawData = true
-		return c.array(func() error { return config.decodeRow(c) })
+		return c.Array(func() error { return config.decodeRow(c) })
 	})
 	if err == nil {
-		err = c.end()
+		err = c.End()
 	}
 	switch {
 	case err != nil:
-		return pendingConfig{}, err
+		return Config{}, err
 	case !sawData:
-		return pendingConfig{}, errNoData
-	case config.digest == "":
-		return pendingConfig{}, errNoDigest
+		return Config{}, ErrNoData
+	case config.Digest == "":
+		return Config{}, ErrNoDigest
 	}
 	return config, nil
 }
 
 // decodeRow reads one key.
-func (p *pendingConfig) decodeRow(c *cursor) error {
+func (p *Config) decodeRow(c *Cursor) error {
 	var key string
 	var value guest.Value
-	err := c.object(func(field string) error {
-		text, null, err := c.value()
+	err := c.Object(func(field string) error {
+		text, null, err := c.Value()
 		if err != nil || null {
 			return err
 		}
@@ -66,7 +67,7 @@ func (p *pendingConfig) decodeRow(c *cursor) error {
 			pending := text // a copy: taking the address of text would cost an allocation for every value
 			value.Pending = &pending
 		case "delete": // 1, or 2 for a forced one
-			value.Delete = scalar(text).flag()
+			value.Delete = Scalar(text).Flag()
 		}
 		return nil
 	})
@@ -76,12 +77,12 @@ func (p *pendingConfig) decodeRow(c *cursor) error {
 	case key == "":
 		return errors.New("row without a key")
 	case key == "digest":
-		p.digest = value.Text
+		p.Digest = value.Text
 		return nil
 	}
-	if _, twice := p.keys[key]; twice {
+	if _, twice := p.Keys[key]; twice {
 		return fmt.Errorf("key %q appears twice", key)
 	}
-	p.keys[key] = value
+	p.Keys[key] = value
 	return nil
 }

@@ -1,4 +1,4 @@
-package proxmox
+package reply
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/recordings"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,7 +32,7 @@ func TestDecodePending(t *testing.T) {
 		{"key":"digest","value":"533c280962b1180498b74b48ed6d2d8d9b0eeb52"}
 	],"total":12,"more":{"a":[1,2]}}`
 	pending := func(text string) *string { return &text }
-	want := pendingConfig{digest: "533c280962b1180498b74b48ed6d2d8d9b0eeb52", keys: map[string]guest.Value{
+	want := Config{Digest: "533c280962b1180498b74b48ed6d2d8d9b0eeb52", Keys: map[string]guest.Value{
 		"memory":                 {Text: "512", Set: true, Pending: pending("1024")},
 		"cores":                  {Text: "4", Set: true},
 		"cpulimit":               {Text: "1.5", Set: true},
@@ -45,11 +47,11 @@ func TestDecodePending(t *testing.T) {
 		"gone":                   {},
 		"lxc":                    {Text: `[["lxc.apparmor.profile","unconfined"]]`, Set: true},
 	}}
-	got, err := decodePending(body)
+	got, err := DecodePending(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pendingConfig{})); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got)\n%s", diff)
 	}
 }
@@ -62,12 +64,12 @@ func TestDecodePendingRejects(t *testing.T) {
 	}{
 		"empty":         {``, nil},
 		"null":          {`null`, nil},
-		"no_data":       {`{"message":"x"}`, errNoData},
+		"no_data":       {`{"message":"x"}`, ErrNoData},
 		"null_data":     {`{"data":null}`, nil},
 		"object_data":   {`{"data":{}}`, nil},
-		"no_digest":     {`{"data":[{"key":"cores","value":1}]}`, errNoDigest},
-		"empty_digest":  {`{"data":[{"key":"digest","value":""}]}`, errNoDigest},
-		"no_rows":       {`{"data":[]}`, errNoDigest},
+		"no_digest":     {`{"data":[{"key":"cores","value":1}]}`, ErrNoDigest},
+		"empty_digest":  {`{"data":[{"key":"digest","value":""}]}`, ErrNoDigest},
+		"no_rows":       {`{"data":[]}`, ErrNoDigest},
 		"no_key":        {`{"data":[{"value":1},` + digest + `]}`, nil},
 		"twice":         {`{"data":[{"key":"cores","value":1},{"key":"cores","value":2},` + digest + `]}`, nil},
 		"cut_in_text":   {`{"data":[` + digest + `,{"key":"na`, nil},
@@ -84,34 +86,34 @@ func TestDecodePendingRejects(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := decodePending(test.body)
-			if err == nil || test.want != nil && !errors.Is(err, test.want) || got.keys != nil {
-				t.Errorf("got %v, error %v, want error %v and no keys", got.keys, err, test.want)
+			got, err := DecodePending(test.body)
+			if err == nil || test.want != nil && !errors.Is(err, test.want) || got.Keys != nil {
+				t.Errorf("got %v, error %v, want error %v and no keys", got.Keys, err, test.want)
 			}
 		})
 	}
 }
 
 // referencePending decodes with encoding/json only.
-func referencePending(body []byte) (pendingConfig, error) {
+func referencePending(body []byte) (Config, error) {
 	var reply map[string]json.RawMessage
 	var rows []map[string]json.RawMessage
 	if err := json.Unmarshal(body, &reply); err != nil {
-		return pendingConfig{}, err
+		return Config{}, err
 	}
 	if err := json.Unmarshal(reply["data"], &rows); err != nil {
-		return pendingConfig{}, err
+		return Config{}, err
 	}
-	config := pendingConfig{keys: map[string]guest.Value{}}
+	config := Config{Keys: map[string]guest.Value{}}
 	for _, row := range rows {
 		texts := map[string]*string{}
 		for field, value := range row {
 			if string(value) == "null" {
 				continue
 			}
-			var text scalar
+			var text Scalar
 			if err := json.Unmarshal(value, &text); err != nil {
-				return pendingConfig{}, err
+				return Config{}, err
 			}
 			texts[field] = (*string)(&text)
 		}
@@ -120,20 +122,20 @@ func referencePending(body []byte) (pendingConfig, error) {
 			value.Text, value.Set = *text, true
 		}
 		if deleted := texts["delete"]; deleted != nil {
-			value.Delete = scalar(*deleted).flag()
+			value.Delete = Scalar(*deleted).Flag()
 		}
-		_, twice := config.keys[*orEmpty(key)]
+		_, twice := config.Keys[*orEmpty(key)]
 		switch {
 		case *orEmpty(key) == "" || twice:
-			return pendingConfig{}, errors.New("bad key")
+			return Config{}, errors.New("bad key")
 		case *key == "digest":
-			config.digest = value.Text
+			config.Digest = value.Text
 		default:
-			config.keys[*key] = value
+			config.Keys[*key] = value
 		}
 	}
-	if config.digest == "" {
-		return pendingConfig{}, errNoDigest
+	if config.Digest == "" {
+		return Config{}, ErrNoDigest
 	}
 	return config, nil
 }
@@ -145,11 +147,11 @@ func orEmpty(text *string) *string {
 	return text
 }
 
-// The property: decodePending accepts the same replies as encoding/json, and returns the same values. It also requires one field "data", and
+// The property: DecodePending accepts the same replies as encoding/json, and returns the same values. It also requires one field "data", and
 // rejects a row with two fields of one name.
 func FuzzDecodePending(f *testing.F) {
 	for _, seed := range []string{
-		recordedPending,
+		recordings.RunningVM,
 		`{"data":[{"key":"digest","value":"x"},{"key":"a","value":1e5,"pending":-0.5,"delete":2}]}`,
 		`{"data":[{"key":"digest","value":"\ud800\n"},{"key":"\u0061","value":{"b":[null,true]}}]}`,
 		"{\"data\":[{\"key\":\"digest\",\"value\":\"\xff\xfe\"}]} ",
@@ -158,7 +160,7 @@ func FuzzDecodePending(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := decodePending(string(body))
+		got, err := DecodePending(string(body))
 		want, wantErr := referencePending(body)
 		if hasRepeatedNames(body) {
 			return
@@ -166,7 +168,7 @@ func FuzzDecodePending(f *testing.F) {
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("got error %v, want %v", err, wantErr)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(pendingConfig{})); err == nil && diff != "" {
+		if diff := cmp.Diff(want, got); err == nil && diff != "" {
 			t.Errorf("configuration (-want +got)\n%s", diff)
 		}
 	})
@@ -206,20 +208,20 @@ func hasRepeatedNames(body []byte) bool {
 	return repeated
 }
 
-// decodePending and encoding/json read the same values from every recorded /pending reply.
+// DecodePending and encoding/json read the same values from every recorded /pending reply.
 func TestDecodePendingOfRecordedReplies(t *testing.T) {
 	replies := 0
-	for _, e := range recorded(t) {
+	for _, e := range recordings.Exchanges(t) {
 		if e.Method != http.MethodGet || !strings.HasSuffix(e.URL, "/pending") || e.Status != http.StatusOK {
 			continue
 		}
 		replies++
-		got, err := decodePending(e.Reply)
+		got, err := DecodePending(e.Reply)
 		want, wantErr := referencePending([]byte(e.Reply))
 		if err != nil || wantErr != nil {
 			t.Errorf("got errors %v and %v, want none: %s", err, wantErr, e.Reply)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(pendingConfig{})); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("configuration (-want +got)\n%s", diff)
 		}
 	}
@@ -228,25 +230,12 @@ func TestDecodePendingOfRecordedReplies(t *testing.T) {
 	}
 }
 
-// recordedPending has the size and the structure of a running virtual machine with three disks and a cloud-init drive.
-const recordedPending = `{"data":[{"key":"name","value":"web-1"},{"value":4,"key":"cores"},{"key":"memory","value":"4096","pending":"8192"},` +
-	`{"key":"sockets","value":1},{"key":"cpu","value":"x86-64-v2-AES"},{"key":"ostype","value":"l26"},{"key":"scsihw","value":"virtio-scsi-single"},` +
-	`{"key":"agent","value":"enabled=1,fstrim_cloned_disks=1"},{"key":"onboot","value":1},{"key":"boot","value":"order=scsi0;net0"},` +
-	`{"key":"net0","value":"virtio=BC:24:11:C4:03:21,bridge=vmbr0,firewall=1,tag=20"},` +
-	`{"key":"scsi0","value":"local-lvm:vm-201-disk-0,discard=on,iothread=1,size=32G,ssd=1"},` +
-	`{"key":"scsi1","value":"local-lvm:vm-201-disk-1,discard=on,size=100G"},{"key":"scsi2","pending":"local-lvm:vm-201-disk-2,size=8G"},` +
-	`{"key":"ide2","value":"local-lvm:vm-201-cloudinit,media=cdrom,size=4M"},{"key":"ciuser","value":"ops"},{"key":"cipassword","value":"**********"},` +
-	`{"key":"ipconfig0","value":"ip=10.0.20.11/24,gw=10.0.20.1"},{"key":"sshkeys","value":"ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLE%20ops"},` +
-	`{"key":"serial0","value":"socket","delete":1},{"key":"tags","value":"gitops-0a1b2c3d;prod;web"},{"key":"description","value":"web server\nof the shop"},` +
-	`{"key":"meta","value":"creation-qemu=10.0.13,ctime=1795211766"},{"key":"smbios1","value":"uuid=045615d6-da0f-4761-aeb7-c603e82e697e"},` +
-	`{"key":"vmgenid","value":"a4150ebb-6de8-4faf-ae64-4d4553dd8009"},{"key":"digest","value":"533c280962b1180498b74b48ed6d2d8d9b0eeb52"}]}`
-
 func BenchmarkDecodePending(b *testing.B) {
-	body := []byte(recordedPending)
+	body := []byte(recordings.RunningVM)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decodePending(string(body)); err != nil {
+		if _, err := DecodePending(string(body)); err != nil {
 			b.Fatal(err)
 		}
 	}
