@@ -71,5 +71,8 @@ func TestNotesOfABackup(t *testing.T) {
 		if fields["notes"] != `n bkct pve1 standalone node 200\nline2` || fields["format"] != "raw" || fields["protected"] != "1" {
 			t.Errorf("volume: got %v, want the notes, format raw and protected", fields)
 		}
+		if got := c.call("DELETE", volume, "delay=5"); got.status != 500 || !strings.Contains(string(got.body), "cannot remove protected volume") {
+			t.Errorf("got %d %s, want the error of the task", got.status, got.body)
+		}
 	})
 }

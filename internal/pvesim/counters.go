@@ -40,7 +40,7 @@ type Counters struct {
 	Freed   map[string]string  `json:"freed"`   // volume id to the reason
 
 	// Objects counts the calls that changed an object of the cluster that is no guest, by its path, such as /pools/web, and by method. A file that a node
-	// downloaded is counted with its volume, such as /storage/local:iso/a.iso, and the method POST.
+	// downloaded is counted with its volume, such as /storage/local:iso/a.iso, and the method POST, and one that it deleted with the method DELETE.
 	Objects map[string]map[string]int `json:"objects"`
 }
 

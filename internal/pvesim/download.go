@@ -155,7 +155,7 @@ func (d *download) run() error {
 // comparePresent reports whether a file with the name and the wanted checksum is there. A file with the name is never overwritten.
 func (d *download) comparePresent(target string) (present bool, err error) {
 	err = d.locked(func() error {
-		v := d.sim.volume(d.storage + ":" + d.name)
+		v := d.sim.volumeOn(d.upid.node, d.storage+":"+d.name)
 		switch {
 		case v == nil:
 			return nil
@@ -327,7 +327,7 @@ func (d *download) keep(file WebFile) {
 	case v.Kind == "iso":
 		v.Size = (v.Size + 511) / 512 * 512 // qemu-img counts sectors
 	}
-	d.sim.add(v)
+	d.sim.keepOn(d.upid.node, v)
 	d.sim.counts.countChange("/storage/"+v.ID, http.MethodPost)
 }
 

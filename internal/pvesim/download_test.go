@@ -102,3 +102,44 @@ func (c *client) download(name, sum string) string {
 	c.t.Helper()
 	return c.task("POST", "/nodes/pve1/storage/local/download-url", "content=import", "filename="+name, "url="+imageURL, "checksum="+sum, "checksum-algorithm=sha256")
 }
+
+// TestDeletedFile deletes files with the call that deletes any content: also what a guest uses, and what is not there.
+func TestDeletedFile(t *testing.T) {
+	const file = "/storage/local/content/local:import/debian-12.qcow2"
+	bubble(t, Options{Nodes: []string{"pve1", "pve2"}}, func(t *testing.T, c *client) {
+		listed := func(node string) bool {
+			return strings.Contains(string(c.call("GET", "/nodes/"+node+"/storage/local/content", "content=import").body), "local:import/debian-12.qcow2")
+		}
+		c.sim.Publish(imageURL, WebFile{Size: 1 << 20, Format: "qcow2", Checksums: map[string]string{"sha256": imageSum}})
+		if got := c.download("debian-12.qcow2", imageSum); got != "OK" {
+			t.Fatalf("got exit %q, want OK", got)
+		}
+		if !listed("pve1") || listed("pve2") {
+			t.Error("got the file of a local storage on a node that did not download it, want it on the other node alone")
+		}
+		if got := c.task("DELETE", "/nodes/pve2"+file); got != "OK" || !listed("pve1") {
+			t.Errorf("got exit %q and the file of pve1 there: %t, want OK and the file", got, listed("pve1"))
+		}
+		for range 2 { // Proxmox only warns about a file that is not there
+			if got := c.task("DELETE", "/nodes/pve1"+file); got != "OK" || listed("pve1") {
+				t.Errorf("got exit %q and the file there: %t, want OK and no file", got, listed("pve1"))
+			}
+		}
+		if got := c.sim.Counters().Objects["/storage/local:import/debian-12.qcow2"]["DELETE"]; got != 1 {
+			t.Errorf("got %d deletions counted, want one", got)
+		}
+		if err := c.sim.AddVolume("local:iso/used.iso", 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		vmid, err := c.sim.AddVM(Guest{Config: "name: a\nide2: local:iso/used.iso,media=cdrom\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.task("DELETE", "/nodes/pve1/storage/local/content/local:iso/used.iso"); got != "OK" {
+			t.Errorf("got exit %q for a file in a drive, want OK", got)
+		}
+		if got := c.sim.Value(vmid, "ide2"); !strings.Contains(got, "used.iso") {
+			t.Errorf("got the drive %q, want it as it was", got)
+		}
+	})
+}

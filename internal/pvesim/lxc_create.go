@@ -141,7 +141,7 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 		}
 		set[slot] = d.text()
 	}
-	if t.sim.volume(template) == nil {
+	if t.sim.volumeOn(t.upid.node, template) == nil {
 		t.printf("volume '%s' does not exist", template)
 		return apiErrorf("volume '%s' does not exist", template)
 	}

@@ -108,13 +108,21 @@ func updateVMAsync(c *call) (reply, error) {
 
 // finishesWithin waits for a task and reports whether it ended successfully within the limit.
 func (s *Sim) finishesWithin(t *task, done <-chan struct{}, limit time.Duration) bool {
+	if !s.endsWithin(done, limit) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.exit == "" || t.exit == "OK"
+}
+
+// endsWithin waits for the end of a task and reports whether it came within the limit.
+func (s *Sim) endsWithin(done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-done:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return t.exit == "" || t.exit == "OK"
+		return true
 	case <-timer.C:
 	case <-s.closed:
 	}

@@ -135,7 +135,7 @@ func (t *task) checkHostLimits(g *guest) error {
 func (s *Sim) checkVolumes(g *guest) error {
 	for _, slot := range diskSlots(g.kind, g.conf.Values) {
 		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
-		if err == nil && volumeID.MatchString(d.file()) && s.volume(d.file()) == nil {
+		if err == nil && volumeID.MatchString(d.file()) && s.volumeOn(g.node, d.file()) == nil {
 			return apiErrorf("volume '%s' does not exist", d.file())
 		}
 	}

@@ -152,7 +152,7 @@ func storageContent(c *call) (reply, error) {
 		if want := c.params["content"]; want != "" && want != v.Kind || owner != 0 && v.Owner != owner && !ownerless[v.Kind] {
 			continue
 		}
-		if c.permitVolume(st, v) {
+		if v.isOn(c.node()) && c.permitVolume(st, v) {
 			a.add(v.object())
 		}
 	}
@@ -211,7 +211,7 @@ func (v *Volume) object() *object {
 }
 
 func volumeInfo(c *call) (reply, error) {
-	v := c.sim.volume(c.vars["volume"])
+	v := c.sim.volumeOn(c.node(), c.vars["volume"])
 	if v == nil {
 		return reply{}, apiErrorf("volume_size_info on '%s' failed - no format", c.vars["volume"])
 	}
@@ -296,7 +296,10 @@ func (c *call) namedVolume() (string, error) {
 	return id + ":" + name, nil
 }
 
-// deleteVolume removes a volume in a task, also one that a guest uses. With delay the reply waits up to that many seconds for the task.
+// deleteVolume removes a volume in a task, also one that a guest uses. With delay the reply waits up to that many seconds for the task, and is its error if
+// it fails.
+//
+// Source: pve-storage PVE/API2/Storage/Content.pm, delete.
 func deleteVolume(c *call) (reply, error) {
 	var vol string
 	err := c.sim.locked(func() (err error) {
@@ -312,22 +315,27 @@ func deleteVolume(c *call) (reply, error) {
 		return reply{}, apiErrorf("got no worker upid - start worker failed")
 	}
 	done := make(chan struct{})
+	var failed error // once done is closed
 	id := strings.TrimPrefix(ownerOf(vol)+"@"+c.vars["storage"], "@")
 	t := c.sim.spawn(c.node(), "imgdel", id, 0, c.caller.ID, c.fault, func(t *task) error {
 		defer close(done)
-		if err := t.work(1); err != nil {
-			return err
+		if failed = t.work(1); failed == nil {
+			failed = t.locked(func() error { return t.deleteVolume(vol) })
 		}
-		return t.locked(func() error { return t.deleteVolume(vol) })
+		return failed
 	})
-	if d := atoi(c.params["delay"]); d > 0 && c.sim.finishesWithin(t, done, time.Duration(d)*time.Second) {
+	if d := atoi(c.params["delay"]); d > 0 && c.sim.endsWithin(done, time.Duration(d)*time.Second) {
+		if failed != nil {
+			return reply{}, failed
+		}
 		return nullReply()
 	}
 	return dataReply(jsonString(t.name))
 }
 
+// deleteVolume removes a volume as the node of the task sees it. One that is missing is no error.
 func (t *task) deleteVolume(vol string) error {
-	v := t.sim.volume(vol)
+	v := t.sim.volumeOn(t.upid.node, vol)
 	switch {
 	case v != nil && v.archive != nil && v.archive.protected:
 		id, name, _ := strings.Cut(vol, ":")
@@ -336,7 +344,7 @@ func (t *task) deleteVolume(vol string) error {
 		t.printf("disk image '%s' does not exist", t.sim.pathOf(vol))
 	}
 	t.printf("Removed volume '%s'", vol)
-	t.sim.free(vol, "delete volume")
+	t.sim.freeOn(t.upid.node, vol, "delete volume")
 	return nil
 }
 

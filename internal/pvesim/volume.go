@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type Volume struct {
 	OS         string // distribution of a container's files, if known
 
 	archive   *archive          // of a backup
+	nodes     map[string]bool   // of a file on a storage that is not shared: the nodes that have it; nil is all of them
 	checksums map[string]string // of a file that was downloaded, by algorithm
 }
 
@@ -80,6 +82,60 @@ func (s *Sim) free(id string, reason freeReason) {
 	s.checkFree(id, reason)
 	delete(sto.volumes, name)
 	s.counts.freed[id] = string(reason)
+}
+
+// isFile reports whether a volume is a file that belongs to no guest.
+func (v *Volume) isFile() bool { return v.Kind == "iso" || v.Kind == "vztmpl" || v.Kind == "import" }
+
+// isOn reports whether a node has the volume.
+func (v *Volume) isOn(node string) bool { return v.nodes == nil || v.nodes[node] }
+
+// volumeOn returns the volume with the id as a node sees it, or nil.
+func (s *Sim) volumeOn(node, id string) *Volume {
+	if v := s.volume(id); v != nil && v.isOn(node) {
+		return v
+	}
+	return nil
+}
+
+// keepOn adds a file that a node made. Unless the storage is shared, only this node has it, apart from those that have the file already. The state is locked.
+func (s *Sim) keepOn(node string, v Volume) {
+	id, _, _ := strings.Cut(v.ID, ":")
+	if !s.storage(id).Shared {
+		v.nodes = map[string]bool{node: true}
+		if before := s.volume(v.ID); before != nil {
+			maps.Copy(v.nodes, before.nodes)
+		}
+	}
+	s.add(v)
+}
+
+// freeOn removes a volume that a node deletes. Unless the storage is shared, other nodes keep their files with the name. The state is locked.
+func (s *Sim) freeOn(node, id string, reason freeReason) {
+	v := s.volumeOn(node, id)
+	if v == nil {
+		return
+	}
+	if v.isFile() {
+		s.counts.countChange("/storage/"+id, http.MethodDelete)
+	}
+	storage, _, _ := strings.Cut(id, ":")
+	if !v.isFile() || s.storage(storage).Shared {
+		s.free(id, reason)
+		return
+	}
+	left := make(map[string]bool)
+	for _, other := range s.opts.Nodes {
+		if other != node && v.isOn(other) {
+			left[other] = true
+		}
+	}
+	if len(left) == 0 {
+		s.free(id, reason)
+		return
+	}
+	s.checkFree(id, reason)
+	v.nodes = left
 }
 
 // linkedClones returns the ids of the volumes that are linked clones of base.
