@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind/replication"
 )
 
 // foreignPool is the comment of a pool that a person made.
@@ -16,6 +17,10 @@ const foreignPool = "made by hand"
 
 // isForeign reports whether a call is about something that a person made.
 func (w *world) isForeign(call cluster.Call) bool {
+	if call.Kind == replication.Name {
+		j := w.jobs[call.Object]
+		return j != nil && j.foreign
+	}
 	if call.Op.IsObject() {
 		return w.pools[call.Object] == foreignPool
 	}
@@ -39,8 +44,11 @@ func (w *world) actOnPool(call cluster.Call) error {
 	return nil
 }
 
-// Objects reads the pools.
-func (r reader) Objects(context.Context, guest.Kind, []string) (map[string]cluster.Object, error) {
+// Objects reads the pools or the jobs of replication.
+func (r reader) Objects(_ context.Context, kind guest.Kind, _ []string) (map[string]cluster.Object, error) {
+	if kind == replication.Name {
+		return r.listedJobs(), nil
+	}
 	pools := map[string]cluster.Object{}
 	for id, comment := range r.pools {
 		pools[id] = cluster.Object{ID: id, Keys: map[string]string{"comment": comment}}
@@ -51,12 +59,16 @@ func (r reader) Objects(context.Context, guest.Kind, []string) (map[string]clust
 // ObjectUser finds none: Proxmox itself refuses to remove a pool that is in use.
 func (r reader) ObjectUser(context.Context, guest.Kind, string) (string, error) { return "", nil }
 
-// hashOfPool identifies what the turn of a pool can read. Its random marker counts only as far as the pool has it.
-func (r *run) hashOfPool(id string) uint64 {
-	h := fnv.New64a()
+// hashOfObject identifies what the turn of a pool or of a job can read. Its random marker counts only as far as the object has it.
+func (r *run) hashOfObject(of journal.ObjectID) uint64 {
+	h, id := fnv.New64a(), of.ID
 	comment, exists := r.world.pools[id]
+	if j := r.world.jobs[id]; j != nil && of.Kind == string(replication.Name) {
+		comment, exists = j.keys[keyComment], true
+		fmt.Fprintf(h, "job %s %v %v %v|", j.keys["schedule"], j.isLeaving(), j.foreign, j.late)
+	}
 	state := r.process.journal.State()
-	owned, isOwned := state.Objects[journal.ObjectID{Kind: "Pool", ID: id}]
+	owned, isOwned := state.Objects[of]
 	has := owned.Marker != "" && strings.HasSuffix(comment, owned.Marker)
 	fmt.Fprintf(h, "%s %d %d %v %v %s|", r.force.commit, r.process.epoch, r.waited, exists, has, strings.TrimSuffix(comment, owned.Marker))
 	fmt.Fprintf(h, "%v %v %s %s %v|", isOwned, owned.Claiming, owned.Origin, owned.Destroy, r.lateCall != nil && r.lateCall.Object == id)

@@ -219,7 +219,7 @@ func (p *process) FirewallEnabled(ctx context.Context) (bool, error) {
 	return p.reader.FirewallEnabled(ctx)
 }
 
-// Objects reads the pools. After the first reading of a turn others may act.
+// Objects reads the pools or the jobs of replication. After the first reading of a turn others may act.
 func (p *process) Objects(ctx context.Context, kind guest.Kind, ids []string) (map[string]cluster.Object, error) {
 	objects, err := p.reader.Objects(ctx, kind, ids)
 	return objects, errors.Join(err, p.afterReading(ctx))
@@ -333,6 +333,9 @@ func (p *process) sent(call cluster.Call, revision string) {
 	}
 	if call.Op == cluster.OpObjectRemove && !p.force.mayRemove {
 		p.violate("%s without permission under %s", name, p.force.name())
+	}
+	if j := p.jobs[call.Object]; j != nil && j.isLeaving() {
+		p.violate("%s is sent for a job that Proxmox is removing", name)
 	}
 	if call.Op != cluster.OpDestroy {
 		return

@@ -110,6 +110,11 @@ func pool(comment string) string {
 	return fmt.Sprintf("---\napiVersion: proxmox.gitops/v1alpha1\nkind: Pool\nmetadata: {name: web}\nspec: {comment: %s, lifecycle: {destroy: allow}}\n", comment)
 }
 
+// copies is the manifest of a job of replication of the guest 900, which is not the agent's.
+func copies(schedule string) string {
+	return fmt.Sprintf("---\napiVersion: proxmox.gitops/v1alpha1\nkind: Replication\nmetadata: {name: 900-0}\nspec: {target: pve2, schedule: %s, lifecycle: {destroy: allow}}\n", schedule)
+}
+
 // removing returns a revision that may remove objects that are no guests.
 func (r *revision) removing() *revision {
 	r.mayRemove = true
@@ -172,6 +177,14 @@ func scenarios(t *testing.T) []*scenario {
 		{
 			name: "pool-removal", pools: []string{"web"}, before: clusterManifest + keep + pool("first"), crash: true, lost: true, events: []event{poolReplaced("web")},
 			first: newRevision(t, 2, clusterManifest+keep).removing(), second: newRevision(t, 3, clusterManifest+keep+pool("third")),
+		},
+		{
+			name: "replication", jobs: []string{"900-0"}, before: clusterManifest + keep, crash: true, lost: true, events: []event{jobReplaced("900-0")},
+			first: newRevision(t, 2, clusterManifest+keep+copies("hourly")), second: newRevision(t, 3, clusterManifest+keep).removing(),
+		},
+		{
+			name: "replication-removal", jobs: []string{"900-0"}, before: clusterManifest + keep + copies("hourly"), crash: true, lost: true, events: []event{jobReplaced("900-0")},
+			first: newRevision(t, 2, clusterManifest+keep).removing(), second: newRevision(t, 3, clusterManifest+keep+copies("daily")),
 		},
 		{
 			name: "two", vmids: []int{201, 202}, large: true, before: clusterManifest + web + keep, crash: true, events: []event{replaced(202)},

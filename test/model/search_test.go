@@ -50,7 +50,8 @@ type event struct {
 type scenario struct {
 	name     string
 	vmids    []int
-	pools    []string // ids of objects that are no guests
+	pools    []string // their ids
+	jobs     []string // of replication: their ids
 	before   string   // manifests that converged before the path begins; "" is nothing
 	first    *revision
 	second   *revision // pushed at any moment; nil is none
@@ -70,6 +71,9 @@ func (s *scenario) keys() []object.Key {
 	}
 	for _, id := range s.pools {
 		keys = append(keys, object.Key{Label: "Pool/" + id})
+	}
+	for _, id := range s.jobs {
+		keys = append(keys, object.Key{Label: jobLabel(id)})
 	}
 	return keys
 }
@@ -159,13 +163,15 @@ func (r *run) actions() []action {
 			list = append(list, action{e.name, func() { r.used[e.name], r.disturbed = true, true; e.happen(r) }})
 		}
 	}
+	others := r.jobActions()
+	list = append(list, others...)
 	if r.scenario.crash && !r.used["crash"] && (busy || len(r.turns) > 0) {
 		list = append(list, action{"the agent is killed and started again", r.crash})
 	}
 	if !busy && r.waited < 4 && (len(r.failed) > 0 || len(r.turns) > 0) {
 		list = append([]action{{"time passes", r.timePasses}}, list...)
 	}
-	if !busy && len(r.failed) == 0 && len(r.turns) == 0 && len(list) > 0 {
+	if !busy && len(others) == 0 && len(r.failed) == 0 && len(r.turns) == 0 && len(list) > 0 {
 		list = append([]action{{"nothing else happens", nil}}, list...)
 	}
 	return list
@@ -215,7 +221,10 @@ func (r *run) laneActions(key object.Key) []action {
 func (r *run) lateActs() {
 	call := *r.lateCall
 	r.lateCall = nil
-	_, _ = r.carryOut(call, r.lateStep, true)
+	_, err := r.carryOut(call, r.lateStep, true)
+	if j := r.world.jobs[call.Object]; err == nil && call.Op == cluster.OpObjectAdd && j != nil {
+		j.late = true
+	}
 }
 
 // crash kills the process: whatever it still tries has no effect. The next one begins with the journal.
@@ -278,6 +287,7 @@ func (r *run) explore(choices, widths []int, visited map[uint64]bool) (options [
 				}
 			}
 		}
+		r.checkJobs()
 		if r.violation != "" {
 			return options, false
 		}
@@ -362,7 +372,8 @@ func (r *run) hash() uint64 {
 // hashFor identifies everything that a turn of one lane can read.
 func (r *run) hashFor(key object.Key) uint64 {
 	if key.VMID == 0 {
-		return r.hashOfPool(strings.TrimPrefix(key.Label, "Pool/"))
+		kind, id, _ := strings.Cut(key.Label, "/")
+		return r.hashOfObject(journal.ObjectID{Kind: kind, ID: id})
 	}
 	return r.hashOfGuest(key.VMID)
 }
@@ -434,7 +445,8 @@ func (s *scenario) begin(t *testing.T) beginning {
 	b := beginning{world: newWorld(), data: map[string]string{}}
 	dir := scratch(t)
 	synctest.Test(t, func(t *testing.T) {
-		calm := &scenario{name: s.name, vmids: s.vmids, pools: s.pools}
+		calm := &scenario{name: s.name, vmids: s.vmids, pools: s.pools, jobs: s.jobs}
+		b.world.addGuestsOf(s.jobs)
 		r := calm.newRun(b.world, dir, 0)
 		if err := r.start(); err != nil {
 			t.Fatal(err)

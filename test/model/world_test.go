@@ -12,6 +12,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind/replication"
 )
 
 // machine is a guest of the world.
@@ -28,16 +29,20 @@ type world struct {
 	guests  map[int]*machine
 	volumes map[string]bool
 	pools   map[string]string // comments by id
+	jobs    map[string]*job   // of replication, by id
 	tasks   []cluster.Task
 	made    int // volumes that were ever made
 }
 
 func newWorld() *world {
-	return &world{guests: map[int]*machine{}, volumes: map[string]bool{}, pools: map[string]string{}}
+	return &world{guests: map[int]*machine{}, volumes: map[string]bool{}, pools: map[string]string{}, jobs: map[string]*job{}}
 }
 
 func (w *world) clone() *world {
-	c := &world{guests: map[int]*machine{}, volumes: maps.Clone(w.volumes), pools: maps.Clone(w.pools), tasks: slices.Clone(w.tasks), made: w.made}
+	c := &world{guests: map[int]*machine{}, volumes: maps.Clone(w.volumes), pools: maps.Clone(w.pools), jobs: map[string]*job{}, tasks: slices.Clone(w.tasks), made: w.made}
+	for id, j := range w.jobs {
+		c.jobs[id] = &job{keys: maps.Clone(j.keys), foreign: j.foreign, late: j.late}
+	}
 	for vmid, g := range w.guests {
 		copied := *g
 		copied.keys, copied.pending = maps.Clone(g.keys), maps.Clone(g.pending)
@@ -125,6 +130,9 @@ var errRefused = errors.New("refused")
 
 // act carries out a call as Proxmox does, and refuses what Proxmox refuses.
 func (w *world) act(call cluster.Call) (upid string, err error) {
+	if call.Kind == replication.Name {
+		return "", w.actOnJob(call)
+	}
 	if call.Op.IsObject() {
 		return "", w.actOnPool(call)
 	}
