@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,10 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/manifest"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // defaultConfig is the path of the agent's config without --config.
@@ -38,10 +41,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = errors.New("interrupted")
 	}
 	if term.ExitStatus(err) == term.ExitUsage && hintFor(err) == "" {
-		err = term.WithHint(err, cmd.CommandPath()+" --help")
+		err = term.WithHint(err, cmp.Or(similarFlag(cmd, err), cmd.CommandPath()+" --help"))
 	}
 	term.PrintError(stderr, err, hintFor(err))
 	return term.ExitStatus(err)
+}
+
+// similarFlag returns "did you mean --NAME?" for a flag that the command does not have, or "" if no flag of the command is similar.
+func similarFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return manifest.Suggestion("--"+unknown.GetSpecifiedName(), names)
 }
 
 func newRootCommand(p *program) *cobra.Command {
