@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/internal/recordings"
 )
 
@@ -34,7 +35,7 @@ func TestAPIErrorText(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body)).Observe(t.Context(), vmRow)
-			var api *APIError
+			var api *wire.APIError
 			if !errors.As(err, &api) || api.Error() != test.want {
 				t.Errorf("got %v, want %s", api, test.want)
 			}
@@ -42,7 +43,7 @@ func TestAPIErrorText(t *testing.T) {
 	}
 }
 
-// An *APIError has the status, reason, message and parameters of every recorded failure.
+// A *wire.APIError has the status, reason, message and parameters of every recorded failure.
 func TestAPIErrorKeepsRecordedFailures(t *testing.T) {
 	failures := 0
 	for _, e := range recordings.Exchanges(t) {
@@ -51,7 +52,7 @@ func TestAPIErrorKeepsRecordedFailures(t *testing.T) {
 		}
 		failures++
 		_, err := inProcess(t, always(e.Status, e.Reason, e.Reply)).Version(t.Context())
-		var api *APIError
+		var api *wire.APIError
 		if !errors.As(err, &api) {
 			t.Errorf("%s %s: got error %v, want an *APIError", e.Method, e.URL, err)
 			continue

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gitops-agent/internal/proxmox/encode"
+	"gitops-agent/internal/proxmox/meaning"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -40,11 +42,11 @@ func subject(call cluster.Call) string {
 }
 
 func (c *Client) do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
-	x, params, err := encode(call)
+	x, params, err := encode.Call(call)
 	if err != nil {
 		return "", err
 	}
-	x.secrets, x.check = secretsIn(params, call.Secrets), check
+	x.Secrets, x.Check = encode.SecretsIn(params, call.Secrets), check
 	data, err := c.write(ctx, x, params)
 	if err != nil {
 		return "", err
@@ -52,7 +54,7 @@ func (c *Client) do(ctx context.Context, call cluster.Call, check cluster.LastCh
 	if data == "" && call.Op.MayAnswerNull() {
 		return "", nil
 	}
-	if _, err := parseUPID(data); err != nil {
+	if _, err := meaning.ParseUPID(data); err != nil {
 		return "", fmt.Errorf("%w: reply names no task: %w", cluster.ErrOutcomeUnknown, err)
 	}
 	c.started.Store(data, true)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
@@ -32,7 +33,7 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 	const parameters = `{"errors":{"memory":"type check ('integer') failed - got 'lots'"},"message":"Parameter verification failed.\n","data":null}`
 	tests := map[string]struct {
 		reply       stubReply
-		read, write error // nil: an *APIError that means none of them
+		read, write error // nil: a *wire.APIError that means none of them
 	}{
 		"no_ticket":        {respond(401, "No ticket", ""), denied, denied},
 		"wrong_token":      {respond(401, "Authentication failed!", ""), denied, denied},
@@ -164,7 +165,7 @@ func checkMeaning(t *testing.T, what string, err, want error, sent stubReply) {
 	if diff := cmp.Diff(wanted, meanings(err)); diff != "" {
 		t.Errorf("%s: got error %v: meaning (-want +got)\n%s", what, err, diff)
 	}
-	var api *APIError
+	var api *wire.APIError
 	if !errors.As(err, &api) {
 		t.Fatalf("%s: got error %v (%T), want an *APIError within", what, err, err)
 	}

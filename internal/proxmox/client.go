@@ -1,13 +1,14 @@
 package proxmox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
 
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 
 	pve "github.com/luthermonson/go-proxmox"
@@ -20,7 +21,7 @@ type Reader struct {
 	close   func()
 	version *versionCache
 
-	endpoints *endpoints
+	transport *wire.Transport
 }
 
 // Client reads and writes a cluster. It is safe for concurrent use.
@@ -37,105 +38,89 @@ var (
 
 // NewReader returns a Reader. It sends no request. Its error names every problem of options.
 func NewReader(options Options) (*Reader, error) {
-	wire, err := newWire(options)
+	connection, err := connect(options)
 	if err != nil {
 		return nil, err
 	}
-	return wire.reader(), nil
+	return connection.reader(), nil
 }
 
 // New returns a Client. It sends no request. Its error names every problem of options.
 func New(options Options) (*Client, error) {
-	wire, err := newWire(options)
+	connection, err := connect(options)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Reader: wire.reader(), api: wire.library(wire.transport)}, nil
+	return &Client{Reader: connection.reader(), api: connection.library(connection.transport)}, nil
 }
 
 // Endpoints returns the state of each endpoint, in the order of the options.
-func (r *Reader) Endpoints() []cluster.Endpoint { return r.endpoints.report() }
+func (r *Reader) Endpoints() []cluster.Endpoint { return r.transport.Report() }
 
 // Close ends the probes of endpoints and closes idle connections. It does not interrupt other exchanges in flight.
 func (r *Reader) Close() { r.close() }
 
-// wire is shared by a Reader and a Client: the limits of its transport apply to both together.
-type wire struct {
-	transport *transport
+// connection is shared by a Reader and a Client: the limits of its transport apply to both together.
+type connection struct {
+	transport *wire.Transport
 	token     token
 	base      string
 	log       *slog.Logger
 	close     func()
 }
 
-// newWire checks options and returns the wire that they configure.
-func newWire(options Options) (*wire, error) {
+// connect checks options and returns the connection that they configure.
+func connect(options Options) (*connection, error) {
 	options = options.withDefaults()
 	urls, urlErr := options.endpointURLs()
 	token, tokenErr := readToken(options.TokenFile)
-	trust, tlsErr := options.tlsConfig()
+	trust, tlsErr := wire.TLSConfig(options.CAFile, options.Fingerprints)
 	if err := errors.Join(options.checkLimits(), urlErr, tokenErr, tlsErr); err != nil {
 		return nil, fmt.Errorf("configure proxmox client: %w", err)
 	}
 	next, closeIdle := options.Transport, func() {}
 	if next == nil {
-		network := newNetwork(trust)
-		next, closeIdle = network, network.reads.CloseIdleConnections
+		network := wire.NewNetwork(trust)
+		next, closeIdle = network, network.CloseIdle
 	}
-	life, end := context.WithCancel(context.Background())
-	w := &wire{
-		transport: &transport{
-			next:      next,
-			endpoints: newEndpoints(urls, options.Logger),
-			life:      life,
-			traced:    options.Transport == nil,
-			slots:     newSlots(options.ReadsPerNode, options.WritesPerNode),
-			timeout:   options.Timeout,
-			grace:     options.Grace,
-			secret:    token.secret,
-			mayWrite:  options.MayWrite,
-			onRequest: options.OnRequest,
-			log:       options.Logger,
-		},
+	c := &connection{
+		transport: wire.New(wire.Options{
+			Next:          next,
+			Traced:        options.Transport == nil,
+			URLs:          urls,
+			ReadsPerNode:  options.ReadsPerNode,
+			WritesPerNode: options.WritesPerNode,
+			Timeout:       options.Timeout,
+			Grace:         options.Grace,
+			Secret:        token.secret,
+			MayWrite:      options.MayWrite,
+			OnRequest:     options.OnRequest,
+			Logger:        options.Logger,
+		}),
 		token: token,
-		base:  urls[0].String() + apiBase,
+		base:  urls[0].String() + route.Base,
 		log:   options.Logger,
 	}
-	w.close = func() {
-		end()
-		w.transport.probes.Wait()
+	c.close = func() {
+		c.transport.Close()
 		closeIdle()
 	}
-	return w, nil
+	return c, nil
 }
 
-// reader returns a Reader on the wire.
-func (w *wire) reader() *Reader {
-	return &Reader{api: w.library(getOnly{w.transport}), log: w.log, close: w.close, version: &versionCache{}, endpoints: w.transport.endpoints}
+// reader returns a Reader on the connection.
+func (c *connection) reader() *Reader {
+	return &Reader{api: c.library(wire.GetOnly(c.transport)), log: c.log, close: c.close, version: &versionCache{}, transport: c.transport}
 }
 
 // library returns a go-proxmox client on a transport of this package. The logger of the library is silent: it would print bodies, and bodies
 // contain passwords. Authentication is by token only: with a ticket, the library has a data race on its session.
 //
 // Source: race detector, go-proxmox v0.8.1, Client.authHeaders.
-func (w *wire) library(transport http.RoundTripper) *pve.Client {
-	return pve.NewClient(w.base,
+func (c *connection) library(transport http.RoundTripper) *pve.Client {
+	return pve.NewClient(c.base,
 		pve.WithHTTPClient(&http.Client{Transport: transport}),
-		pve.WithAPIToken(w.token.id, w.token.secret),
+		pve.WithAPIToken(c.token.id, c.token.secret),
 		pve.WithUserAgent("gitops-agent"),
 		pve.WithLogger(&pve.LeveledLogger{}))
-}
-
-// getOnly rejects every method except GET, also for requests of the library.
-type getOnly struct{ next http.RoundTripper }
-
-var errReadOnly = errors.New("this client is read-only")
-
-// RoundTrip sends GET requests to the next transport.
-func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method != http.MethodGet {
-		closeBody(req)
-		return nil, errReadOnly
-	}
-	return g.next.RoundTrip(req)
 }

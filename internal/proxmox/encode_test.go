@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"gitops-agent/internal/proxmox/encode"
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
@@ -190,13 +192,13 @@ func TestInvalidReplyMeansUnknownOutcome(t *testing.T) {
 // The metric label of an operation contains no id.
 func TestRoutesHoldNoIDs(t *testing.T) {
 	for op, call := range oneOfEach() {
-		x, _, err := encode(call)
+		x, _, err := encode.Call(call)
 		if err != nil {
 			t.Errorf("%s: got error %v, want none", op, err)
 			continue
 		}
-		if x.route == "" || x.route == routeOther || strings.ContainsAny(x.route, "0123456789") {
-			t.Errorf("%s: got route %q, want a path with its variables named", op, x.route)
+		if x.Route == "" || x.Route == route.Other || strings.ContainsAny(x.Route, "0123456789") {
+			t.Errorf("%s: got route %q, want a path with its variables named", op, x.Route)
 		}
 	}
 }

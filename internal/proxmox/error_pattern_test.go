@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"gitops-agent/internal/proxmox/meaning"
 	"gitops-agent/reconcile/cluster"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ func TestDeniedErrors(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, replied := inProcess(t, always(403, test.text, "")).Do(t.Context(), startCall, nil)
-			ended := upid{node: "pve1", kind: "qmstart", id: "151"}.ended(testUPID, test.text).Err
+			ended := meaning.UPID{Node: "pve1", Kind: "qmstart", ID: "151"}.Ended(testUPID, test.text).Err
 			for where, err := range map[string]error{"reply": replied, "task": ended} {
 				var got *cluster.DeniedError
 				if !errors.As(err, &got) || !errors.Is(err, cluster.ErrDenied) {

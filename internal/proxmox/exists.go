@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 )
 
 // Exists reports whether a guest of either kind has the vmid, also if the token may not see the guest. It needs no privilege.
@@ -17,9 +19,9 @@ import (
 //
 // Source: PVE API, GET /cluster/nextid.
 func (r *Reader) Exists(ctx context.Context, vmid int) (bool, error) {
-	x := &exchange{route: routeNextID, path: "/cluster/nextid?vmid=" + strconv.Itoa(vmid)}
+	x := &wire.Exchange{Route: route.NextID, Path: "/cluster/nextid?vmid=" + strconv.Itoa(vmid)}
 	free, err := get[reply.Integer](ctx, r, x)
-	var api *APIError
+	var api *wire.APIError
 	switch {
 	case errors.As(err, &api) && api.Status == http.StatusBadRequest && strings.Contains(api.Errors["vmid"], "already exists"):
 		return true, nil

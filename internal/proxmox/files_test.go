@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitops-agent/internal/proxmox/encode"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -113,14 +114,14 @@ func TestDownloadsThatAreNeverSent(t *testing.T) {
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := encode(download(change)); err == nil {
+			if _, _, err := encode.Call(download(change)); err == nil {
 				t.Errorf("got the call with %s accepted, want an error", change)
 			}
 		})
 	}
 	elsewhere := download("")
 	elsewhere.Node = "pve1/../pve2"
-	if _, _, err := encode(elsewhere); err == nil {
+	if _, _, err := encode.Call(elsewhere); err == nil {
 		t.Error("got the call to a path accepted as a node, want an error")
 	}
 }

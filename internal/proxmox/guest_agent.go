@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -14,11 +16,11 @@ import (
 //
 // Source: PVE API, GET /nodes/{node}/qemu/{vmid}/agent/info.
 func (r *Reader) PingAgent(ctx context.Context, row cluster.Row) error {
-	about := addressOf(row)
-	if err := about.check(); err != nil {
+	about := route.AddressOf(row)
+	if err := about.Check(); err != nil {
 		return fmt.Errorf("ask the agent of %s: %w", about, err)
 	}
-	_, err := get[json.RawMessage](ctx, r, &exchange{route: routeAgentInfo, path: about.path() + "/agent/info", node: about.node, about: about, alone: true})
+	_, err := get[json.RawMessage](ctx, r, &wire.Exchange{Route: route.AgentInfo, Path: about.Path() + "/agent/info", Node: about.Node, About: about, Alone: true})
 	if err != nil && strings.Contains(err.Error(), agentRefusal) {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/guest"
 
 	pve "github.com/luthermonson/go-proxmox"
@@ -15,7 +17,7 @@ import (
 //
 // Source: PVE API, GET /cluster/ha/resources.
 func (r *Reader) HA(ctx context.Context) (map[int]guest.HA, error) {
-	rows, err := get[[]pve.HAResource](ctx, r, &exchange{route: routeHAResources, path: "/cluster/ha/resources"})
+	rows, err := get[[]pve.HAResource](ctx, r, &wire.Exchange{Route: route.HAResources, Path: "/cluster/ha/resources"})
 	if err != nil {
 		return nil, fmt.Errorf("list HA resources: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -19,7 +21,7 @@ import (
 // Source: PVE API, GET /cluster/resources.
 func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	readAt := time.Now()
-	body, err := r.readRaw(ctx, &exchange{route: routeResources, path: "/cluster/resources"})
+	body, err := r.readRaw(ctx, &wire.Exchange{Route: route.Resources, Path: "/cluster/resources"})
 	if err != nil {
 		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
@@ -56,7 +58,7 @@ func (r *Reader) addMaintenance(ctx context.Context, nodes *nodeList) error {
 		Manager struct {
 			Nodes map[string]string `json:"node_status"`
 		} `json:"manager_status"`
-	}](ctx, r, &exchange{route: routeHAManager, path: "/cluster/ha/status/manager_status"})
+	}](ctx, r, &wire.Exchange{Route: route.HAManager, Path: "/cluster/ha/status/manager_status"})
 	if err != nil {
 		return fmt.Errorf("read the HA manager's states of nodes: %w", err)
 	}
@@ -98,7 +100,7 @@ func decodeResources(body string) (rows []cluster.Row, nodes nodeList, err error
 				return err
 			}
 			rows = append(rows, row)
-			return addressOf(row).check()
+			return route.AddressOf(row).Check()
 		})
 	})
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/internal/recordings"
 )
 
@@ -19,7 +20,7 @@ func TestLibraryTypesDecodeRecordings(t *testing.T) {
 	}
 	replies := make(map[string]int)
 	for _, e := range recordings.Exchanges(t) {
-		path := strings.TrimPrefix(e.URL, apiBase)
+		path := strings.TrimPrefix(e.URL, route.Base)
 		read, known := reads[path]
 		if !known || e.Method != http.MethodGet || e.Status != http.StatusOK {
 			continue

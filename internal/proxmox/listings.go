@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 )
 
 // Bridges lists the bridges and the virtual networks of a node on which the token has SDN.Audit or SDN.Use.
@@ -53,10 +56,10 @@ type listed struct {
 
 // names reads the names in a list of a node. A row without a name is an error: the list would lack something that exists.
 func (r *Reader) names(ctx context.Context, node, path string, of func(listed) string) ([]string, error) {
-	if err := checkNode(node); err != nil {
+	if err := route.CheckNode(node); err != nil {
 		return nil, err
 	}
-	rows, err := get[[]listed](ctx, r, &exchange{route: routeOther, path: "/nodes/" + node + path, node: node})
+	rows, err := get[[]listed](ctx, r, &wire.Exchange{Route: route.Other, Path: "/nodes/" + node + path, Node: node})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (p *partition) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	for _, host := range *p.minority.Load() {
 		if strings.HasPrefix(req.URL.Host, host) {
-			closeBody(&http.Request{Body: res.Body})
+			_ = res.Body.Close()
 			return ok(`[{"type":"cluster","name":"lab","quorate":0}]`).response(), nil
 		}
 	}

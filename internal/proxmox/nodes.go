@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 
 	pve "github.com/luthermonson/go-proxmox"
@@ -21,13 +23,13 @@ type Node = cluster.Node
 //
 // Source: PVE API, GET /nodes.
 func (r *Reader) Nodes(ctx context.Context) ([]Node, error) {
-	members, err := get[[]pve.NodeStatus](ctx, r, &exchange{route: routeNodes, path: "/nodes"})
+	members, err := get[[]pve.NodeStatus](ctx, r, &wire.Exchange{Route: route.Nodes, Path: "/nodes"})
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
 	nodes := make([]Node, 0, len(members))
 	for _, m := range members {
-		if err := checkNode(m.Node); err != nil {
+		if err := route.CheckNode(m.Node); err != nil {
 			return nil, fmt.Errorf("list nodes: %w", err)
 		}
 		nodes = append(nodes, Node{Name: m.Node, Online: m.Status == "online"})
@@ -41,12 +43,12 @@ func (r *Reader) Nodes(ctx context.Context) ([]Node, error) {
 //
 // Source: PVE API, GET /nodes/{node}/status.
 func (r *Reader) Uptime(ctx context.Context, node string) (time.Duration, error) {
-	if err := checkNode(node); err != nil {
+	if err := route.CheckNode(node); err != nil {
 		return 0, fmt.Errorf("read uptime: %w", err)
 	}
 	status, err := get[struct {
 		Uptime reply.Scalar `json:"uptime"` // seconds
-	}](ctx, r, &exchange{route: routeNodeStatus, path: "/nodes/" + node + "/status", node: node})
+	}](ctx, r, &wire.Exchange{Route: route.NodeStatus, Path: "/nodes/" + node + "/status", Node: node})
 	if err != nil {
 		return 0, fmt.Errorf("read uptime of %s: %w", node, err)
 	}

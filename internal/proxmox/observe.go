@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -16,12 +18,12 @@ import (
 //
 // Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/pending. GET /config does not show values that wait for a restart.
 func (r *Reader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
-	about := addressOf(row)
-	if err := about.check(); err != nil {
+	about := route.AddressOf(row)
+	if err := about.Check(); err != nil {
 		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)
 	}
 	readAt := time.Now()
-	x := &exchange{route: routePending, path: about.path() + "/pending", node: about.node, about: about}
+	x := &wire.Exchange{Route: route.Pending, Path: about.Path() + "/pending", Node: about.Node, About: about}
 	body, err := r.readRaw(ctx, x)
 	if err != nil {
 		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)

@@ -15,6 +15,7 @@ import (
 
 	"gitops-agent/internal/recordings"
 
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
@@ -222,7 +223,7 @@ func BenchmarkObserve(b *testing.B) {
 		client := server.Client()
 		b.ReportAllocs()
 		for b.Loop() {
-			req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+apiBase+"/nodes/pve1/qemu/100/pending", nil)
+			req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+route.Base+"/nodes/pve1/qemu/100/pending", nil)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -7,6 +7,8 @@ import (
 	"path"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 )
 
 // Permissions are the privileges of the token, by path ("/vms/100") and privilege ("VM.Audit"). The value reports whether the privilege
@@ -31,7 +33,7 @@ func (r *Reader) PermissionsOf(ctx context.Context, token string) (Permissions, 
 	if token != "" {
 		path, of = path+"?userid="+url.QueryEscape(token), " of "+token
 	}
-	reply, err := get[map[string]map[string]reply.Scalar](ctx, r, &exchange{route: routePermissions, path: path})
+	reply, err := get[map[string]map[string]reply.Scalar](ctx, r, &wire.Exchange{Route: route.Permissions, Path: path})
 	if err != nil {
 		return nil, fmt.Errorf("read permissions%s: %w", of, err)
 	}

@@ -10,14 +10,17 @@ import (
 
 	pve "github.com/luthermonson/go-proxmox"
 
+	"gitops-agent/internal/proxmox/encode"
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 )
 
 // Pools lists the pools on which the token has Pool.Audit. Proxmox hides the other pools.
 //
 // Source: PVE API, GET /pools.
 func (r *Reader) Pools(ctx context.Context) ([]string, error) {
-	pools, err := get[[]pve.Pool](ctx, r, &exchange{route: routePools, path: "/pools"})
+	pools, err := get[[]pve.Pool](ctx, r, &wire.Exchange{Route: route.Pools, Path: "/pools"})
 	if err != nil {
 		return nil, fmt.Errorf("list pools: %w", err)
 	}
@@ -35,13 +38,13 @@ func (r *Reader) Pools(ctx context.Context) ([]string, error) {
 //
 // Source: PVE API, GET /pools?poolid=, which returns a list with one pool.
 func (r *Reader) PoolComment(ctx context.Context, pool string) (comment string, found bool, err error) {
-	if !poolName().MatchString(pool) {
+	if !encode.PoolName().MatchString(pool) {
 		return "", false, fmt.Errorf("read pool %q: not a pool name", pool)
 	}
 	pools, err := get[[]struct {
 		PoolID  string       `json:"poolid"`
 		Comment reply.Scalar `json:"comment"`
-	}](ctx, r, &exchange{route: routePools, path: "/pools?poolid=" + url.QueryEscape(pool)})
+	}](ctx, r, &wire.Exchange{Route: route.Pools, Path: "/pools?poolid=" + url.QueryEscape(pool)})
 	switch {
 	case isMissingPool(err, pool):
 		return "", false, nil
@@ -58,16 +61,16 @@ func (r *Reader) PoolComment(ctx context.Context, pool string) (comment string, 
 //
 // Source: PVE API, PUT and POST /pools.
 func (c *Client) SetPoolComment(ctx context.Context, pool, comment string) error {
-	if !poolName().MatchString(pool) {
+	if !encode.PoolName().MatchString(pool) {
 		return fmt.Errorf("write pool %q: not a pool name", pool)
 	}
 	params := map[string]string{"poolid": pool, "comment": comment}
-	if err := checkParams(params); err != nil {
+	if err := encode.CheckParams(params); err != nil {
 		return fmt.Errorf("write pool %s: %w", pool, err)
 	}
-	_, err := c.write(ctx, &exchange{method: http.MethodPut, route: routePools, path: "/pools"}, params)
+	_, err := c.write(ctx, &wire.Exchange{Method: http.MethodPut, Route: route.Pools, Path: "/pools"}, params)
 	if isMissingPool(err, pool) {
-		_, err = c.write(ctx, &exchange{method: http.MethodPost, route: routePools, path: "/pools"}, params)
+		_, err = c.write(ctx, &wire.Exchange{Method: http.MethodPost, Route: route.Pools, Path: "/pools"}, params)
 	}
 	if err != nil {
 		return fmt.Errorf("write pool %s: %w", pool, err)
@@ -77,6 +80,6 @@ func (c *Client) SetPoolComment(ctx context.Context, pool, comment string) error
 
 // isMissingPool reports whether err is Proxmox's answer that there is no such pool.
 func isMissingPool(err error, pool string) bool {
-	var api *APIError
+	var api *wire.APIError
 	return errors.As(err, &api) && strings.HasSuffix(api.Text(), "pool '"+pool+"' does not exist")
 }

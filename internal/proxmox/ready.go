@@ -2,12 +2,13 @@ package proxmox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
@@ -32,35 +33,17 @@ func (r *Reader) Ready(ctx context.Context) error {
 	if version.Major < oldestMajor {
 		return outage(cluster.OutageTooOld, "Proxmox VE %s, want %d or newer", version, oldestMajor)
 	}
-	rows, err := get[[]memberRow](ctx, r, &exchange{route: routeClusterInfo, path: "/cluster/status"})
+	rows, err := get[[]reply.Member](ctx, r, &wire.Exchange{Route: route.ClusterInfo, Path: "/cluster/status"})
 	if err != nil {
 		return fmt.Errorf("read cluster status: %w", err)
 	}
 	if len(rows) == 0 {
 		return outage(cluster.OutageInvalid, "cluster status is empty")
 	}
-	if at := slices.IndexFunc(rows, memberRow.lacksQuorum); at >= 0 {
+	if at := slices.IndexFunc(rows, reply.Member.LacksQuorum); at >= 0 {
 		return outage(cluster.OutageNoQuorum, "cluster %s has no quorum", rows[at].Name)
 	}
 	return nil
-}
-
-// memberRow is a row of /cluster/status. One row is the cluster, if there is one; the other rows are nodes.
-type memberRow struct {
-	Type    string       `json:"type"`
-	Name    reply.Scalar `json:"name"`
-	Quorate reply.Scalar `json:"quorate"`
-}
-
-// lacksQuorum reports whether the row is that of a cluster, and the node that answers is in a part of it without quorum.
-func (r memberRow) lacksQuorum() bool { return r.Type == "cluster" && !r.Quorate.Flag() }
-
-// lacksQuorum reports whether a reply of /cluster/status comes from a node that is in a part of the cluster without quorum.
-func lacksQuorum(body string) bool {
-	var reply struct {
-		Data []memberRow `json:"data"`
-	}
-	return json.Unmarshal([]byte(body), &reply) == nil && slices.ContainsFunc(reply.Data, memberRow.lacksQuorum)
 }
 
 // outage returns why the cluster is not ready.
@@ -74,7 +57,7 @@ func outage(reason cluster.Outage, format string, args ...any) error {
 //
 // Source: PVE API, GET /version.
 func (r *Reader) Version(ctx context.Context) (Version, error) {
-	reply, err := get[pve.Version](ctx, r, &exchange{route: routeVersion, path: "/version"})
+	reply, err := get[pve.Version](ctx, r, &wire.Exchange{Route: route.Version, Path: "/version"})
 	if err != nil {
 		return Version{}, fmt.Errorf("read version: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -26,7 +27,7 @@ func TestErrorsContainNoSecrets(t *testing.T) {
 		Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100,
 		Params: map[string]string{"cipassword": password, "args": named}, Secrets: map[string]string{"args": "snippet"},
 	}, nil)
-	var api *APIError
+	var api *wire.APIError
 	if !errors.As(err, &api) {
 		t.Fatalf("got error %v, want an *APIError", err)
 	}

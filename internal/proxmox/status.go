@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -12,14 +14,14 @@ import (
 //
 // Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/status/current.
 func (r *Reader) Status(ctx context.Context, row cluster.Row) (guest.Status, error) {
-	about := addressOf(row)
-	if err := about.check(); err != nil {
+	about := route.AddressOf(row)
+	if err := about.Check(); err != nil {
 		return guest.StatusUnknown, fmt.Errorf("read status of %s: %w", about, err)
 	}
 	current, err := get[struct {
 		Status    string `json:"status"`
 		QMPStatus string `json:"qmpstatus"`
-	}](ctx, r, &exchange{route: routeCurrent, path: about.path() + "/status/current", node: about.node, about: about})
+	}](ctx, r, &wire.Exchange{Route: route.Current, Path: about.Path() + "/status/current", Node: about.Node, About: about})
 	if err != nil {
 		return guest.StatusUnknown, fmt.Errorf("read status of %s: %w", about, err)
 	}

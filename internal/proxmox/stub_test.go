@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -72,7 +73,7 @@ type recorder struct {
 }
 
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	s := seen{Method: req.Method, Path: strings.TrimPrefix(req.URL.RequestURI(), apiBase), ContentType: req.Header.Get("Content-Type")}
+	s := seen{Method: req.Method, Path: strings.TrimPrefix(req.URL.RequestURI(), route.Base), ContentType: req.Header.Get("Content-Type")}
 	if req.Body != nil {
 		body, err := io.ReadAll(req.Body)
 		if err != nil {

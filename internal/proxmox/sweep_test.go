@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/observe"
 
@@ -127,12 +128,15 @@ func plainReader(b *testing.B, options Options) func(rows []cluster.Row, paralle
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(certificate)
-	transport := newTransport(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})
-	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = 0, 8
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, Protocols: &protocols, DisableCompression: true, MaxIdleConnsPerHost: 8,
+	}
 	plain := &http.Client{Transport: transport}
 	b.Cleanup(plain.CloseIdleConnections)
 	read := func(path string) error {
-		req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, options.Endpoints[0]+apiBase+path, nil)
+		req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, options.Endpoints[0]+route.Base+path, nil)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,9 @@ package proxmox
 import (
 	"context"
 	"fmt"
+
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 )
 
 // TagRules are the datacenter options that decide which tags a token without Sys.Modify may set.
@@ -21,7 +24,7 @@ func (r *Reader) TagRules(ctx context.Context) (TagRules, error) {
 			Allow string `json:"user-allow"`
 		} `json:"user-tag-access"`
 	}
-	reply, err := get[options](ctx, r, &exchange{route: routeOther, path: "/cluster/options"})
+	reply, err := get[options](ctx, r, &wire.Exchange{Route: route.Other, Path: "/cluster/options"})
 	if err != nil {
 		return TagRules{}, fmt.Errorf("read datacenter options: %w", err)
 	}

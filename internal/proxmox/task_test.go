@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/internal/recordings"
 
+	"gitops-agent/internal/proxmox/meaning"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -82,12 +83,12 @@ func TestRecordedExitsHaveAMeaning(t *testing.T) {
 		if json.Unmarshal([]byte(e.Reply), &body) != nil || body.Data.ExitStatus == "" {
 			continue
 		}
-		parsed, err := parseUPID(body.Data.UPID)
+		parsed, err := meaning.ParseUPID(body.Data.UPID)
 		if err != nil {
 			t.Errorf("got error %v, want a UPID", err)
 			continue
 		}
-		task := parsed.ended(body.Data.UPID, body.Data.ExitStatus)
+		task := parsed.Ended(body.Data.UPID, body.Data.ExitStatus)
 		if task.OK() != (body.Data.ExitStatus == "OK" || body.Data.ExitStatus == "WARNINGS: 2") || task.OK() && task.Err != nil {
 			t.Errorf("%s: got OK %v, error %v", body.Data.ExitStatus, task.OK(), task.Err)
 		}
@@ -114,7 +115,7 @@ func TestTaskOutcome(t *testing.T) {
 		"unable to get last line from task log '/var/log/pve/tasks/6/UPID'": cluster.TaskLost,
 	}
 	for exit, want := range tests {
-		task := upid{kind: "qmstart"}.ended(testUPID, exit)
+		task := meaning.UPID{Kind: "qmstart"}.Ended(testUPID, exit)
 		ok := want == cluster.TaskSucceeded || want == cluster.TaskWarned
 		if task.Outcome != want || task.OK() != ok || task.Lost() != (want == cluster.TaskLost) {
 			t.Errorf("%q: got %q, OK %t, lost %t, want %q", exit, task.Outcome, task.OK(), task.Lost(), want)

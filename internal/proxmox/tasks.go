@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strconv"
 
+	"gitops-agent/internal/proxmox/meaning"
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -18,7 +21,7 @@ import (
 //
 // Source: PVE API, GET /nodes/{node}/tasks.
 func (r *Reader) Tasks(ctx context.Context, query cluster.TaskQuery) ([]cluster.Task, error) {
-	if err := checkNode(query.Node); err != nil {
+	if err := route.CheckNode(query.Node); err != nil {
 		return nil, fmt.Errorf("list tasks: %w", err)
 	}
 	types := query.Types
@@ -49,17 +52,17 @@ func (r *Reader) tasksOf(ctx context.Context, query cluster.TaskQuery, kind stri
 	if !query.Since.IsZero() {
 		values.Set("since", strconv.FormatInt(query.Since.Unix(), 10))
 	}
-	x := &exchange{route: routeTasks, path: "/nodes/" + query.Node + "/tasks?" + values.Encode(), node: query.Node}
+	x := &wire.Exchange{Route: route.Tasks, Path: "/nodes/" + query.Node + "/tasks?" + values.Encode(), Node: query.Node}
 	entries, err := get[[]taskEntry](ctx, r, x)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		parsed, err := parseUPID(entry.UPID)
+		parsed, err := meaning.ParseUPID(entry.UPID)
 		if err != nil {
 			return err
 		}
-		if query.ID == "" || query.ID == parsed.id { // the API filters by vmid alone
+		if query.ID == "" || query.ID == parsed.ID { // the API filters by vmid alone
 			found[entry.UPID] = entry.task(parsed)
 		}
 	}
@@ -75,11 +78,11 @@ type taskEntry struct {
 }
 
 // task returns the task of a row.
-func (e taskEntry) task(parsed upid) cluster.Task {
+func (e taskEntry) task(parsed meaning.UPID) cluster.Task {
 	if e.EndTime != "" {
-		return parsed.ended(e.UPID, string(e.Status))
+		return parsed.Ended(e.UPID, string(e.Status))
 	}
-	return parsed.task(e.UPID)
+	return parsed.Task(e.UPID)
 }
 
 // newestFirst sorts by start, and by UPID within a second.

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
@@ -35,7 +36,7 @@ func TestLibraryCallsFailOnEveryStatus(t *testing.T) {
 				"type": library.Get(t.Context(), "/nodes/pve1/lxc/100/config", &container),
 			}
 			for call, err := range calls {
-				var api *APIError
+				var api *wire.APIError
 				if !errors.As(err, &api) || api.Status != status || api.Reason != "Reason of the server" {
 					t.Errorf("%s answered %d %q: got error %v, want an *APIError", call, status, body, err)
 				}
@@ -65,8 +66,8 @@ func TestReaderCannotWrite(t *testing.T) {
 			"put":    library.Put(t.Context(), "/nodes/pve1/qemu/100/config", nil, nil),
 			"delete": library.Delete(t.Context(), "/nodes/pve1/qemu/100", nil),
 		} {
-			if !errors.Is(err, errReadOnly) {
-				t.Errorf("%s, %s: got error %v, want %v", name, method, err, errReadOnly)
+			if !errors.Is(err, wire.ErrReadOnly) {
+				t.Errorf("%s, %s: got error %v, want %v", name, method, err, wire.ErrReadOnly)
 			}
 		}
 	}
@@ -136,7 +137,7 @@ func TestReplyIsBounded(t *testing.T) {
 		t.Errorf("got error %v, want one about the size", err)
 	}
 	client = inProcess(t, roundTrip(func(*http.Request) (stubReply, error) { return endless(500), nil }))
-	var api *APIError
+	var api *wire.APIError
 	if _, err := client.Version(t.Context()); !errors.As(err, &api) || api.Reason != "Endless" {
 		t.Errorf("got error %v, want the *APIError", err)
 	}
@@ -159,7 +160,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 		return "HTTP/1.1 307 Temporary Redirect\r\nLocation: " + elsewhere.URL + "\r\nContent-Length: 0\r\n\r\n"
 	})
 	_, err := newClient(t, Options{Endpoints: []string{server.URL}}).Version(t.Context())
-	var api *APIError
+	var api *wire.APIError
 	if !errors.As(err, &api) || api.Status != 307 {
 		t.Errorf("got error %v, want status 307", err)
 	}

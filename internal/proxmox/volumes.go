@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -75,7 +77,7 @@ type storageRow struct {
 //
 // Source: PVE API, GET /storage; PVE::Storage::Plugin parse_config.
 func (r *Reader) StorageConfigs(ctx context.Context) ([]cluster.Storage, error) {
-	rows, err := get[[]storageRow](ctx, r, &exchange{route: routeStorages, path: "/storage"})
+	rows, err := get[[]storageRow](ctx, r, &wire.Exchange{Route: route.Storages, Path: "/storage"})
 	if err != nil {
 		return nil, fmt.Errorf("list storages: %w", err)
 	}
@@ -133,7 +135,7 @@ func (r *Reader) Replications(ctx context.Context) ([]cluster.Replication, error
 	rows, err := get[[]struct {
 		Guest  reply.Integer `json:"guest"`
 		Target string        `json:"target"`
-	}](ctx, r, &exchange{route: routeReplication, path: "/cluster/replication"})
+	}](ctx, r, &wire.Exchange{Route: route.Replication, Path: "/cluster/replication"})
 	if err != nil {
 		return nil, fmt.Errorf("list replication jobs: %w", err)
 	}
@@ -149,14 +151,14 @@ func (r *Reader) Replications(ctx context.Context) ([]cluster.Replication, error
 //
 // Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/snapshot and …/config?snapshot=.
 func (r *Reader) Snapshots(ctx context.Context, row cluster.Row) (guest.Snapshots, error) {
-	about := addressOf(row)
-	if err := about.check(); err != nil {
+	about := route.AddressOf(row)
+	if err := about.Check(); err != nil {
 		return guest.Snapshots{}, fmt.Errorf("read snapshots of %s: %w", about, err)
 	}
 	listed, err := get[[]struct {
 		Name   string `json:"name"`
 		Digest string `json:"digest"`
-	}](ctx, r, &exchange{route: routeSnapshots, path: about.path() + "/snapshot", node: about.node, about: about})
+	}](ctx, r, &wire.Exchange{Route: route.Snapshots, Path: about.Path() + "/snapshot", Node: about.Node, About: about})
 	if err != nil {
 		return guest.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, err)
 	}
@@ -186,9 +188,9 @@ func (r *Reader) Snapshots(ctx context.Context, row cluster.Row) (guest.Snapshot
 }
 
 // snapshotKeys reads one snapshot section, with the digest of the whole configuration.
-func (r *Reader) snapshotKeys(ctx context.Context, about address, name string) (map[string]string, error) {
-	path := about.path() + "/config?snapshot=" + url.QueryEscape(name)
-	keys, err := get[map[string]reply.Scalar](ctx, r, &exchange{route: routeConfig, path: path, node: about.node, about: about})
+func (r *Reader) snapshotKeys(ctx context.Context, about route.Address, name string) (map[string]string, error) {
+	path := about.Path() + "/config?snapshot=" + url.QueryEscape(name)
+	keys, err := get[map[string]reply.Scalar](ctx, r, &wire.Exchange{Route: route.Config, Path: path, Node: about.Node, About: about})
 	if err != nil {
 		return nil, fmt.Errorf("read snapshot %s of %s: %w", name, about, err)
 	}
@@ -204,14 +206,14 @@ func (r *Reader) snapshotKeys(ctx context.Context, about address, name string) (
 //
 // Source: PVE API, GET /nodes/{node}/storage/{storage}/content; PVE::Storage check_volume_access.
 func (r *Reader) Backups(ctx context.Context, node, storage string, vmid int) ([]cluster.Backup, error) {
-	if err := checkNode(node); err != nil {
+	if err := route.CheckNode(node); err != nil {
 		return nil, err
 	}
 	path := "/nodes/" + node + "/storage/" + url.PathEscape(storage) + "/content?content=backup&vmid=" + strconv.Itoa(vmid)
 	rows, err := get[[]struct {
 		Volume string       `json:"volid"`
 		Notes  reply.Scalar `json:"notes"`
-	}](ctx, r, &exchange{route: routeContent, path: path, node: node})
+	}](ctx, r, &wire.Exchange{Route: route.Content, Path: path, Node: node})
 	if err != nil {
 		return nil, fmt.Errorf("list backups of %d in %s on %s: %w", vmid, storage, node, err)
 	}
@@ -227,7 +229,7 @@ func (r *Reader) Backups(ctx context.Context, node, storage string, vmid int) ([
 //
 // Source: PVE API, GET /nodes/{node}/storage/{storage}/content; PVE::Storage check_volume_access.
 func (r *Reader) StoredVolumes(ctx context.Context, node, storage string, vmid int) ([]cluster.StoredVolume, error) {
-	if err := checkNode(node); err != nil {
+	if err := route.CheckNode(node); err != nil {
 		return nil, err
 	}
 	path := "/nodes/" + node + "/storage/" + url.PathEscape(storage) + "/content"
@@ -239,7 +241,7 @@ func (r *Reader) StoredVolumes(ctx context.Context, node, storage string, vmid i
 		Content string       `json:"content"`
 		VMID    reply.Scalar `json:"vmid"`
 		Parent  reply.Scalar `json:"parent"`
-	}](ctx, r, &exchange{route: routeContent, path: path, node: node})
+	}](ctx, r, &wire.Exchange{Route: route.Content, Path: path, Node: node})
 	if err != nil {
 		return nil, fmt.Errorf("list volumes of %s on %s: %w", storage, node, err)
 	}

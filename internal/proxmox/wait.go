@@ -11,7 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/proxmox/meaning"
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -47,7 +50,7 @@ const (
 //
 // Source: PVE API, GET /nodes/{node}/tasks/{upid}/status and …/log.
 func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
-	parsed, err := parseUPID(name)
+	parsed, err := meaning.ParseUPID(name)
 	if err != nil {
 		return cluster.Task{}, fmt.Errorf("wait for task: %w", err)
 	}
@@ -66,13 +69,13 @@ func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
 }
 
 // taskStatus reads whether a task runs, and its exit status if the task has ended.
-func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit string, running bool, err error) {
-	x := &exchange{route: routeTaskStatus, path: taskPath(parsed, name) + "/status", task: name, node: parsed.node}
+func (r *Reader) taskStatus(ctx context.Context, parsed meaning.UPID, name string) (exit string, running bool, err error) {
+	x := &wire.Exchange{Route: route.TaskStatus, Path: taskPath(parsed, name) + "/status", Task: name, Node: parsed.Node}
 	status, err := get[struct {
 		Status     string       `json:"status"`
 		ExitStatus reply.Scalar `json:"exitstatus"`
 	}](ctx, r, x)
-	var api *APIError
+	var api *wire.APIError
 	switch {
 	case errors.As(err, &api) && api.Status == http.StatusBadRequest && strings.Contains(api.Errors["upid"], "no such task"):
 		return "", false, fmt.Errorf("%w: %w", cluster.ErrNoTask, err)
@@ -87,8 +90,8 @@ func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit
 }
 
 // ended returns an ended task. It also reads the log, unless the task succeeded without warnings. The outcome is known without the log.
-func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) cluster.Task {
-	task := parsed.ended(name, exit)
+func (r *Reader) ended(ctx context.Context, parsed meaning.UPID, name, exit string) cluster.Task {
+	task := parsed.Ended(name, exit)
 	var err error
 	switch task.Outcome {
 	case cluster.TaskPending, cluster.TaskSucceeded:
@@ -107,7 +110,7 @@ func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) clus
 //
 // Source: PVE API, GET /nodes/{node}/tasks/{upid}/log.
 func (r *Reader) TaskLog(ctx context.Context, name string) (string, error) {
-	parsed, err := parseUPID(name)
+	parsed, err := meaning.ParseUPID(name)
 	if err != nil {
 		return "", err
 	}
@@ -115,13 +118,13 @@ func (r *Reader) TaskLog(ctx context.Context, name string) (string, error) {
 }
 
 // logTail reads the last lines of a log, as one text.
-func (r *Reader) logTail(ctx context.Context, parsed upid, name string) (string, error) {
+func (r *Reader) logTail(ctx context.Context, parsed meaning.UPID, name string) (string, error) {
 	lines, err := r.lastLines(ctx, parsed, name, tailLines)
 	return strings.Join(lines, "\n"), err
 }
 
 // warnings returns the warnings in a log, each text once, in the order of the log.
-func (r *Reader) warnings(ctx context.Context, parsed upid, name string) ([]string, error) {
+func (r *Reader) warnings(ctx context.Context, parsed meaning.UPID, name string) ([]string, error) {
 	lines, err := r.lastLines(ctx, parsed, name, warningLines)
 	var found []string
 	for _, line := range lines {
@@ -135,7 +138,7 @@ func (r *Reader) warnings(ctx context.Context, parsed upid, name string) ([]stri
 
 // lastLines reads the end of a log in two calls, the first for the number of lines. A log may have millions of lines, Proxmox counts from the
 // first line, and returns the first fifty lines without a limit in the request.
-func (r *Reader) lastLines(ctx context.Context, parsed upid, name string, most int) ([]string, error) {
+func (r *Reader) lastLines(ctx context.Context, parsed meaning.UPID, name string, most int) ([]string, error) {
 	_, total, err := r.logLines(ctx, parsed, name, 0, 1)
 	if err != nil {
 		return nil, err
@@ -145,30 +148,30 @@ func (r *Reader) lastLines(ctx context.Context, parsed upid, name string, most i
 }
 
 // logLines reads lines from start, counted from 0, and the number of all lines. The library's type is not used: it drops that number.
-func (r *Reader) logLines(ctx context.Context, parsed upid, name string, start, limit int) (lines []string, total int, err error) {
+func (r *Reader) logLines(ctx context.Context, parsed meaning.UPID, name string, start, limit int) (lines []string, total int, err error) {
 	path := fmt.Sprintf("%s/log?start=%d&limit=%d", taskPath(parsed, name), start, limit)
-	body, err := r.readRaw(ctx, &exchange{route: routeTaskLog, path: path, task: name, node: parsed.node})
+	body, err := r.readRaw(ctx, &wire.Exchange{Route: route.TaskLog, Path: path, Task: name, Node: parsed.Node})
 	if err != nil {
 		return nil, 0, fmt.Errorf("read log: %w", err)
 	}
-	var reply struct {
+	var log struct {
 		Data []struct {
 			Text reply.Scalar `json:"t"`
 		} `json:"data"`
 		Total reply.Integer `json:"total"`
 	}
-	if err := json.Unmarshal([]byte(body), &reply); err != nil {
+	if err := json.Unmarshal([]byte(body), &log); err != nil {
 		return nil, 0, fmt.Errorf("decode log: %w", err)
 	}
-	for _, line := range reply.Data {
-		lines = append(lines, oneLine(string(line.Text)))
+	for _, line := range log.Data {
+		lines = append(lines, reply.OneLine(string(line.Text)))
 	}
-	return lines, int(reply.Total), nil
+	return lines, int(log.Total), nil
 }
 
 // taskPath returns the path of a task below /api2/json.
-func taskPath(parsed upid, name string) string {
-	return "/nodes/" + parsed.node + "/tasks/" + url.PathEscape(name)
+func taskPath(parsed meaning.UPID, name string) string {
+	return "/nodes/" + parsed.Node + "/tasks/" + url.PathEscape(name)
 }
 
 // sleep waits for d or until ctx ends.

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
@@ -30,7 +31,7 @@ type taskServer struct {
 }
 
 func (s *taskServer) answer(req *http.Request) (stubReply, error) {
-	base := apiBase + "/nodes/pve1/tasks/" + testUPID
+	base := route.Base + "/nodes/pve1/tasks/" + testUPID
 	switch req.URL.Path {
 	case base + "/status":
 		s.polls = append(s.polls, time.Since(s.start))

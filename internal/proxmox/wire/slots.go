@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"context"
@@ -24,8 +24,8 @@ func newSlots(reads, writes int) *slots {
 }
 
 // acquire waits for a free slot, and returns the function that frees the slot.
-func (s *slots) acquire(ctx context.Context, x *exchange) (release func(), err error) {
-	slot := s.of(slotKey{node: x.node, writes: x.writes()})
+func (s *slots) acquire(ctx context.Context, x *Exchange) (release func(), err error) {
+	slot := s.of(slotKey{node: x.Node, writes: x.Writes()})
 	select {
 	case slot <- struct{}{}:
 		return func() { <-slot }, nil

@@ -1,4 +1,4 @@
-package proxmox
+package meaning
 
 import (
 	"errors"
@@ -6,19 +6,22 @@ import (
 	"strings"
 	"sync"
 
+	"gitops-agent/internal/proxmox/reply"
+
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
-// task returns a running task with the facts of its UPID.
-func (u upid) task(name string) cluster.Task {
-	return cluster.Task{UPID: name, Node: u.node, Type: u.kind, VMID: u.vmid(), User: u.user, Start: u.start, Running: true}
+// Task returns a running task with the facts of its UPID.
+func (u UPID) Task(name string) cluster.Task {
+	return cluster.Task{UPID: name, Node: u.Node, Type: u.Kind, VMID: u.vmid(), User: u.User, Start: u.Start, Running: true}
 }
 
-// ended returns an ended task with the facts of its UPID and of its exit status.
-func (u upid) ended(name, exit string) cluster.Task {
-	task := u.task(name)
-	task.Running, task.Exit = false, oneLine(exit)
+// Ended returns an ended task with the facts of its UPID and of its exit status.
+func (u UPID) Ended(name, exit string) cluster.Task {
+	task := u.Task(name)
+	task.Running, task.Exit = false, reply.OneLine(exit)
 	task.Outcome = outcomeOf(task.Exit)
 	task.Err = taskError(u, task.Outcome, task.Exit)
 	return task
@@ -45,7 +48,7 @@ var warningsPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustC
 
 // taskError returns the error of a Cluster that a task's end means, nil if it means none. The end of a worker that died or was
 // stopped does not state what the worker had done before.
-func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
+func taskError(task UPID, outcome cluster.TaskOutcome, exit string) error {
 	switch {
 	case outcome == cluster.TaskSucceeded, outcome == cluster.TaskWarned:
 		return nil
@@ -61,13 +64,13 @@ func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
 
 // about returns the guest that a missing configuration in the task's exit status is about. It is the zero address for a create or a clone:
 // the new guest does not exist before, and a clone is filed under its template.
-func (u upid) about() address {
-	switch u.kind {
+func (u UPID) about() route.Address {
+	switch u.Kind {
 	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmreset", "qmpause", "qmresume", "qmdestroy", "qmigrate", "qmtemplate", "qmmove", "qmsnapshot", "qmdelsnapshot", "qmrollback":
-		return address{kind: guest.VirtualMachine, node: u.node, vmid: u.vmid()}
+		return route.Address{Kind: guest.VirtualMachine, Node: u.Node, VMID: u.vmid()}
 	case "vzstart", "vzstop", "vzshutdown", "vzreboot", "vzdestroy", "vzmigrate", "vztemplate", "move_volume", "vzsnapshot", "vzdelsnapshot", "vzrollback":
-		return address{kind: guest.Container, node: u.node, vmid: u.vmid()}
+		return route.Address{Kind: guest.Container, Node: u.Node, VMID: u.vmid()}
 	default:
-		return address{}
+		return route.Address{}
 	}
 }

@@ -1,4 +1,4 @@
-package proxmox
+package meaning
 
 import (
 	"crypto/tls"
@@ -7,40 +7,41 @@ import (
 	"net/http"
 	"strings"
 
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 )
 
 // outageOf returns why the exchange of a read failed, or "" if the reply is about the call only.
-func outageOf(x *exchange, err error) cluster.Outage {
-	var api *APIError
-	var broken *transportError
+func outageOf(x *wire.Exchange, err error) cluster.Outage {
+	var api *wire.APIError
+	var broken *wire.BrokenError
 	switch {
 	case errors.As(err, &api):
 		return outageOfStatus(api)
-	case x.done || errors.As(err, new(*disagreementError)):
+	case x.Done || errors.As(err, new(*wire.DisagreementError)):
 		return cluster.OutageInvalid
 	case !errors.As(err, &broken):
 		return ""
-	case errors.Is(err, errTimeout):
+	case errors.Is(err, wire.ErrTimeout):
 		return cluster.OutageLate
 	case isCancelled(err):
 		return ""
 	case isTLSError(err):
 		return cluster.OutageTLS
-	case !broken.sent:
+	case !broken.Sent:
 		return cluster.OutageUnreachable
 	default:
 		return cluster.OutageBroken
 	}
 }
 
-func outageOfStatus(e *APIError) cluster.Outage {
+func outageOfStatus(e *wire.APIError) cluster.Outage {
 	switch {
 	case e.Status == http.StatusUnauthorized:
 		return cluster.OutageUnauthorized
 	case e.Status == http.StatusForbidden:
 		return cluster.OutageDenied
-	case e.isPage:
+	case e.IsPage:
 		return cluster.OutageInvalid
 	case e.Status == http.StatusTooManyRequests, isFromGateway(e.Status), strings.Contains(e.Text(), noWorker):
 		return cluster.OutageUnavailable
@@ -52,7 +53,7 @@ func outageOfStatus(e *APIError) cluster.Outage {
 // isTLSError reports whether there was a connection without TLS, or to a server whose certificate is not trusted.
 func isTLSError(err error) bool {
 	var (
-		pin         *pinError
+		pin         *wire.PinError
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
 		host        x509.HostnameError

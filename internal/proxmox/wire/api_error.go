@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"encoding/json"
@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
 )
 
-// statusUnconnected is the status of pveproxy, with an empty body, if it could not connect to its own daemon or to the node that a call is for.
+// StatusUnconnected is the status of pveproxy, with an empty body, if it could not connect to its own daemon or to the node that a call is for.
 //
 // Source: AnyEvent::HTTP, whose pseudo-status pveproxy passes on.
-const statusUnconnected = 595
+const StatusUnconnected = 595
 
 // APIError is a reply whose status is not 200. Proxmox has no codes for most failures: the text is the error. Older and newer releases put
 // the text in different places.
@@ -27,7 +28,7 @@ type APIError struct {
 	Errors  map[string]string // by parameter, for status 400
 	Method  string
 	Path    string // below /api2/json, without query
-	isPage  bool   // the body is a page of a proxy
+	IsPage  bool   // the body is a page of a proxy
 }
 
 // Error returns "POST /nodes/pve1/qemu/100/config: 500 VM is locked (backup)" on one line.
@@ -35,7 +36,7 @@ func (e *APIError) Error() string {
 	text := fmt.Sprintf("%s %s: %d %s", e.Method, e.Path, e.Status, e.Text())
 	var details []string
 	for _, key := range slices.Sorted(maps.Keys(e.Errors)) {
-		details = append(details, key+": "+oneLine(e.Errors[key]))
+		details = append(details, key+": "+reply.OneLine(e.Errors[key]))
 	}
 	if len(details) > 0 {
 		text += " (" + strings.Join(details, "; ") + ")"
@@ -46,9 +47,9 @@ func (e *APIError) Error() string {
 // Text returns Proxmox's text on one line: the message, or the reason if there is no message.
 func (e *APIError) Text() string {
 	if e.Message != "" {
-		return oneLine(e.Message)
+		return reply.OneLine(e.Message)
 	}
-	return oneLine(e.Reason)
+	return reply.OneLine(e.Reason)
 }
 
 // newAPIError reads a failed reply. The body may be empty, truncated, plain text, or HTML from a proxy.
@@ -57,14 +58,14 @@ func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
 		Status: res.StatusCode,
 		Reason: strings.TrimSpace(strings.TrimPrefix(res.Status, fmt.Sprint(res.StatusCode))),
 		Method: req.Method,
-		Path:   strings.TrimPrefix(req.URL.Path, apiBase),
+		Path:   strings.TrimPrefix(req.URL.Path, route.Base),
 	}
 	var reply struct {
 		Message reply.Scalar            `json:"message"`
 		Errors  map[string]reply.Scalar `json:"errors"`
 	}
 	if err := json.Unmarshal(body, &reply); err != nil {
-		e.isPage = isPage(body)
+		e.IsPage = isPage(body)
 		return e // with the reason only
 	}
 	e.Message = strings.TrimSpace(string(reply.Message))
@@ -77,8 +78,8 @@ func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
 	return e
 }
 
-// redact replaces secrets in every text that Proxmox may have echoed.
-func (e *APIError) redact(secrets []string) {
+// Redact replaces secrets in every text that Proxmox may have echoed.
+func (e *APIError) Redact(secrets []string) {
 	for _, secret := range secrets {
 		if secret == "" {
 			continue
@@ -90,16 +91,3 @@ func (e *APIError) redact(secrets []string) {
 		}
 	}
 }
-
-// oneLine replaces control characters with spaces, so that a server cannot write lines into logs.
-func oneLine(text string) string {
-	folded := strings.Map(func(r rune) rune {
-		if isControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.TrimSpace(folded)
-}
-
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -1,4 +1,4 @@
-package proxmox
+package encode
 
 import (
 	"errors"
@@ -9,18 +9,20 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"gitops-agent/internal/proxmox/reply"
 )
 
 // Names that become part of a request.
 var (
 	paramName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]*$`) })
-	poolName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`) })
+	PoolName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`) })
 )
 
-// checkParams rejects parameters that Proxmox would store or read in another way than sent. A guest's configuration is a text file of lines,
-// so a line break is accepted only for keys that Proxmox encodes. checkParams reports every problem and never quotes a value, which may
+// CheckParams rejects parameters that Proxmox would store or read in another way than sent. A guest's configuration is a text file of lines,
+// so a line break is accepted only for keys that Proxmox encodes. CheckParams reports every problem and never quotes a value, which may
 // be a secret.
-func checkParams(params map[string]string) error {
+func CheckParams(params map[string]string) error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		switch value := params[key]; {
@@ -29,7 +31,7 @@ func checkParams(params map[string]string) error {
 		case !utf8.ValidString(value):
 			problems = append(problems, fmt.Errorf("%s: value is not UTF-8", key))
 		default:
-			if at := strings.IndexFunc(value, func(r rune) bool { return isControl(r) && !allowsControl(key, r) }); at >= 0 {
+			if at := strings.IndexFunc(value, func(r rune) bool { return reply.IsControl(r) && !allowsControl(key, r) }); at >= 0 {
 				problems = append(problems, fmt.Errorf("%s: control character at byte %d", key, at))
 			}
 		}
@@ -52,8 +54,8 @@ func allowsControl(key string, r rune) bool {
 	}
 }
 
-// secretsIn returns the parameter values that errors must not contain: passwords, and the values of the keys in named.
-func secretsIn(params, named map[string]string) []string {
+// SecretsIn returns the parameter values that errors must not contain: passwords, and the values of the keys in named.
+func SecretsIn(params, named map[string]string) []string {
 	values := []string{params["cipassword"], params["password"]}
 	for key := range named {
 		values = append(values, params[key])

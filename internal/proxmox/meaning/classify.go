@@ -1,4 +1,4 @@
-package proxmox
+package meaning
 
 import (
 	"context"
@@ -8,15 +8,17 @@ import (
 	"net/url"
 	"strings"
 
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 )
 
-// classify wraps the error of an exchange in the matching error of package cluster. errors.As still finds the *APIError. The error of a read that concerns
+// Of wraps the error of an exchange in the matching error of package cluster. errors.As still finds the *wire.APIError. The error of a read that concerns
 // more than the call is a *cluster.OutageError.
-func classify(x *exchange, err error) error {
+func Of(x *wire.Exchange, err error) error {
 	classified := classifyCall(x, err)
-	var unsent *checkError
-	if x.writes() || errors.As(err, &unsent) {
+	var unsent *wire.CheckError
+	if x.Writes() || errors.As(err, &unsent) {
 		return classified
 	}
 	if outage := outageOf(x, err); outage != "" {
@@ -29,15 +31,15 @@ func classify(x *exchange, err error) error {
 //
 // A write may have taken effect or not. Proxmox rejects a write with status 400, 401, 403 or 500 before it changes anything, except
 // for the texts below and the config call of a container. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply.
-func classifyCall(x *exchange, err error) error {
-	var unsent *checkError
+func classifyCall(x *wire.Exchange, err error) error {
+	var unsent *wire.CheckError
 	if errors.As(err, &unsent) {
-		return unsent.err // the error of the check, which may have exchanges of its own
+		return unsent.Err // the error of the check, which may have exchanges of its own
 	}
-	var api *APIError
+	var api *wire.APIError
 	if errors.As(err, &api) {
 		meaning := meaningOf(x, api)
-		api.redact(x.secrets) // only after the text was compared: a password may be a word of Proxmox's text
+		api.Redact(x.Secrets) // only after the text was compared: a password may be a word of Proxmox's text
 		if errors.Is(meaning, cluster.ErrDenied) {
 			meaning = deniedError(api.Text())
 		}
@@ -50,20 +52,20 @@ func classifyCall(x *exchange, err error) error {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	err = fmt.Errorf("%s %s: %w", x.method, x.path, err)
-	var broken *transportError
+	err = fmt.Errorf("%s %s: %w", x.Method, x.Path, err)
+	var broken *wire.BrokenError
 	switch {
-	case x.done && x.writes():
+	case x.Done && x.Writes():
 		return fmt.Errorf("%w: decode reply: %w", cluster.ErrOutcomeUnknown, err)
-	case x.done:
+	case x.Done:
 		return fmt.Errorf("decode reply: %w", err)
 	case !errors.As(err, &broken):
 		return err // refused before the request was sent
-	case x.writes() && broken.sent:
+	case x.Writes() && broken.Sent:
 		return fmt.Errorf("%w: %w", cluster.ErrUnanswered, err)
 	case isCancelled(err):
 		return err // the caller ended the exchange; the cluster may be ready
-	case x.writes():
+	case x.Writes():
 		return notSentError{fmt.Errorf("%w: %w", cluster.ErrNotReady, err)}
 	default:
 		return fmt.Errorf("%w: %w", cluster.ErrNotReady, err)
@@ -81,22 +83,22 @@ func isCancelled(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// meaningOf returns the error of package cluster that matches an APIError, or nil if none matches.
-func meaningOf(x *exchange, e *APIError) error {
+// meaningOf returns the error of package cluster that matches a wire.APIError, or nil if none matches.
+func meaningOf(x *wire.Exchange, e *wire.APIError) error {
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		return cluster.ErrDenied
 	case e.Status == http.StatusInternalServerError:
 		return meaningOfText(x, e.Text())
-	case e.Status == http.StatusBadRequest && x.writes():
+	case e.Status == http.StatusBadRequest && x.Writes():
 		return meaningOfParameters(e)
 	case e.Status == http.StatusTooManyRequests:
 		return cluster.ErrNotReady // a proxy in front of Proxmox rejected the request
 	case !isFromGateway(e.Status):
 		return nil
-	case x.writes() && e.Status == statusUnconnected:
+	case x.Writes() && e.Status == wire.StatusUnconnected:
 		return cluster.ErrOutcomeUnknown
-	case x.writes():
+	case x.Writes():
 		return cluster.ErrUnanswered
 	default:
 		return cluster.ErrNotReady
@@ -104,18 +106,18 @@ func meaningOf(x *exchange, e *APIError) error {
 }
 
 // meaningOfText reads the text of a status 500. Proxmox uses this status for nearly every failure.
-func meaningOfText(x *exchange, text string) error {
+func meaningOfText(x *wire.Exchange, text string) error {
 	switch lost := strings.Contains(text, noWorker); {
-	case lost && x.writes():
+	case lost && x.Writes():
 		return cluster.ErrOutcomeUnknown
 	case lost:
 		return cluster.ErrNotReady
-	case !x.writes():
-		return textMeaning(x.about, text)
+	case !x.Writes():
+		return textMeaning(x.About, text)
 	}
-	meaning := writeMeaning(x.about, text)
+	meaning := writeMeaning(x.About, text)
 	switch {
-	case !x.storesFirst():
+	case !storesFirst(x):
 	case meaning == nil:
 		return cluster.ErrRefusedLate
 	case errors.Is(meaning, cluster.ErrInvalid):
@@ -128,12 +130,12 @@ func meaningOfText(x *exchange, text string) error {
 // and then applies it to the container, also to its volumes. A virtual machine's config call does both in a task.
 //
 // Source: recorded from PVE 9.2, "Device /dev/null does not exist"; PVE::API2::LXC::Config update_vm.
-func (x *exchange) storesFirst() bool { return x.route == routeConfig && x.method == http.MethodPut }
+func storesFirst(x *wire.Exchange) bool { return x.Route == route.Config && x.Method == http.MethodPut }
 
 // meaningOfParameters reads the errors of a status 400. Nearly all mean that the request was wrong. There are two exceptions: a synchronous
 // config call may have written its values and then failed to apply them to the running guest, so that they stay pending; and a guest to
 // migrate may already be on the target node.
-func meaningOfParameters(e *APIError) error {
+func meaningOfParameters(e *wire.APIError) error {
 	for key, problem := range e.Errors {
 		for _, pattern := range []string{"hotplug problem", "unable to hotplug", "unable to apply pending change"} {
 			if strings.Contains(problem, pattern) {

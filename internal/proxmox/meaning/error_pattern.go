@@ -1,11 +1,15 @@
-package proxmox
+package meaning
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"gitops-agent/reconcile/guest"
+
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -78,8 +82,8 @@ func deniedError(text string) *cluster.DeniedError {
 }
 
 // textMeaning returns the error of a Cluster that a text about a guest means, nil if it means none.
-func textMeaning(about address, text string) error {
-	if about.isMissing(text) {
+func textMeaning(about route.Address, text string) error {
+	if isMissing(about, text) {
 		return cluster.ErrNotExist
 	}
 	if runStatePattern().MatchString(text) {
@@ -97,11 +101,24 @@ func textMeaning(about address, text string) error {
 // configuration is not such an error, because guests and templates move between nodes.
 //
 // Source: PVE::Storage, PVE::AccessControl, PVE::AbstractConfig; vdisk_free for base volumes.
-func writeMeaning(about address, text string) error {
+func writeMeaning(about route.Address, text string) error {
 	meaning := textMeaning(about, text)
 	missing := strings.Contains(text, "' does not exist") && !strings.Contains(text, "Configuration file '")
 	if meaning == nil && (missing || strings.Contains(text, "is still in use by linked clone")) {
 		return cluster.ErrInvalid
 	}
 	return meaning
+}
+
+// isMissing reports whether a text of Proxmox states that the node has no such guest. A text about another guest does not: a list of
+// guests can fail because another guest is destroyed at the same time.
+//
+// Source: recorded from PVE 9.2.
+func isMissing(a route.Address, text string) bool {
+	folder := "qemu-server"
+	if a.Kind == guest.Container {
+		folder = "lxc"
+	}
+	return strings.Contains(text, fmt.Sprintf("Configuration file 'nodes/%s/%s/%d.conf' does not exist", a.Node, folder, a.VMID)) ||
+		strings.Contains(text, fmt.Sprintf("unable to find configuration file for VM %d on node '%s'", a.VMID, a.Node))
 }

@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"crypto/sha256"
@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// tlsConfig returns the configured trust: the system's authorities, the authorities of CAFile, pinned certificates, or the
-// last two together. No option trusts every certificate.
-func (o Options) tlsConfig() (*tls.Config, error) {
+// TLSConfig returns the trust that a file of authorities and fingerprints configure: the system's authorities, the authorities of the file, pinned
+// certificates, or the last two together. Nothing trusts every certificate.
+func TLSConfig(caFile string, fingerprints []string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CAFile != "" {
-		pool, err := readPool(o.CAFile)
+	if caFile != "" {
+		pool, err := readPool(caFile)
 		if err != nil {
 			return nil, err
 		}
 		config.RootCAs = pool
 	}
-	if len(o.Fingerprints) == 0 {
+	if len(fingerprints) == 0 {
 		return config, nil
 	}
-	pins, err := parsePins(o.Fingerprints)
+	pins, err := parsePins(fingerprints)
 	if err != nil {
 		return nil, err
 	}
 	config.VerifyConnection = pins.verify
 	// Certificates that Proxmox creates are self-signed or contain no address. A pin is stricter than a chain: it accepts one certificate.
-	config.InsecureSkipVerify = o.CAFile == ""
+	config.InsecureSkipVerify = caFile == ""
 	return config, nil
 }
 
@@ -68,16 +68,16 @@ func parsePins(texts []string) (pins, error) {
 // verify rejects a connection whose leaf certificate is not pinned. It also runs for resumed sessions.
 func (p pins) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
-		return &pinError{"server sent no certificate"}
+		return &PinError{"server sent no certificate"}
 	}
 	got := sha256.Sum256(state.PeerCertificates[0].Raw)
 	if !slices.Contains(p, got) {
-		return &pinError{fmt.Sprintf("server certificate has fingerprint %s, which is not pinned", hex.EncodeToString(got[:]))}
+		return &PinError{fmt.Sprintf("server certificate has fingerprint %s, which is not pinned", hex.EncodeToString(got[:]))}
 	}
 	return nil
 }
 
-// pinError is the error of a connection to a server whose certificate is not pinned.
-type pinError struct{ text string }
+// PinError is the error of a connection to a server whose certificate is not pinned.
+type PinError struct{ text string }
 
-func (e *pinError) Error() string { return e.text }
+func (e *PinError) Error() string { return e.text }

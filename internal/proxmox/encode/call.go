@@ -1,4 +1,4 @@
-package proxmox
+package encode
 
 import (
 	"errors"
@@ -9,23 +9,25 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
-// encode returns the exchange of a call and the parameters of its body.
-func encode(call cluster.Call) (*exchange, map[string]string, error) {
-	about := address{kind: call.Kind, node: call.Node, vmid: call.VMID}
+// Call returns the exchange of a call and the parameters of its body.
+func Call(call cluster.Call) (*wire.Exchange, map[string]string, error) {
+	about := route.Address{Kind: call.Kind, Node: call.Node, VMID: call.VMID}
 	if call.Op == cluster.OpDownload {
 		return encodeDownload(call) // it is about no guest
 	}
 	if call.Op.IsObject() {
 		return encodeObject(call)
 	}
-	if err := errors.Join(about.check(), checkCall(call), checkParams(call.Params)); err != nil {
+	if err := errors.Join(about.Check(), checkCall(call), CheckParams(call.Params)); err != nil {
 		return nil, nil, err
 	}
-	x := &exchange{node: call.Node, about: about}
+	x := &wire.Exchange{Node: call.Node, About: about}
 	params := maps.Clone(call.Params)
 	if params == nil {
 		params = make(map[string]string)
@@ -36,52 +38,52 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 			return nil, nil, err
 		}
 	case cluster.OpConfig:
-		x.to(configMethod(call.Kind), routeConfig, about.path()+"/config")
+		x.To(configMethod(call.Kind), route.Config, about.Path()+"/config")
 		if len(call.Delete) > 0 {
 			params["delete"] = strings.Join(call.Delete, ",")
 		}
 	case cluster.OpResize:
-		x.to(http.MethodPut, routeResize, about.path()+"/resize")
+		x.To(http.MethodPut, route.Resize, about.Path()+"/resize")
 	case cluster.OpMove:
 		encodeMove(call.Kind, x, params)
 	case cluster.OpCloudInit:
-		x.to(http.MethodPut, routeCloudInit, about.path()+"/cloudinit")
+		x.To(http.MethodPut, route.CloudInit, about.Path()+"/cloudinit")
 	case cluster.OpPool:
 		encodePool(call, x, params)
 	case cluster.OpHAAdd, cluster.OpHASet, cluster.OpHARemove:
 		encodeHA(call, x, params)
 	case cluster.OpMigrate:
-		x.to(http.MethodPost, routeMigrate, about.path()+"/migrate")
+		x.To(http.MethodPost, route.Migrate, about.Path()+"/migrate")
 	case cluster.OpFirewall:
 		encodeFirewall(call, x, params)
 	case cluster.OpTemplate:
-		x.to(http.MethodPost, routeTemplate, about.path()+"/template")
+		x.To(http.MethodPost, route.Template, about.Path()+"/template")
 	case cluster.OpStart:
-		x.to(http.MethodPost, routeStart, about.path()+"/status/start")
+		x.To(http.MethodPost, route.Start, about.Path()+"/status/start")
 	case cluster.OpReboot:
-		x.to(http.MethodPost, routeReboot, about.path()+"/status/reboot")
+		x.To(http.MethodPost, route.Reboot, about.Path()+"/status/reboot")
 	case cluster.OpShutdown:
-		x.to(http.MethodPost, routeShutdown, about.path()+"/status/shutdown")
+		x.To(http.MethodPost, route.Shutdown, about.Path()+"/status/shutdown")
 	case cluster.OpStop:
-		x.to(http.MethodPost, routeStop, about.path()+"/status/stop")
+		x.To(http.MethodPost, route.Stop, about.Path()+"/status/stop")
 	case cluster.OpReset:
-		x.to(http.MethodPost, routeReset, about.path()+"/status/reset")
+		x.To(http.MethodPost, route.Reset, about.Path()+"/status/reset")
 	case cluster.OpSuspend:
-		x.to(http.MethodPost, routeSuspend, about.path()+"/status/suspend")
+		x.To(http.MethodPost, route.Suspend, about.Path()+"/status/suspend")
 	case cluster.OpResume:
-		x.to(http.MethodPost, routeResume, about.path()+"/status/resume")
+		x.To(http.MethodPost, route.Resume, about.Path()+"/status/resume")
 	case cluster.OpSnapshot:
-		x.to(http.MethodPost, routeSnapshots, about.path()+"/snapshot")
+		x.To(http.MethodPost, route.Snapshots, about.Path()+"/snapshot")
 	case cluster.OpDeleteSnapshot:
-		x.to(http.MethodDelete, routeSnapshot, about.path()+"/snapshot/"+takeSnapshotName(params))
+		x.To(http.MethodDelete, route.Snapshot, about.Path()+"/snapshot/"+takeSnapshotName(params))
 	case cluster.OpRollback:
-		x.to(http.MethodPost, routeRollback, about.path()+"/snapshot/"+takeSnapshotName(params)+"/rollback")
+		x.To(http.MethodPost, route.Rollback, about.Path()+"/snapshot/"+takeSnapshotName(params)+"/rollback")
 	case cluster.OpBackup:
-		x.to(http.MethodPost, routeBackup, "/nodes/"+call.Node+"/vzdump")
+		x.To(http.MethodPost, route.Backup, "/nodes/"+call.Node+"/vzdump")
 		params["vmid"] = strconv.Itoa(call.VMID)
 	case cluster.OpDownload, cluster.OpObjectAdd, cluster.OpObjectSet, cluster.OpObjectRemove: // above
 	case cluster.OpDestroy:
-		x.to(http.MethodDelete, routeGuest, about.path()+query(params)) // Proxmox rejects a body
+		x.To(http.MethodDelete, route.Guest, about.Path()+query(params)) // Proxmox rejects a body
 	default:
 		return nil, nil, fmt.Errorf("operation %q has no call", string(call.Op))
 	}
@@ -98,20 +100,17 @@ func takeSnapshotName(params map[string]string) string {
 	return name
 }
 
-// to sets the method and the path of an exchange.
-func (x *exchange) to(method, route, path string) { x.method, x.route, x.path = method, route, path }
-
 // encodeCreate sets the vmid of the new guest. The parameter has a different name for create and for clone.
-func encodeCreate(call cluster.Call, x *exchange, params map[string]string) error {
-	list := address{kind: call.Kind, node: call.Node, vmid: call.CloneOf}
-	x.to(http.MethodPost, routeGuests, fmt.Sprintf("/nodes/%s/%s", call.Node, call.Kind.API()))
-	x.about = address{} // the guest does not exist yet: a missing configuration is that of another guest
+func encodeCreate(call cluster.Call, x *wire.Exchange, params map[string]string) error {
+	list := route.Address{Kind: call.Kind, Node: call.Node, VMID: call.CloneOf}
+	x.To(http.MethodPost, route.Guests, fmt.Sprintf("/nodes/%s/%s", call.Node, call.Kind.API()))
+	x.About = route.Address{} // the guest does not exist yet: a missing configuration is that of another guest
 	name := "vmid"
 	if call.CloneOf != 0 {
-		if err := list.check(); err != nil {
+		if err := list.Check(); err != nil {
 			return fmt.Errorf("template: %w", err)
 		}
-		x.route, x.path, name = routeClone, list.path()+"/clone", "newid"
+		x.Route, x.Path, name = route.Clone, list.Path()+"/clone", "newid"
 	}
 	id := strconv.Itoa(call.VMID)
 	if given, ok := params[name]; ok && given != id {
@@ -124,34 +123,34 @@ func encodeCreate(call cluster.Call, x *exchange, params map[string]string) erro
 // encodeMove uses the parameter name of the guest's kind: disk for a virtual machine, volume for a container.
 //
 // Source: PVE API, POST /nodes/{node}/qemu/{vmid}/move_disk, POST /nodes/{node}/lxc/{vmid}/move_volume.
-func encodeMove(kind guest.Kind, x *exchange, params map[string]string) {
+func encodeMove(kind guest.Kind, x *wire.Exchange, params map[string]string) {
 	if kind == guest.Container {
-		x.to(http.MethodPost, routeMoveVolume, x.about.path()+"/move_volume")
+		x.To(http.MethodPost, route.MoveVolume, x.About.Path()+"/move_volume")
 		params["volume"] = params["disk"]
 		delete(params, "disk")
 		return
 	}
-	x.to(http.MethodPost, routeMoveDisk, x.about.path()+"/move_disk")
+	x.To(http.MethodPost, route.MoveDisk, x.About.Path()+"/move_disk")
 }
 
 // encodePool adds the guest to a pool, and removes the guest from its present pool. Any node can carry out the call. The first releases
 // of Proxmox VE 8 lack allow-move and reject the call.
 //
 // Source: PVE API, PUT /pools.
-func encodePool(call cluster.Call, x *exchange, params map[string]string) {
-	x.node, x.about = "", address{}
-	x.to(http.MethodPut, routePools, "/pools")
+func encodePool(call cluster.Call, x *wire.Exchange, params map[string]string) {
+	x.Node, x.About = "", route.Address{}
+	x.To(http.MethodPut, route.Pools, "/pools")
 	params["vms"], params["allow-move"] = strconv.Itoa(call.VMID), "1"
 }
 
 // encodeHA names the guest as the HA manager does. Any node can carry out the call.
 //
 // Source: PVE API, POST /cluster/ha/resources, PUT and DELETE /cluster/ha/resources/{sid}.
-func encodeHA(call cluster.Call, x *exchange, params map[string]string) {
-	x.node, x.about = "", address{}
+func encodeHA(call cluster.Call, x *wire.Exchange, params map[string]string) {
+	x.Node, x.About = "", route.Address{}
 	sid := haID(call.Kind, call.VMID)
 	if call.Op == cluster.OpHAAdd {
-		x.to(http.MethodPost, routeHAResources, "/cluster/ha/resources")
+		x.To(http.MethodPost, route.HAResources, "/cluster/ha/resources")
 		params["sid"] = sid
 		return
 	}
@@ -159,7 +158,7 @@ func encodeHA(call cluster.Call, x *exchange, params map[string]string) {
 	if call.Op == cluster.OpHARemove {
 		method = http.MethodDelete
 	}
-	x.to(method, routeHAResource, "/cluster/ha/resources/"+sid)
+	x.To(method, route.HAResource, "/cluster/ha/resources/"+sid)
 }
 
 // haID returns the HA manager's name of a guest, "vm:100".

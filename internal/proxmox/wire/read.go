@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const hedgeDelay = 3 * time.Second
 // read sends a read to the current endpoint, and to the next one if the reply is not valid or late. It ends with a valid reply, or with a failed answer
 // that two endpoints gave alike. Otherwise it returns the best result: an answer about the resource, and then that of the first endpoint. Endpoints
 // that are down are asked only if no other endpoint has replied usefully.
-func (t *transport) read(req *http.Request, x *exchange) (*http.Response, error) {
+func (t *Transport) read(req *http.Request, x *Exchange) (*http.Response, error) {
 	order, up := t.endpoints.order()
 	if len(order) == 1 {
 		a := t.attempt(req.Context(), req, x, 0)
@@ -24,7 +24,7 @@ func (t *transport) read(req *http.Request, x *exchange) (*http.Response, error)
 		return a.result(x)
 	}
 	t.probe(req)
-	if x.alone {
+	if x.Alone {
 		return t.readAlone(req, x, order)
 	}
 	ctx, cancel := context.WithCancel(req.Context())
@@ -39,7 +39,7 @@ func (t *transport) read(req *http.Request, x *exchange) (*http.Response, error)
 
 // readAlone asks one endpoint after the other until one answers. No answer is confirmed, and a late one is waited for: the reply comes from inside a
 // guest, which other endpoints know no better.
-func (t *transport) readAlone(req *http.Request, x *exchange, order []int) (*http.Response, error) {
+func (t *Transport) readAlone(req *http.Request, x *Exchange, order []int) (*http.Response, error) {
 	var last *attempt
 	for _, at := range order {
 		last = t.attempt(req.Context(), req, x, at)
@@ -54,10 +54,10 @@ func (t *transport) readAlone(req *http.Request, x *exchange, order []int) (*htt
 
 // reading is one read from several endpoints.
 type reading struct {
-	t       *transport
+	t       *Transport
 	ctx     context.Context //nolint:containedctx // of this read; it ends the attempts that are no longer needed
 	req     *http.Request
-	x       *exchange
+	x       *Exchange
 	order   []int // of the endpoints
 	up      int   // those at the start of order that are not down
 	asked   int   // those at the start of order that were asked
@@ -165,7 +165,7 @@ func (r *reading) pending() []int {
 
 // settle notes what a read has shown about each endpoint. A broken exchange is a fault whatever the others reply. Any other failed reply is a fault
 // only if another endpoint gave a better reply. The caller's end of the read shows nothing.
-func (t *transport) settle(ctx context.Context, done []*attempt, chosen *attempt, pending []int) {
+func (t *Transport) settle(ctx context.Context, done []*attempt, chosen *attempt, pending []int) {
 	if ctx.Err() != nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package proxmox
+package encode
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -89,7 +90,7 @@ func checkMove(call cluster.Call) error {
 }
 
 func checkPool(call cluster.Call) error {
-	if !poolName().MatchString(call.Params["poolid"]) {
+	if !PoolName().MatchString(call.Params["poolid"]) {
 		return fmt.Errorf("%q is not a pool name", call.Params["poolid"])
 	}
 	return nil
@@ -99,7 +100,7 @@ func checkMigrate(call cluster.Call) error {
 	if target := call.Params["target"]; target == call.Node {
 		return fmt.Errorf("migrate to %s: the guest is on this node already", target)
 	}
-	return checkNode(call.Params["target"])
+	return route.CheckNode(call.Params["target"])
 }
 
 func checkCloudInit(call cluster.Call) error {

@@ -1,29 +1,12 @@
 package proxmox
 
 import (
-	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 )
-
-func TestNetworkSettings(t *testing.T) {
-	network := newNetwork(&tls.Config{MinVersion: tls.VersionTLS12})
-	for name, transport := range map[string]*http.Transport{"reads": network.reads, "writes": network.writes} {
-		if transport.Proxy != nil {
-			t.Errorf("%s: got a proxy function, want none: a proxy must not get the token", name)
-		}
-		if transport.Protocols.HTTP2() || !transport.Protocols.HTTP1() {
-			t.Errorf("%s: got protocols %v, want only HTTP/1", name, transport.Protocols)
-		}
-		if transport.IdleConnTimeout <= 0 || transport.IdleConnTimeout >= 5*time.Second {
-			t.Errorf("%s: got idle timeout %v, want less than the server's 5 s", name, transport.IdleConnTimeout)
-		}
-	}
-}
 
 // Each write uses a new connection, so that the server cannot have closed it.
 func TestWritesUseNewConnections(t *testing.T) {

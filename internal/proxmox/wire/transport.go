@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,81 +26,110 @@ const (
 	maxErrorReply = 16 << 10
 )
 
-// transport is the http.RoundTripper below the library. It returns a typed error for every status except 200: the library accepts 202,
+// Transport is the http.RoundTripper below the library. It returns a typed error for every status except 200: the library accepts 202,
 // 404, 429 and 502 to 599 as success, drops the text of 401 and 403, and keeps only the first line of a 500.
 //
 // Source: measured with stub servers, go-proxmox v0.8.1, Client.handleResponse.
-type transport struct {
-	next      http.RoundTripper
-	traced    bool // next reports its connections, as net/http's transport does
+type Transport struct {
+	options   Options
 	slots     *slots
 	endpoints *endpoints
-	life      context.Context //nolint:containedctx // of the client: Close ends the probes
+	life      context.Context //nolint:containedctx // until close, which ends the probes
+	end       context.CancelFunc
 	probes    sync.WaitGroup
-	timeout   time.Duration
-	grace     time.Duration
-	secret    string
-	mayWrite  func() error
-	onRequest func(cluster.Exchange)
-	log       *slog.Logger
 }
 
-// transportError is the error of an exchange without a complete reply.
-type transportError struct {
-	sent bool // the request may have reached the server
+// Options configure a transport. All are required.
+type Options struct {
+	Next                        http.RoundTripper
+	Traced                      bool          // next reports its connections, as net/http's transport does
+	URLs                        []*url.URL    // of the endpoints
+	ReadsPerNode, WritesPerNode int           // exchanges in flight
+	Timeout                     time.Duration // of one exchange
+	Grace                       time.Duration // for the reply to a write after its context has ended
+	Secret                      string        // that errors must not contain
+	MayWrite                    func() error
+	OnRequest                   func(cluster.Exchange)
+	Logger                      *slog.Logger
+}
+
+// New returns a transport. The caller must close it.
+func New(options Options) *Transport {
+	life, end := context.WithCancel(context.Background())
+	return &Transport{
+		options:   options,
+		slots:     newSlots(options.ReadsPerNode, options.WritesPerNode),
+		endpoints: newEndpoints(options.URLs, options.Logger),
+		life:      life,
+		end:       end,
+	}
+}
+
+// Report returns the state of each endpoint, in the order of the options.
+func (t *Transport) Report() []cluster.Endpoint { return t.endpoints.report() }
+
+// Close ends the probes of endpoints. It does not interrupt other exchanges in flight.
+func (t *Transport) Close() {
+	t.end()
+	t.probes.Wait()
+}
+
+// BrokenError is the error of an exchange without a complete reply.
+type BrokenError struct {
+	Sent bool // the request may have reached the server
 	err  error
 }
 
-func (e *transportError) Error() string { return e.err.Error() }
-func (e *transportError) Unwrap() error { return e.err }
+func (e *BrokenError) Error() string { return e.err.Error() }
+func (e *BrokenError) Unwrap() error { return e.err }
 
-// checkError is the error of a last check: the request was not sent.
-type checkError struct{ err error }
+// CheckError is the error of a last check: the request was not sent.
+type CheckError struct{ Err error }
 
-func (e *checkError) Error() string { return e.err.Error() }
-func (e *checkError) Unwrap() error { return e.err }
+func (e *CheckError) Error() string { return e.Err.Error() }
+func (e *CheckError) Unwrap() error { return e.Err }
 
 // RoundTrip returns a reply of status 200 whose body is already in memory, or an *APIError for any other status, or a
-// *transportError.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+// *BrokenError.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := exchangeOf(req)
 	release, err := t.slots.acquire(req.Context(), x)
 	if err != nil {
 		closeBody(req)
 		err = fmt.Errorf("wait for a free slot: %w", err)
-		if x.writes() {
-			return nil, &checkError{fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)}
+		if x.Writes() {
+			return nil, &CheckError{fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)}
 		}
-		return nil, &transportError{err: err}
+		return nil, &BrokenError{err: err}
 	}
 	defer release()
-	if x.writes() {
+	if x.Writes() {
 		return t.write(req, x)
 	}
 	if err := t.lastCheck(req.Context(), x); err != nil {
-		return nil, &checkError{err}
+		return nil, &CheckError{err}
 	}
 	return t.read(req, x)
 }
 
 // lastCheck returns why a request must not be sent now. Nothing is left to wait for. No write is sent after its context has ended.
-func (t *transport) lastCheck(ctx context.Context, x *exchange) error {
-	if x.check != nil {
-		err := x.check(ctx)
-		if err != nil && x.writes() && ctx.Err() != nil {
+func (t *Transport) lastCheck(ctx context.Context, x *Exchange) error {
+	if x.Check != nil {
+		err := x.Check(ctx)
+		if err != nil && x.Writes() && ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err) // most likely the check could not read any more
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if !x.writes() {
+	if !x.Writes() {
 		return nil
 	}
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)
 	}
-	if err := t.mayWrite(); err != nil {
+	if err := t.options.MayWrite(); err != nil {
 		return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)
 	}
 	return nil
@@ -107,14 +137,14 @@ func (t *transport) lastCheck(ctx context.Context, x *exchange) error {
 
 // write sends a write to the current endpoint. It is sent to the next one only if it certainly did not leave this client: without a connection, or without
 // TLS. The last check runs again before that, because time has passed.
-func (t *transport) write(req *http.Request, x *exchange) (*http.Response, error) {
+func (t *Transport) write(req *http.Request, x *Exchange) (*http.Response, error) {
 	ctx := req.Context()
 	order, _ := t.endpoints.order()
 	var first *attempt
 	for _, at := range order {
 		if err := t.lastCheck(ctx, x); err != nil {
 			closeBody(req)
-			return nil, &checkError{err}
+			return nil, &CheckError{err}
 		}
 		a := t.attempt(ctx, req, x, at)
 		if ctx.Err() != nil {
@@ -123,7 +153,7 @@ func (t *transport) write(req *http.Request, x *exchange) (*http.Response, error
 		switch {
 		case a.err == nil:
 			t.endpoints.succeeded(ctx, at)
-		case isUnsent(a.err) || errors.Is(a.err, errTimeout):
+		case isUnsent(a.err) || errors.Is(a.err, ErrTimeout):
 			a.rank = rankBroken
 			t.endpoints.failed(ctx, at, a.fault(), a.problem())
 		}
@@ -160,48 +190,48 @@ func rewound(req *http.Request) (*http.Request, error) {
 }
 
 // attempt sends the request to one endpoint within the time limit and reads the complete reply.
-func (t *transport) attempt(ctx context.Context, req *http.Request, x *exchange, at int) *attempt {
+func (t *Transport) attempt(ctx context.Context, req *http.Request, x *Exchange, at int) *attempt {
 	start := time.Now()
 	a := &attempt{at: at}
 	a.res, a.body, a.err = t.exchange(ctx, req, at) //nolint:bodyclose // exchange closes it
 	elapsed := time.Since(start)
 	code := codeOf(a.res, a.err)
-	t.onRequest(cluster.Exchange{
-		Method: x.method, Route: x.route, Code: code, Endpoint: t.endpoints.url(at).Host, Node: x.node, UPID: x.task, Step: cluster.StepOf(ctx), Duration: elapsed,
+	t.options.OnRequest(cluster.Exchange{
+		Method: x.Method, Route: x.Route, Code: code, Endpoint: t.endpoints.url(at).Host, Node: x.Node, UPID: x.Task, Step: cluster.StepOf(ctx), Duration: elapsed,
 	})
-	if t.log.Enabled(ctx, slog.LevelDebug) {
-		t.log.DebugContext(ctx, "proxmox request", "method", x.method, "path", x.path, "endpoint", t.endpoints.url(at).Host, "code", code, "duration", elapsed)
+	if t.options.Logger.Enabled(ctx, slog.LevelDebug) {
+		t.options.Logger.DebugContext(ctx, "proxmox request", "method", x.Method, "path", x.Path, "endpoint", t.endpoints.url(at).Host, "code", code, "duration", elapsed)
 	}
 	return a
 }
 
 // result stores the reply in the exchange.
-func (a *attempt) result(x *exchange) (*http.Response, error) {
+func (a *attempt) result(x *Exchange) (*http.Response, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
 	return keep(a.res, x, a.body), nil
 }
 
-// exchange sends the request to one endpoint and reads the complete reply.
-func (t *transport) exchange(ctx context.Context, req *http.Request, at int) (*http.Response, string, error) {
+// Exchange sends the request to one endpoint and reads the complete reply.
+func (t *Transport) exchange(ctx context.Context, req *http.Request, at int) (*http.Response, string, error) {
 	end := func() {}
 	if req.Method != http.MethodGet {
-		ctx, end = withGrace(ctx, t.grace)
+		ctx, end = withGrace(ctx, t.options.Grace)
 	}
 	defer end()
-	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, t.options.Timeout, ErrTimeout)
 	defer cancel()
 	var connected atomic.Bool
 	traced := ctx
-	if t.traced {
+	if t.options.Traced {
 		traced = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	}
 	sentAt := time.Now()
-	res, err := t.next.RoundTrip(addressed(traced, req, t.endpoints.url(at)))
+	res, err := t.options.Next.RoundTrip(addressed(traced, req, t.endpoints.url(at)))
 	if err != nil {
-		sent := !isDialError(err) && (!t.traced || connected.Load())
-		return nil, "", &transportError{sent: sent, err: causeOf(ctx, err)}
+		sent := !isDialError(err) && (!t.options.Traced || connected.Load())
+		return nil, "", &BrokenError{Sent: sent, err: causeOf(ctx, err)}
 	}
 	t.endpoints.noteClock(at, res.Header, sentAt, time.Now())
 	defer func() { _ = res.Body.Close() }()
@@ -210,7 +240,7 @@ func (t *transport) exchange(ctx context.Context, req *http.Request, at int) (*h
 	}
 	body, err := readBody(res)
 	if err != nil {
-		return nil, "", &transportError{sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
+		return nil, "", &BrokenError{Sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
 	}
 	return res, body, nil
 }
@@ -226,18 +256,18 @@ func withGrace(ctx context.Context, grace time.Duration) (longer context.Context
 }
 
 // apiError reads a failed reply. If the body cannot be read, the error has the status and the reason only.
-func (t *transport) apiError(req *http.Request, res *http.Response) *APIError {
+func (t *Transport) apiError(req *http.Request, res *http.Response) *APIError {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorReply))
 	e := newAPIError(req, res, body)
-	e.redact([]string{t.secret})
+	e.Redact([]string{t.options.Secret})
 	return e
 }
 
 // keep stores the reply in the exchange. It passes the reply on to the library unless the caller decodes the reply.
-func keep(res *http.Response, x *exchange, body string) *http.Response {
-	x.reply, x.done = body, true
+func keep(res *http.Response, x *Exchange, body string) *http.Response {
+	x.Reply, x.Done = body, true
 	res.Body = http.NoBody
-	if !x.raw {
+	if !x.Raw {
 		res.Body = io.NopCloser(strings.NewReader(body))
 	}
 	return res
@@ -275,8 +305,8 @@ func codeOf(res *http.Response, err error) string {
 	}
 }
 
-// errTimeout is the cause if the time limit of this client ends an exchange, and not the caller's context.
-var errTimeout = errors.New("no reply in time")
+// ErrTimeout is the cause if the time limit of this client ends an exchange, and not the caller's context.
+var ErrTimeout = errors.New("no reply in time")
 
 // causeOf returns the cause of the context's end if the context has ended, and err otherwise.
 func causeOf(ctx context.Context, err error) error {

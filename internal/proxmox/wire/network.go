@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"crypto/tls"
@@ -15,31 +15,35 @@ const (
 	connsPerHost = 6
 )
 
-// network sends reads over kept connections, and each write over a new connection. Proxmox may have closed a kept connection, for example when
+// Network sends reads over kept connections, and each write over a new connection. Proxmox may have closed a kept connection, for example when
 // it renews its workers, and the client notices only while it sends the next request. For a write this would be an unknown outcome.
 //
 // Source: measured, go-proxmox with http.DefaultClient: EOF for a POST on a reused connection.
-type network struct {
+type Network struct {
 	reads, writes *http.Transport
 }
 
-func newNetwork(trust *tls.Config) network {
-	n := network{reads: newTransport(trust), writes: newTransport(trust.Clone())}
+// NewNetwork returns a network that connects only to servers that trust accepts.
+func NewNetwork(trust *tls.Config) Network {
+	n := Network{reads: newHTTPTransport(trust), writes: newHTTPTransport(trust.Clone())}
 	n.writes.DisableKeepAlives = true
 	return n
 }
 
+// CloseIdle closes idle connections.
+func (n Network) CloseIdle() { n.reads.CloseIdleConnections() }
+
 // RoundTrip sends req.
-func (n network) RoundTrip(req *http.Request) (*http.Response, error) {
+func (n Network) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodGet {
 		return n.reads.RoundTrip(req)
 	}
 	return n.writes.RoundTrip(req)
 }
 
-// newTransport returns a transport without proxies, HTTP/2 and compression. Proxmox supports HTTP/1.1, and a proxy must not get the
+// newHTTPTransport returns a transport without proxies, HTTP/2 and compression. Proxmox supports HTTP/1.1, and a proxy must not get the
 // token.
-func newTransport(trust *tls.Config) *http.Transport {
+func newHTTPTransport(trust *tls.Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return &http.Transport{

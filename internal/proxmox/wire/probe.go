@@ -1,10 +1,11 @@
-package proxmox
+package wire
 
 import (
 	"context"
 	"net/http"
 	"time"
 
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -15,17 +16,17 @@ const probeTimeout = 10 * time.Second
 //
 // The read needs the token, the cluster's file system and a process that answers. An endpoint that fails only other reads comes up again, but does not
 // become the current endpoint by that.
-func (t *transport) probe(req *http.Request) {
+func (t *Transport) probe(req *http.Request) {
 	for _, at := range t.endpoints.toProbe(time.Now()) {
 		t.endpoints.count(at, cluster.ExtraProbe)
 		t.probes.Go(func() {
 			defer t.endpoints.probed(at)
-			ctx, cancel := context.WithTimeoutCause(t.life, probeTimeout, errTimeout)
+			ctx, cancel := context.WithTimeoutCause(t.life, probeTimeout, ErrTimeout)
 			defer cancel()
 			target := *t.endpoints.url(at)
-			target.Path = apiBase + "/cluster/status"
+			target.Path = route.Base + "/cluster/status"
 			probe := (&http.Request{Method: http.MethodGet, URL: &target, Host: target.Host, Header: req.Header.Clone(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1})
-			x := &exchange{method: http.MethodGet, route: routeClusterInfo, path: "/cluster/status"}
+			x := &Exchange{Method: http.MethodGet, Route: route.ClusterInfo, Path: "/cluster/status"}
 			a := t.attempt(ctx, probe.WithContext(ctx), x, at)
 			a.judge(x, false)
 			switch {

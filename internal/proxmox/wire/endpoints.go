@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"context"
@@ -101,7 +101,7 @@ func (e *endpoints) count(at int, reason cluster.ExtraReadReason) {
 	e.list[at].extra[reason]++
 }
 
-// report returns the state of every endpoint, in the order of the configuration.
+// Report returns the state of every endpoint, in the order of the configuration.
 func (e *endpoints) report() []cluster.Endpoint {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -30,15 +31,15 @@ type attempt struct {
 	at   int // the index of the endpoint
 	res  *http.Response
 	body string // of status 200
-	err  error  // *APIError or *transportError
+	err  error  // *APIError or *BrokenError
 	rank rank
 }
 
 // judge sets the rank of an attempt at an exchange. A reply of status 200 is only compared with the format of the API if there is another endpoint to ask.
-func (a *attempt) judge(x *exchange, alone bool) {
+func (a *attempt) judge(x *Exchange, alone bool) {
 	var api *APIError
 	switch {
-	case a.err == nil && !alone && x.route == routeClusterInfo && lacksQuorum(a.body):
+	case a.err == nil && !alone && x.Route == route.ClusterInfo && reply.LacksQuorum(a.body):
 		a.rank = rankMinority
 	case a.err == nil && (alone || reply.HasData(a.body)):
 		a.rank = rankValid
@@ -48,10 +49,10 @@ func (a *attempt) judge(x *exchange, alone bool) {
 		a.rank = rankBroken
 	case api.Status == http.StatusBadRequest && len(api.Errors) > 0:
 		a.rank = rankValid
-	case api.Status == http.StatusUnauthorized, api.Status == http.StatusTooManyRequests, api.isPage,
+	case api.Status == http.StatusUnauthorized, api.Status == http.StatusTooManyRequests, api.IsPage,
 		api.Status == http.StatusBadGateway, api.Status == http.StatusServiceUnavailable, api.Status < http.StatusBadRequest:
 		a.rank = rankUnusable
-	case api.Status == http.StatusGatewayTimeout || api.Status >= statusUnconnected:
+	case api.Status == http.StatusGatewayTimeout || api.Status >= StatusUnconnected:
 		a.rank = rankGateway
 	default:
 		a.rank = rankAnswer
@@ -66,7 +67,7 @@ func (a *attempt) fault() cluster.EndpointFault {
 		return cluster.FaultNoQuorum
 	case a.err == nil:
 		return cluster.FaultInvalid
-	case errors.Is(a.err, errTimeout):
+	case errors.Is(a.err, ErrTimeout):
 		return cluster.FaultLate
 	case a.rank == rankBroken && isUnsent(a.err):
 		return cluster.FaultUnreachable
@@ -74,7 +75,7 @@ func (a *attempt) fault() cluster.EndpointFault {
 		return cluster.FaultBroken
 	case errors.As(a.err, &api) && api.Status == http.StatusUnauthorized:
 		return cluster.FaultUnauthorized
-	case errors.As(a.err, &api) && api.isPage:
+	case errors.As(a.err, &api) && api.IsPage:
 		return cluster.FaultInvalid
 	default:
 		return cluster.FaultStatus
@@ -89,7 +90,7 @@ func (a *attempt) problem() string {
 	case a.err == nil:
 		return "the reply of status 200 is not from the API of Proxmox"
 	}
-	return oneLine(a.err.Error())
+	return reply.OneLine(a.err.Error())
 }
 
 // answer identifies what a failed status says, so that replies of two endpoints can be compared; "" if the reply says nothing. The statuses of the gateway
@@ -114,20 +115,20 @@ func (a *attempt) answer() string {
 
 // isUnsent reports whether the request of a failed attempt certainly did not reach the server.
 func isUnsent(err error) bool {
-	var broken *transportError
-	return errors.As(err, &broken) && !broken.sent
+	var broken *BrokenError
+	return errors.As(err, &broken) && !broken.Sent
 }
 
 // disagreement is the error of a read to which endpoints gave different failed answers. Neither counts.
 func disagreement(a, b *attempt) error {
-	return &disagreementError{fmt.Sprintf("two endpoints answer differently: %s; %s", oneLine(a.err.Error()), oneLine(b.err.Error()))}
+	return &DisagreementError{fmt.Sprintf("two endpoints answer differently: %s; %s", reply.OneLine(a.err.Error()), reply.OneLine(b.err.Error()))}
 }
 
-// disagreementError is what disagreement returns. It wraps cluster.ErrNotReady.
-type disagreementError struct{ text string }
+// DisagreementError is what disagreement returns. It wraps cluster.ErrNotReady.
+type DisagreementError struct{ text string }
 
-func (e *disagreementError) Error() string { return cluster.ErrNotReady.Error() + ": " + e.text }
-func (*disagreementError) Unwrap() error   { return cluster.ErrNotReady }
+func (e *DisagreementError) Error() string { return cluster.ErrNotReady.Error() + ": " + e.text }
+func (*DisagreementError) Unwrap() error   { return cluster.ErrNotReady }
 
 // confirmedFor is how long an answer that two endpoints gave alike needs no further confirmation. A failed status that a token gets at every tick,
 // such as 403, then costs one additional read in this time.
@@ -158,5 +159,5 @@ func (c *confirmations) add(a *attempt, now time.Time) {
 	c.until[a.answer()] = now.Add(confirmedFor)
 }
 
-// isPage reports whether a body is a page of a proxy, and not a reply of the API.
+// IsPage reports whether a body is a page of a proxy, and not a reply of the API.
 func isPage(body []byte) bool { return strings.HasPrefix(strings.TrimSpace(string(body)), "<") }

@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"maps"
@@ -95,7 +95,7 @@ func countsAtOnce(fault cluster.EndpointFault) bool {
 	return false
 }
 
-// report returns the state as a value.
+// Report returns the state as a value.
 func (e *endpointHealth) report(current bool) cluster.Endpoint {
 	return cluster.Endpoint{
 		Address: e.url.Host, State: e.state, Since: e.since, Current: current, Fault: e.fault, Error: e.problem,

@@ -1,4 +1,4 @@
-package proxmox
+package wire
 
 import (
 	"net/http"
