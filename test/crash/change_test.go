@@ -280,7 +280,7 @@ func (w *world) create(s source) string {
 		g.destroy = "approve"
 	}
 	if w.rng.IntN(3) == 0 {
-		g.ports = w.firewallPorts()
+		g.ports, g.guarded = w.firewallPorts(), w.rng.IntN(2) == 0
 	}
 	if w.rng.IntN(3) == 0 {
 		g.reboot = "approve"

@@ -32,6 +32,9 @@ type machine struct {
 	reboot      string   // lifecycle.rebootPolicy; "" is auto
 	dependsOn   *machine // nil if it depends on none
 	ports       []int    // of the rules of its firewall; nil if the manifest has no firewall
+	guarded     bool     // its firewall: opening it needs an approval
+	asked       []int    // the ports of its manifest, if they open its guarded firewall and nobody approves that yet; nil if they are ports
+	formerPorts []int    // ports at the end of the round before
 	service     *service // that shows whether it is ready; nil if its run state does
 
 	snapshots bool            // its storage takes snapshots
@@ -43,7 +46,7 @@ type machine struct {
 
 	wanted  bool // a manifest names it
 	changed bool // in this round
-	approve bool // whatever the agent holds for it is approved
+	approve bool // whatever the agent holds for it is approved, except that its guarded firewall is opened while asked is not nil
 	effects map[string]int
 }
 
@@ -84,7 +87,7 @@ func (g *machine) manifest() string {
 	add(g.ha != "", "ha: "+g.ha)
 	add(g.class, "class: common")
 	add(g.secret != "", fmt.Sprintf("cloudInit: {user: ops, passwordFrom: {file: %s}}", g.secret))
-	add(g.ports != nil, firewallText(g.ports))
+	add(g.ports != nil, g.firewallText())
 	add(g.schedule != "", fmt.Sprintf("snapshots: {schedule: %q, keep: %d}", g.schedule, keptSnapshots))
 	if on := g.dependsOn; on != nil && on.wanted {
 		add(true, fmt.Sprintf("dependsOn: [%s/%s]", on.kind, on.name))
