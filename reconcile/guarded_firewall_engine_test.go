@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -117,5 +118,80 @@ func TestGroupOfAGuardedFirewall(t *testing.T) {
 		l.approve(l.object("SecurityGroup/web").Held[0].Digest)
 		eventually(t, "the rule", admits)
 		l.converge()
+	})
+}
+
+// TestOneApprovalForAChangeOfASet adds five entries to a set that a guarded firewall admits, and removes one. One approval covers them, also across a restart; another
+// change needs another one.
+func TestOneApprovalForAChangeOfASet(t *testing.T) {
+	set := func(last ...int) string {
+		text := "apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec:\n  entries:\n"
+		for _, n := range last {
+			text += fmt.Sprintf("    - {cidr: 10.0.0.%d}\n", n)
+		}
+		return text
+	}
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{type: in, action: ACCEPT, source: +dc/admins}]")
+		l.files["admins.yaml"] = set(1, 2)
+		l.push("a guest and its set", alice)
+		stop := l.start()
+		defer func() { stop() }()
+		l.converge()
+		entries := func() string {
+			return strings.ReplaceAll(strings.ReplaceAll(l.adminEntries(), "10.0.0.", ""), "|", " ")
+		}
+		held := func() string {
+			t.Helper()
+			var digest string
+			eventually(t, "the hold", func() bool {
+				list := l.object("IPSet/admins").Held
+				if len(list) == 0 || list[0].Reason != gate.HoldGuard {
+					return false
+				}
+				digest = list[0].Digest
+				return true
+			})
+			return digest
+		}
+		l.files["admins.yaml"] = set(2, 3, 4, 5, 6, 7)
+		l.push("five entries more", alice)
+		first := held()
+		stop()
+		stop = l.start()
+		if got := held(); got != first {
+			t.Errorf("got the digest %s after a restart, want %s", got, first)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := entries(); got != "1 2" {
+			t.Fatalf("got the entries %s before the approval, want 1 2", got)
+		}
+		l.files["admins.yaml"] = set(2, 3, 4, 5, 6, 7, 8)
+		l.push("one more", alice)
+		eventually(t, "another digest", func() bool { return held() != first })
+		l.approve(first)
+		time.Sleep(2 * time.Minute)
+		if got := entries(); got != "1 2" {
+			t.Fatalf("got the entries %s with the approval of another change, want 1 2", got)
+		}
+		l.files["admins.yaml"] = set(2, 3, 4, 5, 6, 7, 9)
+		l.push("another one", alice)
+		eventually(t, "a third digest", func() bool { held(); return strings.Contains(l.object("IPSet/admins").Held[0].Message, "10.0.0.9") })
+		l.approve(held())
+		l.converge()
+		if got := entries(); got != "2 3 4 5 6 7 9" {
+			t.Errorf("got the entries %s, want 2 3 4 5 6 7 9", got)
+		}
+		l.files["admins.yaml"] = set(2, 3)
+		l.push("fewer", alice)
+		l.converge()
+		l.files["admins.yaml"] = set(2, 3, 4, 5, 6, 7, 9)
+		l.push("the approved ones again", alice)
+		held() // the approval is used up
+		time.Sleep(2 * time.Minute)
+		if got := entries(); got != "2 3" {
+			t.Errorf("got the entries %s without another approval, want 2 3", got)
+		}
 	})
 }

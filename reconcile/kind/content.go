@@ -14,6 +14,8 @@ type Content struct {
 	Changes func(d Desired, live cluster.Object) []guest.Change
 	// Next returns the next call about an item of a live object, and false if nothing differs.
 	Next func(d Desired, live cluster.Object) (ItemCall, bool)
+	// Final returns the list after all calls that follow from Next.
+	Final func(d Desired, live cluster.Object) string
 	// Unsafe returns why no order of calls is safe, "" if Next has one. Nothing is changed then.
 	Unsafe func(d Desired, live cluster.Object) string
 	// Empty returns the calls that remove all items, since Proxmox refuses to remove an object that has some. Nil if it does not.

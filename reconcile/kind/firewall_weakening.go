@@ -40,8 +40,23 @@ func short(text string) string {
 	return text
 }
 
-// isNamedBy reports whether the live firewall of a guest may name the object. One that was not read may.
-func (c FirewallChange) isNamedBy(g Guarded, around Around) bool {
+// isNamedBy reports whether the live firewall of a guest may name the object.
+func (c FirewallChange) isNamedBy(g Guarded, around Around) bool { return mayName(c.User, g, around) }
+
+// Concerns returns the guests with guarded firewalls that may name an object.
+func (use FirewallUse) Concerns(id string, around Around) []guest.Ref {
+	var refs []guest.Ref
+	user := func(seen *guest.FirewallSeen) string { return use(seen, id) }
+	for _, g := range around.Guests {
+		if g.Has(guest.GuardFirewall) && mayName(user, g, around) {
+			refs = append(refs, g.Ref)
+		}
+	}
+	return refs
+}
+
+// mayName reports whether the live firewall of a guest names an object. One that was not read may.
+func mayName(user func(*guest.FirewallSeen) string, g Guarded, around Around) bool {
 	seen, exists := around.Observed.Guests[g.VMID]
-	return exists && (seen.Firewall == nil || seen.Firewall.Err != "" || c.User(seen.Firewall) != "")
+	return exists && (seen.Firewall == nil || seen.Firewall.Err != "" || user(seen.Firewall) != "")
 }

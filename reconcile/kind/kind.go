@@ -48,6 +48,9 @@ type Kind struct {
 	Guard guest.GuardField
 	// Weakens returns what a change would take from guests with guards, one entry for each guest and guard. Such a change waits for an approval.
 	Weakens func(change Change, around Around) []Weakening
+	// Concerns returns the guests with guards whose guards the list of an object may weaken: an approval of a change of the list names them. It is required if there are
+	// Content and Weakens.
+	Concerns func(id string, around Around) []guest.Ref
 
 	// Nodes returns the nodes without which Proxmox refuses the object.
 	Nodes func(d Desired) []string

@@ -39,6 +39,9 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 	}
 	if len(verdict.ApprovalKeys) > 0 {
 		b.Detail[detailApprovals] = strings.Join(verdict.ApprovalKeys, " ")
+		if step.KeepsApprovals() {
+			b.Detail[detailKept] = "1"
+		}
 	}
 	return b
 }
@@ -50,6 +53,7 @@ const (
 	detailLast      = "last"      // the operation of the last call, if it is not the step's
 	detailTasks     = "tasks"     // the guest's tasks before the step, of an operation whose outcome follows from the task list
 	detailApprovals = "approvals" // keys of the orders that released the step
+	detailKept      = "kept"      // the orders that released the step stay valid, for the later calls of the same change
 	detailOrder     = "order"     // key of the order that asked for the step
 	detailOverride  = "override"  // of the guest before the order, as JSON; missing if there was none
 )
@@ -87,8 +91,11 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 }
 
 // spends returns the new state of the orders that released a step, and whether it changes. An order runs at most once: it stays valid only
-// if its call certainly had no effect.
+// if its call certainly had no effect, or if the approved change has further calls.
 func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
+	if begun.Detail[detailKept] != "" {
+		return "", false
+	}
 	calls, err := strconv.Atoi(begun.Detail[detailCalls])
 	reached := err != nil || c.dispatched >= calls
 	switch c.result {

@@ -38,6 +38,10 @@ func TestSpends(t *testing.T) {
 			}
 		})
 	}
+	// The approvals of a change with further calls stay valid.
+	if got, spent := spends(journal.Begun{Detail: map[string]string{detailCalls: "1", detailKept: "1"}}, conclusion{result: journal.Done, dispatched: 1}); spent {
+		t.Errorf("got %q, want the approvals kept", got)
+	}
 	// A record of an older release does not contain the number of calls. The order is spent then.
 	if got, spent := spends(journal.Begun{}, conclusion{result: journal.Failed}); got != journal.OrderRun || !spent {
 		t.Errorf("got %q, spent %t without a number of calls, want %s", got, spent, journal.OrderRun)

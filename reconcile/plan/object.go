@@ -100,6 +100,7 @@ type ObjectStep struct {
 	Effect  map[string]string // how keys of the object look after the step, "" for one that is removed
 	Emptied []string          // of a removal: the list that the object contains after each call about an item
 	Content string            // the key of this list
+	Whole   *ContentChange    // of a step about an item that is part of a change which weakens guards; nil if it weakens none
 	Fills   bool              // the list differs from the wanted one before the step
 }
 
@@ -494,7 +495,12 @@ func weakenings(k *kind.Kind, c kind.Change, want Desired, got cluster.Snapshot)
 	if k.Weakens == nil || len(want.Objects.Guarded) == 0 {
 		return nil
 	}
-	return k.Weakens(c, kind.Around{Guests: want.Objects.Guarded, Others: lasting(k, c.ID, want, got), Observed: got})
+	return k.Weakens(c, around(k, c.ID, want, got))
+}
+
+// around returns what a change of an object is judged among.
+func around(k *kind.Kind, id string, want Desired, got cluster.Snapshot) kind.Around {
+	return kind.Around{Guests: want.Objects.Guarded, Others: lasting(k, id, want, got), Observed: got}
 }
 
 // lasting returns the objects of a kind other than one that exist and stay. What manifests leave alone stays as it is.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
@@ -48,12 +49,45 @@ func (o objectPlan) contentStep() {
 	if !more {
 		return
 	}
-	change := kind.Change{Op: cluster.OpObjectSet, ID: o.desired.ID, Got: o.live, Set: map[string]string{content.Key: next.After}}
+	loses, whole := o.contentWeakenings(next)
 	o.Steps = append(o.Steps, Step{
 		Guest: o.Ref, Op: cluster.OpObjectSet, Class: guest.Live, Changes: o.Changes, Calls: []cluster.Call{next.Call}, Reason: "its " + content.Key + " differ from its manifest", File: o.desired.Origin.File,
-		Object: &ObjectStep{ID: o.desired.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Seen: &o.live, Effect: map[string]string{content.Key: next.After}, Fills: true},
-		Loses:  weakenings(o.kind, change, o.want, o.got),
+		Object: &ObjectStep{ID: o.desired.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Seen: &o.live, Effect: map[string]string{content.Key: next.After}, Fills: true, Whole: whole},
+		Loses:  loses,
 	})
+}
+
+// ContentChange is the change of a list that an object contains, of which a step makes the next call. One approval covers all of its calls: it names the list at the
+// end, which stays the same from call to call, and the guests that the list concerns. In between, the list admits what it did before or shall at the end.
+type ContentChange struct {
+	Final    string      // the list after all calls
+	Concerns []guest.Ref // the guests with guards, sorted
+	Goes     bool        // a later call takes something from guests too, so the approval stays valid after this one
+}
+
+// contentWeakenings returns what the whole change of the list takes from guests with guards, and what an approval of it names. Both are empty if it takes nothing.
+func (o objectPlan) contentWeakenings(next kind.ItemCall) ([]kind.Weakening, *ContentChange) {
+	if o.kind.Weakens == nil || len(o.want.Objects.Guarded) == 0 {
+		return nil, nil
+	}
+	content := o.kind.Content
+	final := content.Final(o.desired, o.live)
+	loses := func(from cluster.Object) []kind.Weakening {
+		return weakenings(o.kind, kind.Change{Op: cluster.OpObjectSet, ID: o.desired.ID, Got: from, Set: map[string]string{content.Key: final}}, o.want, o.got)
+	}
+	now := loses(o.live)
+	if len(now) == 0 {
+		return nil, nil
+	}
+	after := o.live
+	after.Keys = maps.Clone(o.live.Keys)
+	after.Keys[content.Key] = next.After
+	return now, &ContentChange{Final: final, Concerns: o.kind.Concerns(o.desired.ID, around(o.kind, o.desired.ID, o.want, o.got)), Goes: len(loses(after)) > 0}
+}
+
+// KeepsApprovals reports whether the approvals that release the step release a later one too.
+func (s Step) KeepsApprovals() bool {
+	return s.Object != nil && s.Object.Whole != nil && s.Object.Whole.Goes
 }
 
 // removalCalls returns the calls of a removal, and the content of the object after each of them but the last one.

@@ -58,7 +58,7 @@ const OpWeaken cluster.Op = "weaken"
 const OpRollout cluster.Op = "rollout"
 
 // Digest identifies the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the destroyed and detached
-// volumes, and every call of the step. The node and Proxmox's config digest are not part of it: migrations, backups and snapshots change them
+// volumes, and every call of the step. Of a change of a list that an object contains, it covers the list at the end in place of the calls. The node and Proxmox's config digest are not part of it: migrations, backups and snapshots change them
 // without changing the effect of the step.
 func (s Step) Digest(clusterName, identity string) string {
 	if s.Weakens != nil {
@@ -88,18 +88,26 @@ func (s Step) Digest(clusterName, identity string) string {
 		Restores []string   `json:"restores,omitempty"`
 		Object   string     `json:"object,omitempty"`
 		Loses    []string   `json:"loses,omitempty"`
+		Content  string     `json:"content,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, "", nil, nil}
+	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, "", nil, "", nil}
 	if s.Object != nil {
 		subject.Object = s.Object.ID
 	}
 	for _, w := range s.Loses {
 		subject.Loses = append(subject.Loses, w.String())
 	}
+	calls := s.Calls
+	if s.Object != nil && s.Object.Whole != nil {
+		subject.Content, subject.Loses, calls = s.Object.Whole.Final, nil, nil // the whole change, and not the call that comes next
+		for _, ref := range s.Object.Whole.Concerns {
+			subject.Loses = append(subject.Loses, ref.String())
+		}
+	}
 	if s.Order != nil {
 		subject.Order = s.Order.Key // an approval releases this order and no later one
 	}
-	for _, c := range s.Calls {
+	for _, c := range calls {
 		if (s.Op == cluster.OpDestroy || s.Op == cluster.OpObjectRemove) && c.Op != s.Op {
 			continue // every destroy includes lifting protection and stopping, and every removal emptying the object, and so do those that were interrupted after them
 		}

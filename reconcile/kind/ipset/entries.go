@@ -115,6 +115,18 @@ func next(d kind.Desired, live cluster.Object) (kind.ItemCall, bool) {
 	return kind.ItemCall{Call: call, After: entriesText(firewall.EntriesAfter(got.Entries, call))}, more
 }
 
+// final returns the entries after all calls.
+func final(d kind.Desired, live cluster.Object) string {
+	want, got := wantedAndLive(d, live)
+	for _, e := range got.Entries {
+		named := func(w guest.FirewallEntry) bool { return w.CIDR == e.CIDR }
+		if d.Keeps && !slices.ContainsFunc(want.Entries, named) {
+			want.Entries = append(want.Entries, e)
+		}
+	}
+	return entriesText(want.Entries)
+}
+
 // whyUnsafe returns why no order of calls is safe. A firewall of a guest drops new connections meanwhile; nothing can do that for all rules of the cluster.
 func whyUnsafe(d kind.Desired, live cluster.Object) string {
 	if want, got := wantedAndLive(d, live); !firewall.HasSafeOrder(want, got, d.Keeps) {

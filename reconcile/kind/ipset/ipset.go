@@ -38,10 +38,11 @@ func Kind() *kind.Kind {
 		Read:       read,
 		Encode:     encode,
 		Calls:      kind.CallsWithoutDigest(Name),
-		Content:    &kind.Content{Key: keyEntries, Changes: changes, Next: next, Unsafe: whyUnsafe},
+		Content:    &kind.Content{Key: keyEntries, Changes: changes, Next: next, Final: final, Unsafe: whyUnsafe},
 		KeptBy:     kind.FirewallUse(firewall.SetUser).KeptBy,
 		UsedBy:     kind.FirewallUse(firewall.SetUser).UsedBy,
 		Weakens:    weakens,
+		Concerns:   kind.FirewallUse(firewall.SetUser).Concerns,
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
 	}

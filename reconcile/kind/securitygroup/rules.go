@@ -81,6 +81,25 @@ func next(d kind.Desired, live cluster.Object) (kind.ItemCall, bool) {
 	return itemCall(d.ID, call, rulesOf(live.Keys[keyRules])), more
 }
 
+// final returns the rules after all calls. Those that the manifest does not mention stay where the calls leave them, so these calls are followed.
+func final(d kind.Desired, live cluster.Object) string {
+	want := wanted(d)
+	if !want.KeepOthers {
+		return rulesText(want.Rules)
+	}
+	for range maxCalls {
+		item, more := next(d, live)
+		if !more {
+			break
+		}
+		live.Keys = map[string]string{keyRules: item.After}
+	}
+	return live.Keys[keyRules]
+}
+
+// maxCalls bounds the calls that are followed: each rule of a manifest and each live one takes a few.
+const maxCalls = 10_000
+
 func itemCall(id string, call cluster.Call, rules []guest.FirewallRule) kind.ItemCall {
 	call.Op, call.Kind, call.Object = cluster.OpObjectSet, Name, id
 	return kind.ItemCall{Call: call, After: rulesText(firewall.RulesAfter(rules, call))}

@@ -40,10 +40,11 @@ func Kind() *kind.Kind {
 		Read:       read,
 		Encode:     encode,
 		Calls:      kind.CallsWithoutDigest(Name),
-		Content:    &kind.Content{Key: keyRules, Changes: changes, Next: next, Empty: empty},
+		Content:    &kind.Content{Key: keyRules, Changes: changes, Next: next, Final: final, Empty: empty},
 		KeptBy:     kind.FirewallUse(firewall.GroupUser).KeptBy,
 		UsedBy:     kind.FirewallUse(firewall.GroupUser).UsedBy,
 		Weakens:    weakens,
+		Concerns:   kind.FirewallUse(firewall.GroupUser).Concerns,
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
 	}
