@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/schedule"
 )
 
 // HoldReason is the reason why a step is held. It is a label of metrics.
@@ -91,7 +92,7 @@ type Policy struct {
 	Observe   bool
 	Suspend   *guest.Suspension
 	Lifecycle guest.Lifecycle
-	Window    guest.Window // of the Lifecycle; the zero Window, which is never open, if the text is invalid
+	Window    schedule.Window // of the Lifecycle; the zero Window, which is never open, if the text is invalid
 }
 
 // Policies are the policies of guests. The key contains only the vmid, which a new name does not change, or only the label if a guest has no vmid yet.
@@ -103,7 +104,7 @@ func NewPolicies(guests []guest.Desired) Policies {
 	for _, d := range guests {
 		p := Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
 		if d.Lifecycle.RebootPolicy == guest.RebootWindow {
-			p.Window, _ = guest.ParseWindow(d.Lifecycle.Window) // a manifest with an invalid window is rejected before
+			p.Window, _ = schedule.ParseWindow(d.Lifecycle.Window) // a manifest with an invalid window is rejected before
 		}
 		policies[policyKey(d.Ref)] = p
 	}
@@ -292,7 +293,7 @@ func (g Gate) judgeReboot(step plan.Step, own Policy) Verdict {
 	case guest.RebootWindow:
 		window := own.Window
 		switch {
-		case window == guest.Window{}:
+		case window == schedule.Window{}:
 			return held(HoldWindow, fmt.Sprintf("the window %q is invalid", own.Lifecycle.Window), "correct lifecycle.window")
 		case !window.Contains(g.Now):
 			return held(HoldWindow, fmt.Sprintf("it may restart in %s, next at %s", own.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/schedule"
 )
 
 // field is a row of the table of guards.
@@ -205,8 +206,8 @@ func isWeakerReboot(next, now *journal.Guarded, _ time.Time) bool {
 	if next.Rules.RebootPolicy != window || now.Rules.RebootPolicy != window || next.Rules.Window == now.Rules.Window {
 		return isWeakerIn(rebootPolicies, next.Rules.RebootPolicy, now.Rules.RebootPolicy)
 	}
-	wider, err := guest.ParseWindow(next.Rules.Window)
-	present, presentErr := guest.ParseWindow(now.Rules.Window)
+	wider, err := schedule.ParseWindow(next.Rules.Window)
+	present, presentErr := schedule.ParseWindow(now.Rules.Window)
 	return err != nil || presentErr != nil || !wider.Within(present)
 }
 

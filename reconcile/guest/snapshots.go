@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"gitops-agent/reconcile/schedule"
 )
 
 // Snapshots are the snapshot sections of a guest's configuration.
@@ -63,3 +65,11 @@ func SnapshotUUID(kind Kind, s SnapshotSection) string {
 // Unfinished returns the state of a snapshot that is being made, deleted or restored, or that such a task left behind: "prepare", "delete" or
 // "rollback"; "" if the snapshot is complete.
 func (s SnapshotSection) Unfinished() string { return s.Keys["snapstate"] }
+
+// SnapshotSchedule is which snapshots the agent takes of a guest, and how many it keeps.
+type SnapshotSchedule struct {
+	Text   string // of Times, as the manifest has it
+	Times  schedule.Calendar
+	Keep   int // at least 1
+	Origin Origin
+}

@@ -1,6 +1,9 @@
 package manifest
 
-import "gitops-agent/reconcile/guest"
+import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/schedule"
+)
 
 // snapshots are the snapshots that the agent takes of a guest.
 type snapshots struct {
@@ -38,19 +41,19 @@ func (c *common) wantedSnapshots() *guest.SnapshotSchedule {
 	if !c.snapshots.set || !s.schedule.set || !s.keep.set {
 		return nil
 	}
-	times, err := guest.ParseCalendar(s.schedule.value)
+	times, err := schedule.ParseCalendar(s.schedule.value)
 	if err != nil {
 		return nil
 	}
 	return &guest.SnapshotSchedule{Text: s.schedule.value, Times: times, Keep: s.keep.value, Origin: guest.Origin(c.snapshots.at)}
 }
 
-// calendar is when something happens again and again, see guest.Calendar.
+// calendar is when something happens again and again, see schedule.Calendar.
 func calendar(into *opt[string]) value {
 	return scalarValue[string]{into, parsedText{
 		want:     "a schedule, such as daily or mon..fri 02:00 Europe/Berlin",
-		check:    func(text string) error { _, err := guest.ParseCalendar(text); return err },
-		pattern:  guest.CalendarPattern,
+		check:    func(text string) error { _, err := schedule.ParseCalendar(text); return err },
+		pattern:  schedule.CalendarPattern,
 		examples: []string{"daily", "mon..fri 02:00 Europe/Berlin"},
 	}}
 }

@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/schedule"
 )
 
 // TestLateSince compares the newest snapshot with the times of the schedule. Noon is half a minute past 12:00.
@@ -36,7 +37,7 @@ func TestLateSince(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			times, err := guest.ParseCalendar(test.schedule)
+			times, err := schedule.ParseCalendar(test.schedule)
 			if err != nil {
 				t.Fatal(err)
 			}

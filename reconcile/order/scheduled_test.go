@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/schedule"
 )
 
 var noon = time.Date(2026, 11, 25, 12, 0, 30, 0, time.UTC)
@@ -15,7 +16,7 @@ var noon = time.Date(2026, 11, 25, 12, 0, 30, 0, time.UTC)
 // scheduleOf returns what the schedule of guest 201 asks for: "snapshot NAME" and "delete NAME".
 func scheduleOf(t *testing.T, now time.Time, record journal.Snapshots, edit func(d *guest.Desired, o *journal.Owned)) string {
 	t.Helper()
-	times, err := guest.ParseCalendar("hourly")
+	times, err := schedule.ParseCalendar("hourly")
 	if err != nil {
 		t.Fatal(err)
 	}

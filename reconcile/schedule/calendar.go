@@ -1,4 +1,4 @@
-package guest
+package schedule
 
 import (
 	"fmt"
@@ -136,12 +136,4 @@ func (c Calendar) in(at time.Time, unit int) (time.Time, bool) {
 	today := int(local.Weekday())
 	candidate := time.Date(local.Year(), local.Month(), local.Day()+unit, c.minute/60, c.minute%60, 0, 0, c.zone)
 	return candidate, c.days[(today+unit+14)%7]
-}
-
-// SnapshotSchedule is which snapshots the agent takes of a guest, and how many it keeps.
-type SnapshotSchedule struct {
-	Text   string // of Times, as the manifest has it
-	Times  Calendar
-	Keep   int // at least 1
-	Origin Origin
 }

@@ -1,11 +1,11 @@
-package guest_test
+package schedule_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/schedule"
 )
 
 func TestWindowContains(t *testing.T) {
@@ -31,7 +31,7 @@ func TestWindowContains(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			window, err := guest.ParseWindow(c.window)
+			window, err := schedule.ParseWindow(c.window)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func TestWindowNext(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			window, err := guest.ParseWindow(c.window)
+			window, err := schedule.ParseWindow(c.window)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,10 +64,10 @@ func TestWindowNext(t *testing.T) {
 }
 
 func TestWindowZero(t *testing.T) {
-	if (guest.Window{}).Contains(time.Now()) {
+	if (schedule.Window{}).Contains(time.Now()) {
 		t.Error("got the zero window open, want it never open")
 	}
-	if got := (guest.Window{}).Next(time.Now()); !got.IsZero() {
+	if got := (schedule.Window{}).Next(time.Now()); !got.IsZero() {
 		t.Errorf("got the zero window open next at %s, want never", got)
 	}
 }
@@ -83,7 +83,7 @@ func TestParseWindowRefuses(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := guest.ParseWindow(c.window)
+			_, err := schedule.ParseWindow(c.window)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want one with %q", err, c.want)
 			}
@@ -116,8 +116,8 @@ func TestWindowWithin(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			window, err := guest.ParseWindow(c.window)
-			other, otherErr := guest.ParseWindow(c.other)
+			window, err := schedule.ParseWindow(c.window)
+			other, otherErr := schedule.ParseWindow(c.other)
 			if err != nil || otherErr != nil {
 				t.Fatal(err, otherErr)
 			}
