@@ -3,6 +3,8 @@ package guest
 import (
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // checkBoot marks the change of the boot order as impossible if the order names a device that does not exist when it is written. Proxmox
@@ -16,7 +18,7 @@ func (c *comparison) checkBoot() {
 	}
 	var missing []string
 	order := bootSyntax.parse(nil, c.changes[i].Value).text("order")
-	for device, rest := cutWord(order); device != ""; device, rest = cutWord(rest) {
+	for device, rest := form.CutWord(order); device != ""; device, rest = form.CutWord(rest) {
 		if !c.bootable(device) {
 			missing = append(missing, device)
 		}

@@ -55,7 +55,7 @@ func (c *comparison) compareValue(in *Intent, r *row, holds func(text string) bo
 // addWrite adds the change for an edit. Next is the text of the key after the next start.
 func (c *comparison) addWrite(in *Intent, e edit, next string) {
 	change := Change{
-		Key: e.key, From: e.row.canonical(next), To: e.row.canonical(e.to),
+		Key: e.key, From: e.row.Canonical(next), To: e.row.Canonical(e.to),
 		Write: WriteSet, Value: e.to, Origin: in.Origin,
 	}
 	if e.to == "" {
@@ -86,7 +86,7 @@ func (c *comparison) markAsRevert() {
 // addWaiting adds a change that is written already and waits for the next start.
 func (c *comparison) addWaiting(in *Intent, r *row, now, next string) {
 	c.add(Change{
-		Key: in.Key, From: r.canonical(now), To: r.canonical(next), Class: Restart, Write: WriteNone,
+		Key: in.Key, From: r.Canonical(now), To: r.Canonical(next), Class: Restart, Write: WriteNone,
 		Waits: true, Note: restartNeeded, Origin: in.Origin,
 	})
 }

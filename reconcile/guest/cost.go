@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // Notes of changes: what happens to the guest, in a few words for its owner.
@@ -42,7 +44,7 @@ func nameCost(e edit) (Class, string) { return cloudInitCost(e) }
 
 // protectionCost is Disruptive for removing the protection, running or not: without the protection the guest can be destroyed.
 func protectionCost(e edit) (Class, string) {
-	if truth(e.to) == "1" {
+	if form.Truth(e.to) == "1" {
 		return Live, ""
 	}
 	return Disruptive, guardNote
@@ -80,9 +82,9 @@ func memoryCost(e edit) (Class, string) {
 	switch {
 	case !e.running():
 		return Live, ""
-	case !e.hotplugs("memory") || truth(e.live.Keys["numa"].Text) != "1":
+	case !e.hotplugs("memory") || form.Truth(e.live.Keys["numa"].Text) != "1":
 		return Restart, restartNeeded
-	case shrinks(e.row.canonical(orDefault(e.from, e.row.absentValue)), e.row.canonical(orDefault(e.to, e.row.absentValue))):
+	case shrinks(e.row.Canonical(orDefault(e.from, e.row.absentValue)), e.row.Canonical(orDefault(e.to, e.row.absentValue))):
 		return Disruptive, memoryNote
 	default:
 		return Live, ""

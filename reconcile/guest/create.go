@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // CreateParams returns the native parameters of the call that creates the guest: vmid (if it is assigned), name or hostname, pool, the
@@ -42,7 +44,7 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 			omitted = append(omitted, change.Key)
 		case change.Class == Impossible:
 			problems = append(problems, fmt.Errorf("set %s: %s", change.Key, change.Note))
-		case r.form == secretForm:
+		case r.Form == form.Secret:
 			problems = append(problems, fmt.Errorf("set %s: a secret must be in a file; name the file instead", change.Key))
 		default:
 			setUnlessEmpty(params, change.Key, change.Value) // empty if only defaults are wanted

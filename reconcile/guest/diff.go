@@ -3,6 +3,8 @@ package guest
 import (
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // Diff returns the changes that make the live guest what the manifest wants, sorted by key. It is empty if the two agree. A drive may have
@@ -68,7 +70,7 @@ func (c *comparison) compare(in *Intent) {
 
 // isEmpty reports whether the key has no value after text is written.
 func (r *row) isEmpty(text string) bool {
-	return isBlank(text) || r.form == notesForm && strings.TrimSpace(text) == ""
+	return isBlank(text) || r.Form == form.Notes && strings.TrimSpace(text) == ""
 }
 
 func (c *comparison) compareScalar(in *Intent, r *row) {
@@ -76,8 +78,8 @@ func (c *comparison) compareScalar(in *Intent, r *row) {
 		if text == "" {
 			text = r.absentValue
 		}
-		return text != "" && r.satisfied(in.Text, text)
-	}, func(string) string { return r.native(in.Text) })
+		return text != "" && r.Satisfied(in.Text, text)
+	}, func(string) string { return r.Native(in.Text) })
 }
 
 func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
@@ -116,7 +118,7 @@ func (c *comparison) compareAbsent(in *Intent, r *row) {
 		return
 	}
 	c.compareValue(in, r, func(text string) bool {
-		return text == "" || !r.device && r.absentValue != "" && r.canonical(text) == r.canonical(r.absentValue)
+		return text == "" || !r.device && r.absentValue != "" && r.Canonical(text) == r.Canonical(r.absentValue)
 	}, func(string) string {
 		if r.required {
 			return r.absentValue
@@ -133,13 +135,13 @@ func (c *comparison) compareTags(in *Intent) {
 	}
 	var liveBuffer, wantedBuffer, ownedBuffer [16]string
 	_, next := nowAndNext(c.live.Keys["tags"])
-	live := appendTags(liveBuffer[:0], next)
+	live := form.AppendTags(liveBuffer[:0], next)
 	wanted := live
 	origin := c.want.Origin
 	if !open {
 		wanted, origin = wantedBuffer[:0], in.Origin
 		if in.Verb != Absent {
-			wanted = appendTags(wanted, in.Text)
+			wanted = form.AppendTags(wanted, in.Text)
 		}
 	}
 	owned := ownedTags(ownedBuffer[:0], wanted, live, c.want.Marker)

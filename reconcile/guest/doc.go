@@ -19,7 +19,8 @@
 // template. Diff compares them as "node", "pool", "ha" and "template"; separate calls write them.
 //
 // Values are compared by meaning, never as text: Proxmox prints some property strings in its own form, keeps others as they were typed, sorts
-// tags, and adds a newline to the description of a container. Keys and sub-keys that the table does not contain are kept, never dropped.
+// tags, and adds a newline to the description of a container. Package form defines how plain values are written and compared, and syntax.go property
+// strings. Keys and sub-keys that the table does not contain are kept, never dropped.
 //
 // To add a native key, add a row to rows_vm.go, rows_vm_devices.go or rows_ct.go (with a syntax in a syntaxes file for a property string), a field in
 // package manifest and a case in the simulator. Start reading with row.go, one rows file, and diff.go.

@@ -3,15 +3,17 @@ package guest
 import (
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // sizeSlack is how much larger than wanted a volume may be because its storage rounds up: LVM to extents of 4 MiB, others less.
-const sizeSlack = 4 * mebibyte
+const sizeSlack = 4 * form.Mebibyte
 
 // compareDrive adds the changes of one drive. Allocation syntax in an intent is refused: it would allocate a volume in every cycle.
 func (c *comparison) compareDrive(in *Intent, r *row) {
 	s := c.newSlot(in, r)
-	if s.target.volume != cloudInitVolume && allocates(s.target.volume) {
+	if s.target.volume != cloudInitVolume && form.Allocates(s.target.volume) {
 		s.addImpossible("", s.target.String(), "set storage and size to create a volume")
 		return
 	}
@@ -80,8 +82,8 @@ func (s *slot) useCurrentSize(have properties, now string) (stale bool) {
 	if i < 0 || size == "" || current.text("volume") != have.text("volume") {
 		return false
 	}
-	waiting, errWaiting := ParseSize(have[i].text)
-	present, errPresent := ParseSize(size)
+	waiting, errWaiting := form.ParseSize(have[i].text)
+	present, errPresent := form.ParseSize(size)
 	if errWaiting != nil || errPresent != nil || waiting >= present {
 		return false
 	}
@@ -182,14 +184,14 @@ func (s *slot) compareSize(have properties) {
 	if s.target.size == "" || live == "" || !isDisk(have) || s.row.syntax == efiSyntax || s.row.syntax == tpmSyntax {
 		return
 	}
-	want, errWant := ParseSize(s.target.size)
-	got, errGot := ParseSize(live)
+	want, errWant := form.ParseSize(s.target.size)
+	got, errGot := form.ParseSize(live)
 	switch {
 	case errWant != nil || errGot != nil:
 		s.addImpossible("size="+live, "size="+s.target.size, "the size cannot be read")
 	case got < want:
 		s.add(Change{
-			Key: s.in.Key, From: "size=" + live, To: "size=" + s.target.size, Class: Live, Write: WriteResize, Value: FormatSize(want),
+			Key: s.in.Key, From: "size=" + live, To: "size=" + s.target.size, Class: Live, Write: WriteResize, Value: form.FormatSize(want),
 			Note: "grows, which cannot be undone", Origin: s.in.Origin,
 		})
 	case got-want >= sizeSlack:

@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 // volumeFor returns the volume that must replace the volume in the slot, "" if the volume stays, and why it cannot be replaced.
 func (s *slot) volumeFor(have properties) (volume, obstacle string) {
 	live := have.text("volume")
@@ -67,11 +69,11 @@ func (s *slot) newVolume() (volume, obstacle string) {
 	case s.target.size == "":
 		return "", "the slot is empty: set size to create a volume"
 	}
-	bytes, err := ParseSize(s.target.size)
+	bytes, err := form.ParseSize(s.target.size)
 	if err != nil || bytes == 0 {
 		return "", "the size cannot be read, or is 0"
 	}
-	return s.target.storage + ":" + gibibytes(bytes), ""
+	return s.target.storage + ":" + form.Gibibytes(bytes), ""
 }
 
 // imported returns the disk image that is imported into the slot, or the empty string.

@@ -1,6 +1,10 @@
 package guest
 
-import "strings"
+import (
+	"strings"
+
+	"gitops-agent/reconcile/guest/form"
+)
 
 // running reports whether the guest has a process that the change affects. A guest of unknown state counts as running, so that the cost is
 // not understated.
@@ -45,9 +49,9 @@ func (e edit) appliesLive() bool {
 func (e edit) hotplugs(feature string) bool {
 	features := e.live.Keys["hotplug"].Text
 	if isBlank(features) || features == "1" {
-		features = defaultHotplug
+		features = form.DefaultHotplug
 	}
-	for word, rest := cutWord(features); word != ""; word, rest = cutWord(rest) {
+	for word, rest := form.CutWord(features); word != ""; word, rest = form.CutWord(rest) {
 		if word == feature {
 			return true
 		}

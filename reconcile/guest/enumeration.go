@@ -8,11 +8,11 @@ func Words(kind Kind, key, sub string) []string {
 	r, _ := find(kind, key)
 	switch {
 	case sub == "":
-		return slices.Clone(r.words)
+		return slices.Clone(r.Words)
 	case r.syntax == nil:
 		return nil
 	default:
-		return slices.Clone(r.syntax.sub(sub).words)
+		return slices.Clone(r.syntax.sub(sub).Words)
 	}
 }
 

@@ -3,6 +3,8 @@ package guest
 import (
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // Former is the volume that an empty slot of a guest held before. A new volume in this slot would be empty and take its place, so the old one
@@ -59,7 +61,7 @@ func DataVolume(o Observed, key string) string {
 func AllocatedSlots(kind Kind, params map[string]string) []string {
 	var slots []string
 	for key, text := range params {
-		if r, _ := find(kind, key); r.drive && allocates(volumeOf(text)) && !isCloudInit(volumeOf(text)) {
+		if r, _ := find(kind, key); r.drive && form.Allocates(volumeOf(text)) && !isCloudInit(volumeOf(text)) {
 			slots = append(slots, key)
 		}
 	}
@@ -81,7 +83,7 @@ func (s *slot) noteFormer(volume string) {
 	case !known || change.Class == Impossible:
 	case volume == former.Volume:
 		change.To, change.Note = "volume="+volume, strings.TrimSuffix("attaches "+volume+" again; "+change.Note, "; ")
-	case allocates(volume):
+	case form.Allocates(volume):
 		change.Class, change.Replaces = Destructive, former.String()
 		change.Note = "creates an empty volume in place of " + former.String() + ": " + former.Taken
 	}

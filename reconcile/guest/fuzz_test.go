@@ -98,19 +98,3 @@ func FuzzWrittenTextSettles(f *testing.F) {
 		}
 	})
 }
-
-// FuzzParseSize: what parses, prints to a text of the same size.
-func FuzzParseSize(f *testing.F) {
-	for _, text := range []string{"32G", "4.5G", "0", "1K", "8191P", "9007199254740993"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		bytes, err := ParseSize(text)
-		if err != nil {
-			return
-		}
-		if again, err := ParseSize(FormatSize(bytes)); err != nil || again != bytes {
-			t.Errorf("size %q: got %d, printed %q, read %d, %v", text, bytes, FormatSize(bytes), again, err)
-		}
-	})
-}

@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 // GuardField is a field of a guest's manifest that protects the guest, or one of the guards in the Cluster manifest. Its text is the path of
 // the field below spec.
 type GuardField string
@@ -49,7 +51,7 @@ func (d *Desired) WantedProtection() Protection {
 		in := &d.Intents[i]
 		switch {
 		case in.Key != protectionKey:
-		case in.Verb == Want && truth(in.Text) == "1":
+		case in.Verb == Want && form.Truth(in.Text) == "1":
 			return ProtectionOn
 		default:
 			return ProtectionOff
@@ -88,7 +90,7 @@ func (d Desired) WithProtection() Desired {
 }
 
 // IsProtected reports whether the protection flag of a live guest is on.
-func (o Observed) IsProtected() bool { return truth(o.Keys[protectionKey].Text) == "1" }
+func (o Observed) IsProtected() bool { return form.Truth(o.Keys[protectionKey].Text) == "1" }
 
 // SetAt returns where a field is set, the zero Origin if it has its default.
 func (d *Desired) SetAt(field GuardField) Origin {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // Each test is named for something that went wrong elsewhere, with this or that tool, and must not go wrong here. Those that
@@ -53,7 +55,7 @@ func TestIncidentSlotIsAllocatedAgain(t *testing.T) {
 		for _, c := range Diff(drawDesired(t, o, samples, wishes), o) {
 			_, next := nowAndNext(o.Keys[c.Key])
 			r, _ := find(kind, c.Key)
-			if r.drive && c.Write == WriteSet && allocates(volumeOf(c.Value)) && next != "" && !isTray(volumeOf(next)) {
+			if r.drive && c.Write == WriteSet && form.Allocates(volumeOf(c.Value)) && next != "" && !isTray(volumeOf(next)) {
 				t.Fatalf("%s holds %q: got %q written", c.Key, next, c.Value)
 			}
 		}

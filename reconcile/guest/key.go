@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // ErrUnknownKey means that the key table does not contain a key. Such a key is compared as text and kept.
@@ -29,10 +31,10 @@ func Check(kind Kind, key, text string) error {
 		return fmt.Errorf("got %q, want media=cdrom with an ISO image", text)
 	case r.syntax != nil:
 		return r.syntax.check(text)
-	case r.form == boolForm && text != "0" && text != "1":
+	case r.Form == form.Bool && text != "0" && text != "1":
 		return fmt.Errorf("got %q, want 0 or 1", text)
 	default:
-		return r.check(text)
+		return r.Check(text)
 	}
 }
 
@@ -44,7 +46,7 @@ func Canonical(kind Kind, key, text string) (string, bool) {
 	if !known {
 		return text, false
 	}
-	return r.canonical(text), true
+	return r.Canonical(text), true
 }
 
 // RootOnly reports whether Proxmox lets only root@pam write the key: no API token may, not even a token of root@pam. Some values of other

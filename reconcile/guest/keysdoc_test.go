@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/keys.md from the table")
@@ -275,56 +277,56 @@ func code(text string) string {
 
 // describe returns in words which texts a plain value accepts.
 func describe(s *scalar) string {
-	switch s.form {
-	case boolForm:
+	switch s.Form {
+	case form.Bool:
 		return "0 or 1"
-	case intForm, weightForm, numberForm:
+	case form.Int, form.Weight, form.Number:
 		return describeRange(s)
-	case enumForm:
-		return strings.Join(s.words, ", ")
-	case setForm, listForm, hotplugForm:
+	case form.Enum:
+		return strings.Join(s.Words, ", ")
+	case form.Set, form.List, form.Hotplug:
 		return describeWords(s)
-	case opaqueForm:
+	case form.Opaque:
 		return "text"
-	case notesForm:
+	case form.Notes:
 		return "text of at most 8192 characters"
-	case nameForm, tagsForm, macForm, addressForm, networkForm, uuidForm, keysForm, encodedForm, machineForm, sizeForm, idForm, portForm, volumeForm, secretForm,
-		rangesForm, hexForm, pciForm, usbForm, environForm, generatedForm:
+	case form.Name, form.Tags, form.MAC, form.Address, form.Network, form.UUID, form.Keys, form.Encoded, form.Machine, form.Size, form.ID, form.Port, form.Volume, form.Secret,
+		form.Ranges, form.Hex, form.PCI, form.USB, form.Environ, form.Generated:
 	}
-	return map[form]string{
-		nameForm: "DNS name", tagsForm: "tags, a set in lower case", macForm: "MAC address", addressForm: "IP address",
-		networkForm: "IP address with prefix length, or dhcp, auto, manual", uuidForm: "UUID", keysForm: "public keys, a set, URL-encoded", encodedForm: "URL-encoded text",
-		machineForm: "machine type; q35 and pc accept all their versions", sizeForm: "size", idForm: "name of a mapping", portForm: "socket, or a device of the host",
-		volumeForm: "volume", secretForm: "write-only", rangesForm: "numbers and ranges, a set", hexForm: "hexadecimal number", pciForm: "PCI addresses, a set",
-		usbForm: "vendor:product, bus-port, or spice", environForm: "NAME=value, separated by NUL", generatedForm: "UUID, 1 to generate one, or 0",
-	}[s.form]
+	return map[form.Form]string{
+		form.Name: "DNS name", form.Tags: "tags, a set in lower case", form.MAC: "MAC address", form.Address: "IP address",
+		form.Network: "IP address with prefix length, or dhcp, auto, manual", form.UUID: "UUID", form.Keys: "public keys, a set, URL-encoded", form.Encoded: "URL-encoded text",
+		form.Machine: "machine type; q35 and pc accept all their versions", form.Size: "size", form.ID: "name of a mapping", form.Port: "socket, or a device of the host",
+		form.Volume: "volume", form.Secret: "write-only", form.Ranges: "numbers and ranges, a set", form.Hex: "hexadecimal number", form.PCI: "PCI addresses, a set",
+		form.USB: "vendor:product, bus-port, or spice", form.Environ: "NAME=value, separated by NUL", form.Generated: "UUID, 1 to generate one, or 0",
+	}[s.Form]
 }
 
 func describeRange(s *scalar) string {
 	words := "number"
-	if s.form != numberForm {
+	if s.Form != form.Number {
 		words = "whole number"
 	}
 	switch {
-	case s.max > 0:
-		words += fmt.Sprintf(", %s to %s", decimal(s.min), decimal(s.max))
-	case s.min > 0:
-		words += ", at least " + decimal(s.min)
+	case s.Max > 0:
+		words += fmt.Sprintf(", %s to %s", printed(s.Min), printed(s.Max))
+	case s.Min > 0:
+		words += ", at least " + printed(s.Min)
 	}
-	if s.form == weightForm {
+	if s.Form == form.Weight {
 		words += "; above 10000 is 10000"
 	}
 	return words
 }
 
 func describeWords(s *scalar) string {
-	kind := map[form]string{setForm: "a set", listForm: "a list", hotplugForm: "0, 1, or a set"}[s.form]
+	kind := map[form.Form]string{form.Set: "a set", form.List: "a list", form.Hotplug: "0, 1, or a set"}[s.Form]
 	switch {
-	case len(s.words) > 0:
-		return kind + " of " + strings.Join(s.words, ", ")
-	case s.item == addressForm:
+	case len(s.Words) > 0:
+		return kind + " of " + strings.Join(s.Words, ", ")
+	case s.Item == form.Address:
 		return kind + " of IP addresses"
-	case s.item == nameForm:
+	case s.Item == form.Name:
 		return kind + " of DNS names"
 	default:
 		return kind + " of words"

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // Use is what a guest does with something that the parameters of a call name.
@@ -32,7 +34,7 @@ func Mentions(kind Kind, params map[string]string) []Mention {
 	var list []Mention
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		for _, r := range mentionsOf(kind, key, params[key]) {
-			if r.Name != "" && r.Name != "none" && r.Name != "cdrom" && (r.Use != Attach || !allocates(r.Name)) {
+			if r.Name != "" && r.Name != "none" && r.Name != "cdrom" && (r.Use != Attach || !form.Allocates(r.Name)) {
 				list = append(list, r)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // compareNode adds the move to a wanted node if the manifest allows moves. Otherwise the node is only used to create the guest, and a guest
@@ -80,7 +82,7 @@ func firstHostDevice(o *Observed, runs bool) (key string, bound bool) {
 func preventsMigration(kind Kind, key, text string, runs bool) bool {
 	r, _ := find(kind, key)
 	if kind == Container {
-		return r.drive && strings.HasPrefix(volumeOf(text), "/") && truth(r.syntax.parse(nil, text).text("shared")) != "1"
+		return r.drive && strings.HasPrefix(volumeOf(text), "/") && form.Truth(r.syntax.parse(nil, text).text("shared")) != "1"
 	}
 	switch r.key {
 	case "usb":

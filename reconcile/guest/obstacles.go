@@ -1,6 +1,10 @@
 package guest
 
-import "strings"
+import (
+	"strings"
+
+	"gitops-agent/reconcile/guest/form"
+)
 
 // unusedWanted returns why a key of an unused volume cannot change: only Proxmox writes such keys, others can only delete them.
 func unusedWanted(e edit) block {
@@ -17,7 +21,7 @@ func unusedWanted(e edit) block {
 const protectedNote = "protection is on"
 
 // protected reports whether the protection flag makes Proxmox refuse to remove volumes from the guest.
-func (e edit) protected() bool { return truth(e.live.Keys["protection"].Text) == "1" }
+func (e edit) protected() bool { return form.Truth(e.live.Keys["protection"].Text) == "1" }
 
 // hostSerial returns an obstacle for a serial port that is a device of the host, and not a socket.
 func hostSerial(e edit) block {

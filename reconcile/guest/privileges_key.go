@@ -2,6 +2,8 @@ package guest
 
 import (
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // parts returns the sub-keys of an intent for a property string.
@@ -71,7 +73,7 @@ func (n *needs) isRoots(in *Intent, r *row) bool {
 
 // atCreation adds the privileges for a key that is only used to create a container.
 func (n *needs) atCreation(in *Intent) {
-	if in.Key == "unprivileged" && in.Verb == Want && truth(in.Text) == "0" && n.d.Source != (Source{}) {
+	if in.Key == "unprivileged" && in.Verb == Want && form.Truth(in.Text) == "0" && n.d.Source != (Source{}) {
 		n.add("/", "Sys.Modify", in.Key, in.Origin)
 	}
 }

@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 // DefaultRecreate returns whether a guest that is gone is created again without an approval: only if every volume of the guest comes from
 // its source, so that the new guest has the volumes that the first one was created with, and none is empty.
 func (d *Desired) DefaultRecreate() Permission {
@@ -32,7 +34,7 @@ func (d *Desired) comesFromSource(in *Intent) bool {
 	case isTray(volume), isCloudInit(volume), media == "cdrom":
 		return true
 	case volume != "":
-		return storageOf(volume) == "" && !allocates(volume) // a directory of the host
+		return storageOf(volume) == "" && !form.Allocates(volume) // a directory of the host
 	case d.Source.Image != nil:
 		return in.Key == d.Source.Image.Slot
 	}

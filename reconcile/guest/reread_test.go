@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // reread is the guest after Proxmox took the changes, as it reads back: volumes allocated, MAC addresses drawn, sizes as they
@@ -108,8 +110,8 @@ func storedDrive(key string, parts []string, n int) string {
 	if name == "cloudinit" {
 		return fmt.Sprintf("%s:vm-201-cloudinit,media=cdrom,size=4M", storage)
 	}
-	if bytes, err := ParseSize(name + "G"); err == nil { // otherwise it is the id of a volume
-		parts[0], size = fmt.Sprintf("%s:vm-201-disk-%s-%d", storage, key, n), FormatSize(bytes)
+	if bytes, err := form.ParseSize(name + "G"); err == nil { // otherwise it is the id of a volume
+		parts[0], size = fmt.Sprintf("%s:vm-201-disk-%s-%d", storage, key, n), form.FormatSize(bytes)
 	}
 	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.HasPrefix(part, "format=") })
 	if size != "" {

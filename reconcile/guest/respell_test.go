@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // speller draws other spellings of the same meaning, as people and releases of Proxmox write them. It shares no parser with
@@ -29,46 +32,46 @@ func (s speller) anyCase(text string) string {
 
 // plain respells a plain value; inside a property string there are no commas.
 func (s speller) plain(known *scalar, text string, inside bool) string {
-	switch known.form {
-	case boolForm:
+	switch known.Form {
+	case form.Bool:
 		if !inside {
 			return text
 		}
 		return map[string]string{"1": s.one("1", "on", "yes", "true", "True"), "0": s.one("0", "off", "no", "false")}[text]
-	case numberForm:
+	case form.Number:
 		if strings.Contains(text, ".") {
 			return text + s.one("", "0", "00")
 		}
 		return text + s.one("", ".0")
-	case notesForm:
+	case form.Notes:
 		return strings.ReplaceAll(text, "\r\n", "\n") + s.one("", "\n", "\n\n", "  ", "\r\n")
-	case tagsForm:
+	case form.Tags:
 		return s.words(s.anyCase(text), ";", ",", " ", ";;", ", ")
-	case setForm, rangesForm, pciForm:
-		if known.form == pciForm {
+	case form.Set, form.Ranges, form.PCI:
+		if known.Form == form.PCI {
 			text = s.anyCase(text)
 		}
-		return s.words(text, known.wordSeparator())
-	case hotplugForm:
+		return s.words(text, cmp.Or(known.Separator, ";"))
+	case form.Hotplug:
 		return s.words(text, ",")
-	case listForm:
+	case form.List:
 		return strings.Join(strings.FieldsFunc(text, isWordEnd), s.one(" ", ";"))
-	case macForm, uuidForm, generatedForm:
+	case form.MAC, form.UUID, form.Generated:
 		return s.anyCase(text)
-	case hexForm:
+	case form.Hex:
 		return "0x" + s.anyCase(text[len("0x"):])
-	case usbForm:
+	case form.USB:
 		return s.one(s.anyCase(strings.ReplaceAll(text, "0x", "")), strings.ToLower(text))
-	case addressForm, networkForm:
+	case form.Address, form.Network:
 		if strings.Contains(text, ":") {
 			return s.one(text, strings.ToUpper(text), strings.ToLower(text))
 		}
 		return text
-	case keysForm:
+	case form.Keys:
 		return s.one(text, text+"%0A", "%0A"+text, strings.ReplaceAll(text, "%2F", "%2f"), "%23%20ops%0A"+text)
-	case environForm:
+	case form.Environ:
 		return strings.Join(s.shuffled(strings.Split(text, "\x00")), "\x00")
-	case opaqueForm, intForm, weightForm, enumForm, nameForm, encodedForm, machineForm, sizeForm, idForm, portForm, volumeForm, secretForm:
+	case form.Opaque, form.Int, form.Weight, form.Enum, form.Name, form.Encoded, form.Machine, form.Size, form.ID, form.Port, form.Volume, form.Secret:
 	}
 	return text
 }

@@ -1,6 +1,10 @@
 package guest
 
-import "slices"
+import (
+	"slices"
+
+	"gitops-agent/reconcile/guest/form"
+)
 
 // RootOnlyAtCreation returns the changes that only root@pam may make to a new guest, sorted by key. The call that creates the guest leaves them
 // out. Version is the release of the node.
@@ -21,7 +25,7 @@ func leftToRoot(kind Kind, c Change) bool {
 // an order that names a device that does not exist.
 func withoutBootFrom(params map[string]string, omitted []string) {
 	order := bootSyntax.parse(nil, params["boot"]).text("order")
-	for device, rest := cutWord(order); device != ""; device, rest = cutWord(rest) {
+	for device, rest := form.CutWord(order); device != ""; device, rest = form.CutWord(rest) {
 		if slices.Contains(omitted, device) {
 			delete(params, "boot")
 			return

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/recordings"
+	"gitops-agent/reconcile/guest/form"
 )
 
 // roundTrip is one recorded write and what was read back.
@@ -76,7 +77,7 @@ func intentOf(r roundTrip) Intent {
 	}
 	parts := row.syntax.parse(nil, r.sent)
 	volume := parts.text("volume")
-	if !allocates(volume) {
+	if !form.Allocates(volume) {
 		return in
 	}
 	in.Text, in.Sub = "", map[string]string{}
@@ -121,7 +122,7 @@ func TestRecordedRefusalsAreRefused(t *testing.T) {
 func TestRecordedValuesAreAccepted(t *testing.T) {
 	for _, r := range roundTrips(t) {
 		row, known := find(r.kind, r.key)
-		if !known || r.refusal != "" || isBlank(r.sent) || row.effect == never || row.drive && allocates(volumeOf(r.sent)) {
+		if !known || r.refusal != "" || isBlank(r.sent) || row.effect == never || row.drive && form.Allocates(volumeOf(r.sent)) {
 			continue
 		}
 		if err := Check(r.kind, r.key, r.sent); err != nil {

@@ -63,14 +63,14 @@ const (
 	never    // never: only Proxmox writes it
 )
 
-// canonical returns the same text for all spellings of a value.
-func (r *row) canonical(text string) string {
+// Canonical returns the same text for all spellings of a value. It hides the method of scalar, which knows plain values only.
+func (r *row) Canonical(text string) string {
 	switch {
 	case isBlank(text):
 		return ""
 	case r.syntax != nil:
 		return r.syntax.canonical(text)
 	default:
-		return r.scalar.canonical(text)
+		return r.scalar.Canonical(text)
 	}
 }

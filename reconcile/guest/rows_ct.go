@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 // ctRows are the keys of containers that are not devices. The effects follow vmconfig_hotplug_pending in pve-container's LXC/Config.pm.
 var ctRows = []row{
 	{key: "hostname", scalar: asName, effect: atOnce, privilege: configNetwork},
@@ -14,7 +16,7 @@ var ctRows = []row{
 
 	{key: "cores", scalar: whole(1, 8192), effect: atOnce, privilege: configCPU},
 	{key: "cpulimit", scalar: fraction(0, 8192), absentValue: "0", effect: atOnce, privilege: configCPU},
-	{key: "cpuunits", scalar: scalar{form: weightForm, max: 500000}, absentValue: "100", effect: atOnce, privilege: configCPU},
+	{key: "cpuunits", scalar: scalar{Form: form.Weight, Max: 500000}, absentValue: "100", effect: atOnce, privilege: configCPU},
 	{key: "memory", scalar: whole(16, 0), absentValue: "512", required: true, effect: atOnce, cost: shrinkRule, privilege: configMemory},
 	// Without the key a container has no swap, although the schema has another default.
 	{key: "swap", scalar: whole(0, 0), absentValue: "0", effect: atOnce, cost: shrinkRule, privilege: configMemory},
@@ -23,15 +25,15 @@ var ctRows = []row{
 	{key: "arch", scalar: oneOf("amd64", "i386", "arm64", "armhf", "riscv32", "riscv64"), effect: atStart, privilege: configOptions},
 	{key: "unprivileged", scalar: yesNo, absentValue: "0", effect: atCreate},
 	{key: "features", syntax: featuresSyntax, effect: atStart, blocks: notRootFeatures, privilege: "VM.Allocate"},
-	{key: "nameserver", scalar: scalar{form: listForm, item: addressForm, separator: " "}, effect: atStart, privilege: configNetwork},
-	{key: "searchdomain", scalar: scalar{form: listForm, item: nameForm, separator: " "}, effect: atStart, privilege: configNetwork},
+	{key: "nameserver", scalar: scalar{Form: form.List, Item: form.Address, Separator: " "}, effect: atStart, privilege: configNetwork},
+	{key: "searchdomain", scalar: scalar{Form: form.List, Item: form.Name, Separator: " "}, effect: atStart, privilege: configNetwork},
 	{key: "timezone", scalar: anyText, effect: atStart, privilege: configOptions},
 	{key: "console", scalar: yesNo, absentValue: "1", effect: atStart, privilege: configOptions},
 	{key: "cmode", scalar: oneOf("tty", "console", "shell"), absentValue: "tty", effect: atStart, privilege: configOptions},
 	{key: "tty", scalar: whole(0, 6), absentValue: "2", effect: atStart, privilege: configOptions},
 	{key: "debug", scalar: yesNo, absentValue: "0", effect: atStart, privilege: configOptions},
 	{key: "entrypoint", scalar: anyText, absentValue: "/sbin/init", effect: atStart, privilege: configOptions, releases: since91},
-	{key: "env", scalar: scalar{form: environForm}, effect: atStart, privilege: configOptions, releases: since91},
+	{key: "env", scalar: scalar{Form: form.Environ}, effect: atStart, privilege: configOptions, releases: since91},
 	{key: "lxc", scalar: anyText, effect: never},
 
 	{key: "password", scalar: asSecret, once: true, effect: atCreate},

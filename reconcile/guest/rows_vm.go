@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 // Privileges for configuration keys.
 //
 // Source: PVE::API2::Qemu, PVE::LXC check_ct_modify_config_perm.
@@ -31,8 +33,8 @@ var vmRows = []row{
 	{key: "smp", scalar: anyText, effect: never, instead: "sockets"},
 	{key: "cpu", syntax: cpuSyntax, absentValue: "kvm64", effect: atStart, cost: bootRule, privilege: configCPU},
 	{key: "cpulimit", scalar: fraction(0, 128), absentValue: "0", effect: atOnce, privilege: configCPU},
-	{key: "cpuunits", scalar: scalar{form: weightForm, min: 1, max: 262144}, absentValue: "100", effect: atOnce, privilege: configCPU},
-	{key: "affinity", scalar: scalar{form: rangesForm, separator: ","}, effect: atStart, rootOnly: true},
+	{key: "cpuunits", scalar: scalar{Form: form.Weight, Min: 1, Max: 262144}, absentValue: "100", effect: atOnce, privilege: configCPU},
+	{key: "affinity", scalar: scalar{Form: form.Ranges, Separator: ","}, effect: atStart, rootOnly: true},
 	{key: "numa", scalar: yesNo, absentValue: "0", effect: atStart, privilege: configCPU},
 	{key: "numa", slots: 8, syntax: numaSyntax, device: true, effect: atStart, privilege: configCPU},
 
@@ -51,7 +53,7 @@ var vmRows = []row{
 	{key: "machine", syntax: machineSyntax, absentValue: "pc", effect: atStart, cost: bootRule, privilege: configHardware},
 	{key: "scsihw", scalar: oneOf("lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"), absentValue: "lsi", effect: atStart, cost: bootRule, privilege: configHardware},
 	{key: "arch", scalar: oneOf("x86_64", "aarch64"), effect: atStart, rootOnly: true},
-	{key: "hotplug", scalar: scalar{form: hotplugForm, words: []string{"network", "disk", "usb", "memory", "cpu", "cloudinit"}}, absentValue: "1", effect: atOnce, cost: hotplugRule, privilege: configHardware},
+	{key: "hotplug", scalar: scalar{Form: form.Hotplug, Words: []string{"network", "disk", "usb", "memory", "cpu", "cloudinit"}}, absentValue: "1", effect: atOnce, cost: hotplugRule, privilege: configHardware},
 	{key: "vga", syntax: vgaSyntax, absentValue: "std", effect: atStart, privilege: configHardware},
 	{key: "tablet", scalar: yesNo, absentValue: "1", effect: plugUSB, privilege: configHardware},
 	{key: "keyboard", scalar: oneOf("de", "de-ch", "da", "en-gb", "en-us", "es", "fi", "fr", "fr-be", "fr-ca", "fr-ch", "hu", "is", "it", "ja", "lt", "mk", "nl", "no", "pl", "pt", "pt-br", "sv", "sl", "tr"), effect: atStart, privilege: configOptions},
@@ -77,8 +79,8 @@ var vmRows = []row{
 	{key: "cipassword", scalar: asSecret, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
 	{key: "ciupgrade", scalar: yesNo, absentValue: "1", effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
 	{key: "cicustom", syntax: customSyntax, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "sshkeys", scalar: scalar{form: keysForm}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "nameserver", scalar: scalar{form: listForm, separator: " "}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "searchdomain", scalar: scalar{form: listForm, separator: " "}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
+	{key: "sshkeys", scalar: scalar{Form: form.Keys}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
+	{key: "nameserver", scalar: scalar{Form: form.List, Separator: " "}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
+	{key: "searchdomain", scalar: scalar{Form: form.List, Separator: " "}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
 	{key: "ipconfig", slots: 32, syntax: ipconfigSyntax, absentValue: "ip=dhcp", effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
 }

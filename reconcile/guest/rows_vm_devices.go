@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 // vmDeviceRows are the devices of virtual machines that are not drives, and the keys that only Proxmox writes.
 var vmDeviceRows = []row{
 	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardRule, privilege: configNetwork},
@@ -14,7 +16,7 @@ var vmDeviceRows = []row{
 	{key: "ivshmem", syntax: ivshmemSyntax, device: true, effect: atStart, rootOnly: true},
 
 	{key: "unused", slots: 256, scalar: asVolume, device: true, cost: unusedRule, blocks: notWanted, privilege: configDisk},
-	{key: "vmgenid", scalar: scalar{form: generatedForm}, effect: atStart, rootOnly: true},
+	{key: "vmgenid", scalar: scalar{Form: form.Generated}, effect: atStart, rootOnly: true},
 	{key: "meta", scalar: anyText, effect: never},
 	{key: "digest", scalar: anyText, effect: never},
 	{key: "parent", scalar: anyText, effect: never},

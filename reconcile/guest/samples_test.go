@@ -3,10 +3,13 @@ package guest
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // named are acceptable texts of keys and sub-keys whose form says too little.
@@ -31,64 +34,64 @@ func scalarSamples(name string, s *scalar) []string {
 	if texts := named[name[strings.LastIndexByte(name, '.')+1:]]; texts != nil {
 		return texts
 	}
-	switch s.form {
-	case boolForm:
+	switch s.Form {
+	case form.Bool:
 		return []string{"0", "1"}
-	case intForm, weightForm:
-		return slices.Compact([]string{decimal(s.min), decimal(s.min + 1)})
-	case numberForm:
-		return []string{decimal(s.min), decimal(s.min + 1.5)}
-	case enumForm:
-		return s.words
-	case nameForm:
+	case form.Int, form.Weight:
+		return slices.Compact([]string{printed(s.Min), printed(s.Min + 1)})
+	case form.Number:
+		return []string{printed(s.Min), printed(s.Min + 1.5)}
+	case form.Enum:
+		return s.Words
+	case form.Name:
 		return []string{"web1", "UPPER.case"}
-	case notesForm:
+	case form.Notes:
 		return []string{"a", "two\nlines\n", "  lead # %41 ü", "a\r\nb"}
-	case tagsForm:
+	case form.Tags:
 		return []string{"b;a", "Web, PROD web", "0"}
-	case setForm:
-		return []string{strings.Join(s.words, ";"), s.words[0]}
-	case listForm:
-		return map[form][]string{addressForm: {"1.1.1.1,8.8.8.8", "fd00::1 1.1.1.1"}, nameForm: {"a.b c.d", "lan"}, opaqueForm: {"1.1.1.1;8.8.8.8", "lan"}}[s.item]
-	case hotplugForm:
+	case form.Set:
+		return []string{strings.Join(s.Words, ";"), s.Words[0]}
+	case form.List:
+		return map[form.Form][]string{form.Address: {"1.1.1.1,8.8.8.8", "fd00::1 1.1.1.1"}, form.Name: {"a.b c.d", "lan"}, form.Opaque: {"1.1.1.1;8.8.8.8", "lan"}}[s.Item]
+	case form.Hotplug:
 		return []string{"0", "1", "usb,network", "disk,cloudinit", "network,cpu"}
-	case macForm:
+	case form.MAC:
 		return []string{"BC:24:11:00:00:01", "bc:24:11:00:00:0a"}
-	case addressForm:
+	case form.Address:
 		return []string{"10.0.0.1"}
-	case networkForm:
+	case form.Network:
 		return []string{"10.0.0.5/24", "dhcp"}
-	case uuidForm:
+	case form.UUID:
 		return []string{"11111111-2222-3333-4444-5555AAAAbbbb"}
-	case keysForm:
+	case form.Keys:
 		return []string{recordedKey, recordedKey + "%0A", recordedKey + "%0A" + recordedKey}
-	case encodedForm:
+	case form.Encoded:
 		return []string{"ABC", "a%20b%2f"}
-	case machineForm:
+	case form.Machine:
 		return []string{"q35", "pc", "pc-i440fx-9.2", "pc-q35-10.0+pve0"}
-	case sizeForm:
+	case form.Size:
 		return []string{"1G"}
-	case idForm:
+	case form.ID:
 		return []string{"gpu-1"}
-	case portForm:
+	case form.Port:
 		return []string{"socket"}
-	case volumeForm:
+	case form.Volume:
 		return []string{"local:201/vm-201-disk-0.raw"}
-	case secretForm:
+	case form.Secret:
 		return []string{"s3cret", "$5$abc$abcdefghijkl"}
-	case rangesForm:
+	case form.Ranges:
 		return []string{"0", "2;0", "0;2-3;1"}
-	case hexForm:
+	case form.Hex:
 		return []string{"0x1AF4"}
-	case pciForm:
+	case form.PCI:
 		return []string{"0000:01:00.0", "01:00;02:0A.1"}
-	case usbForm:
+	case form.USB:
 		return []string{"0x1D6B:0x0002", "spice", "1-1.2"}
-	case environForm:
+	case form.Environ:
 		return []string{"A=1", "B=two words\x00A=1"}
-	case generatedForm:
+	case form.Generated:
 		return []string{"11111111-2222-3333-4444-5555AAAAbbbb", "0"}
-	case opaqueForm:
+	case form.Opaque:
 		return []string{"Text", "abc-1"}
 	}
 	return nil
@@ -99,7 +102,7 @@ const recordedKey = "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMjJIgmBwGHzxaes7iXh%
 // samplesOf are acceptable native texts of a row: of a property string, each sub-key in each of its samples, and all at once.
 func samplesOf(r *row) []string {
 	if r.syntax == nil {
-		return slices.DeleteFunc(slices.Clone(scalarSamples(r.key, &r.scalar)), func(text string) bool { return r.check(text) != nil })
+		return slices.DeleteFunc(slices.Clone(scalarSamples(r.key, &r.scalar)), func(text string) bool { return r.Check(text) != nil })
 	}
 	s := r.syntax
 	base := map[string]string{}
@@ -132,7 +135,7 @@ func samplesOf(r *row) []string {
 				delete(one, s.anyOf[0])
 			}
 			one[known.name] = text
-			if known.unsupportedBy(Version{}) == "" && known.check(text) == nil {
+			if known.unsupportedBy(Version{}) == "" && known.Check(text) == nil {
 				add(one)
 				all[known.name] = text
 				delete(all, "mapping") // which stands for host
@@ -170,7 +173,7 @@ func sampleKeys(r *row) []string {
 	if r.slots == 0 {
 		return []string{r.key}
 	}
-	return []string{r.key + "0", r.key + decimal(float64(r.slots-1))}
+	return []string{r.key + "0", r.key + printed(float64(r.slots-1))}
 }
 
 func rowsOf(kind Kind) []*row {
@@ -253,3 +256,6 @@ func checkEqual(t rapid.TB, kind Kind, key, wanted, have string) {
 		t.Errorf("%s %s %q read as %q: got %v, want no change", kind, key, wanted, have, briefs(got))
 	}
 }
+
+// printed returns a number as people write it.
+func printed(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

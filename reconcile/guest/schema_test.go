@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/recordings"
+	"gitops-agent/reconcile/guest/form"
 )
 
 // judgedOtherwise are the figures in which the table departs from the schema, and why.
@@ -92,26 +93,26 @@ func checkFigures(t *testing.T, kind Kind, name string, s *scalar, absent string
 		}
 		t.Errorf("%s %s: got %s %v, want %v", kind, name, what, got, want)
 	}
-	if want := plainDefault(p.Default); want != "" && !s.same(absent, want) && absent != want {
+	if want := plainDefault(p.Default); want != "" && !s.Same(absent, want) && absent != want {
 		differs("default", absent, want)
 	}
 	if !plain {
 		return
 	}
-	if want, got := slices.Sorted(slices.Values(p.Enum)), slices.Sorted(slices.Values(s.words)); len(want) > 0 && !slices.Equal(got, want) {
+	if want, got := slices.Sorted(slices.Values(p.Enum)), slices.Sorted(slices.Values(s.Words)); len(want) > 0 && !slices.Equal(got, want) {
 		differs("enum", got, want)
 	}
-	if p.Minimum != nil && s.min != *p.Minimum {
-		differs("minimum", s.min, *p.Minimum)
+	if p.Minimum != nil && s.Min != *p.Minimum {
+		differs("minimum", s.Min, *p.Minimum)
 	}
-	if p.Maximum != nil && s.max != *p.Maximum {
-		differs("maximum", s.max, *p.Maximum)
+	if p.Maximum != nil && s.Max != *p.Maximum {
+		differs("maximum", s.Max, *p.Maximum)
 	}
-	if isWhole := s.form == intForm || s.form == weightForm; p.Type == "integer" && !isWhole || p.Type == "number" && s.form != numberForm {
-		differs("type", s.form, p.Type)
+	if isWhole := s.Form == form.Int || s.Form == form.Weight; p.Type == "integer" && !isWhole || p.Type == "number" && s.Form != form.Number {
+		differs("type", s.Form, p.Type)
 	}
-	if wantBool := p.Type == "boolean"; wantBool != (s.form == boolForm) {
-		differs("boolean", s.form == boolForm, wantBool)
+	if wantBool := p.Type == "boolean"; wantBool != (s.Form == form.Bool) {
+		differs("boolean", s.Form == form.Bool, wantBool)
 	}
 }
 

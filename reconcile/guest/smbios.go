@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // decoded returns the sub-keys of an SMBIOS table without base64. The sub-key base64=1 only states how the other values are encoded. It changes p in
@@ -12,7 +14,7 @@ import (
 // Source: PVE API, key smbios1.
 func decoded(p properties) properties {
 	i := p.find("base64")
-	if i < 0 || truth(p[i].text) != "1" {
+	if i < 0 || form.Truth(p[i].text) != "1" {
 		return p
 	}
 	clear := slices.Clone(p)
@@ -33,7 +35,7 @@ func decoded(p properties) properties {
 // refuses otherwise.
 func encoded(p properties) properties {
 	plain := func(s pair) bool { return !isEncoded(s.name) || isBase64Like(s.text) }
-	if p.find("base64") >= 0 && truth(p.text("base64")) == "1" || !slices.ContainsFunc(p, func(s pair) bool { return !plain(s) }) {
+	if p.find("base64") >= 0 && form.Truth(p.text("base64")) == "1" || !slices.ContainsFunc(p, func(s pair) bool { return !plain(s) }) {
 		return p
 	}
 	out := slices.DeleteFunc(slices.Clone(p), func(s pair) bool { return s.name == "base64" })

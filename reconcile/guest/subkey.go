@@ -31,7 +31,7 @@ func CheckSubKey(kind Kind, key, sub, text string) error {
 	if text == "" || strings.TrimSpace(text) != text || strings.ContainsAny(text, ",\r\n\x00") {
 		return fmt.Errorf("got %q, want a value on one line, without commas and without blanks around it", text)
 	}
-	return r.syntax.sub(sub).check(text)
+	return r.syntax.sub(sub).Check(text)
 }
 
 // UnsupportedSubKey returns why the release of a node does not support a sub-key, or "".

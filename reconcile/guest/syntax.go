@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // style is how a property string differs from "name=value,name=value".
@@ -163,7 +165,7 @@ func (s *syntax) meaning(p properties, name string) string {
 // meaning returns the canonical text of a sub-key, or its default if the text is empty.
 func (s *sub) meaning(text string) string {
 	if text != "" {
-		return s.canonical(text)
+		return s.Canonical(text)
 	}
 	return s.absentValue
 }
@@ -181,7 +183,7 @@ func (s *syntax) check(text string) error {
 		case all[:i].find(sub.name) >= 0:
 			return fmt.Errorf("got %s twice, want it once", sub.name)
 		}
-		if err := known.check(sub.text); err != nil {
+		if err := known.Check(sub.text); err != nil {
 			return fmt.Errorf("%s: %w", sub.name, err)
 		}
 	}
@@ -223,7 +225,7 @@ func mebibytes(bytes string) string {
 	if err != nil {
 		return bytes
 	}
-	return strconv.FormatFloat(n/mebibyte, 'f', 3, 64)
+	return strconv.FormatFloat(n/form.Mebibyte, 'f', 3, 64)
 }
 
 // plainSyntax reads the sub-keys of an intent for a key that the table does not contain.

@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 // Property strings of keys that are not devices.
 var (
 	startupSyntax = &syntax{bare: "order", named: true, subs: []sub{
@@ -32,7 +34,7 @@ var (
 		{name: "legacy"}, {name: "order", scalar: asList},
 	}}
 	machineSyntax = &syntax{bare: "type", subs: []sub{
-		{name: "type", scalar: scalar{form: machineForm}, absentValue: "pc"},
+		{name: "type", scalar: scalar{Form: form.Machine}, absentValue: "pc"},
 		{name: "viommu", scalar: oneOf("intel", "virtio")},
 		{name: "enable-s3", scalar: yesNo},
 		{name: "enable-s4", scalar: yesNo},

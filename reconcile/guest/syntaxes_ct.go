@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 var (
 	vethSyntax = &syntax{subs: []sub{
 		{name: "name", required: true},
@@ -40,7 +42,7 @@ func volumeSyntax(added ...sub) *syntax {
 		{name: "replicate", scalar: yesNo, absentValue: "1"},
 		{name: "ro", scalar: yesNo, absentValue: "0"},
 		{name: "shared", scalar: yesNo, absentValue: "0"},
-		{name: "mountoptions", scalar: scalar{form: setForm, words: []string{"discard", "lazytime", "noatime", "nodev", "noexec", "nosuid"}}},
+		{name: "mountoptions", scalar: scalar{Form: form.Set, Words: []string{"discard", "lazytime", "noatime", "nodev", "noexec", "nosuid"}}},
 		{name: "idmap", scalar: asList, releases: since91},
 	}
 	return &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: append(subs, added...)}

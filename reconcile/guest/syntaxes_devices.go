@@ -1,5 +1,7 @@
 package guest
 
+import "gitops-agent/reconcile/guest/form"
+
 // Proxmox generates the MAC address of a card: a card that is written without one gets a new address each time.
 var cardSyntax = &syntax{style: nicStyle, bare: "model", subs: []sub{
 	{name: "model", scalar: oneOf(cardModels...), required: true},
@@ -17,10 +19,10 @@ var cardSyntax = &syntax{style: nicStyle, bare: "model", subs: []sub{
 
 var (
 	usbSyntax = &syntax{bare: "host", anyOf: []string{"host", "mapping"}, subs: []sub{
-		{name: "host", scalar: scalar{form: usbForm}}, {name: "mapping", scalar: asMapping}, {name: "usb3", scalar: yesNo, absentValue: "0"},
+		{name: "host", scalar: scalar{Form: form.USB}}, {name: "mapping", scalar: asMapping}, {name: "usb3", scalar: yesNo, absentValue: "0"},
 	}}
 	pciSyntax = &syntax{bare: "host", anyOf: []string{"host", "mapping"}, subs: []sub{
-		{name: "host", scalar: scalar{form: pciForm}},
+		{name: "host", scalar: scalar{Form: form.PCI}},
 		{name: "mapping", scalar: asMapping},
 		{name: "mdev"},
 		{name: "romfile"},

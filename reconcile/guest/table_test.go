@@ -37,7 +37,7 @@ func checkRow(t *testing.T, kind Kind, r *row) {
 			t.Errorf("%s %s: default %q: %v", kind, r.key, r.absentValue, err)
 		}
 	default:
-		if err := r.check(r.absentValue); err != nil {
+		if err := r.Check(r.absentValue); err != nil {
 			t.Errorf("%s %s: default %q: %v", kind, r.key, r.absentValue, err)
 		}
 	}
@@ -51,10 +51,10 @@ func checkRow(t *testing.T, kind Kind, r *row) {
 		if r.syntax.sub(known.name) != &r.syntax.subs[i] {
 			t.Errorf("%s %s: got sub-key %s twice, want it once", kind, r.key, known.name)
 		}
-		if known.absentValue != "" && known.check(known.absentValue) != nil {
+		if known.absentValue != "" && known.Check(known.absentValue) != nil {
 			t.Errorf("%s %s: sub-key %s has the default %q, which it refuses", kind, r.key, known.name, known.absentValue)
 		}
-		if known.absentValue != known.canonical(known.absentValue) {
+		if known.absentValue != known.Canonical(known.absentValue) {
 			t.Errorf("%s %s: sub-key %s: got default %q, want its canonical text", kind, r.key, known.name, known.absentValue)
 		}
 	}

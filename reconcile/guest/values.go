@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // Values are the native keys of a guest with their values, for readers that need single sub-keys. They contain no password. A value is derived when it is asked
@@ -33,7 +35,7 @@ func ValuesAfter(d *Desired, live *Observed) Values {
 func (v Values) liveText(r *row, key string) string {
 	value, found := v.live[key]
 	switch {
-	case !found || r.form == secretForm:
+	case !found || r.Form == form.Secret:
 	case v.next:
 		if text, set := value.Next(); set {
 			return text
@@ -57,7 +59,7 @@ func (v Values) isSet(key string) bool {
 // intent returns what the manifest wants of a key, nil if it wants nothing.
 func (v Values) intent(r *row, key string) *Intent {
 	i, found := slices.BinarySearchFunc(v.intents, key, func(in Intent, key string) int { return strings.Compare(in.Key, key) })
-	if !found || r.form == secretForm || ignores(v.ignore, key, "") {
+	if !found || r.Form == form.Secret || ignores(v.ignore, key, "") {
 		return nil
 	}
 	return &v.intents[i]
@@ -73,7 +75,7 @@ func (v Values) has(r *row, key string) bool {
 	if in := v.intent(r, key); in != nil {
 		return !in.removes(r)
 	}
-	return v.isSet(key) && r.form != secretForm
+	return v.isSet(key) && r.Form != form.Secret
 }
 
 // Slot is the value of a key with sub-keys, or the zero value of a key without any.
@@ -173,8 +175,8 @@ func (w *wantedProperties) onto(have properties) properties {
 	} else if volume != "" {
 		w.remove("storage")
 	}
-	now, errNow := ParseSize(have.text("size"))
-	wanted, errWanted := ParseSize(w.pairs.text("size"))
+	now, errNow := form.ParseSize(have.text("size"))
+	wanted, errWanted := form.ParseSize(w.pairs.text("size"))
 	if errNow == nil && errWanted == nil && now > wanted {
 		w.remove("size")
 	}
@@ -255,7 +257,7 @@ func (v Values) Text(key string) string {
 	r, _ := find(v.kind, key)
 	in := v.intent(r, key)
 	switch {
-	case in == nil && v.isSet(key) && r.form != secretForm:
+	case in == nil && v.isSet(key) && r.Form != form.Secret:
 		return v.liveText(r, key)
 	case in == nil || in.removes(r):
 		return r.absentValue
@@ -273,4 +275,4 @@ func (v Values) Int(key string) int64 {
 }
 
 // IsOn reports whether a key is true.
-func (v Values) IsOn(key string) bool { return truth(v.Text(key)) == "1" }
+func (v Values) IsOn(key string) bool { return form.Truth(v.Text(key)) == "1" }

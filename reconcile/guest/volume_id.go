@@ -3,6 +3,8 @@ package guest
 import (
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // VolumeOwner returns the vmid in the id of a volume, and whether the id contains one.
@@ -51,7 +53,7 @@ func baseOf(name string) (base string, ok bool) {
 
 // isVolume reports whether text is the id of a volume that only one guest can use.
 func isVolume(text string) bool {
-	return strings.Contains(text, ":") && !strings.HasPrefix(text, "/") && !isTray(text) && !allocates(text)
+	return strings.Contains(text, ":") && !strings.HasPrefix(text, "/") && !isTray(text) && !form.Allocates(text)
 }
 
 const cloudInitVolume = "cloudinit"
@@ -98,7 +100,7 @@ func ownedBy(volume string, vmid int) bool {
 func volumeOwner(name string) (vmid int, ok bool) {
 	parts := strings.Split(name, "/")
 	last := parts[len(parts)-1]
-	if n := len(parts); (n == 2 || n == 4 && isDigits(parts[0])) && isDigits(parts[n-2]) {
+	if n := len(parts); (n == 2 || n == 4 && form.IsDigits(parts[0])) && form.IsDigits(parts[n-2]) {
 		vmid, err := strconv.Atoi(parts[n-2])
 		return vmid, err == nil
 	}
@@ -128,14 +130,7 @@ func isCloudInit(volume string) bool {
 	name, _, _ = strings.Cut(name, ".")
 	if rest, ok := strings.CutPrefix(name, "vm-"); ok {
 		digits, tail, _ := strings.Cut(rest, "-")
-		return isDigits(digits) && tail == "cloudinit"
+		return form.IsDigits(digits) && tail == "cloudinit"
 	}
 	return name == "cloudinit"
-}
-
-// allocates reports whether a volume text is Proxmox's syntax for a new volume and not a volume id: "local-lvm:32", "8",
-// "local-lvm:cloudinit".
-func allocates(volume string) bool {
-	name := volume[strings.IndexByte(volume, ':')+1:]
-	return isDecimal(name) || name == "cloudinit"
 }

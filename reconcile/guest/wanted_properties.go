@@ -3,6 +3,8 @@ package guest
 import (
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // wantedProperties is what an intent wants of a property string.
@@ -54,7 +56,7 @@ func (w *wantedProperties) remove(name string) string {
 // heldBy reports whether have is as wanted.
 func (w *wantedProperties) heldBy(have properties) bool {
 	s := w.syntax
-	if s.off && truth(w.pairs.text(s.bare)) == "0" {
+	if s.off && form.Truth(w.pairs.text(s.bare)) == "0" {
 		return s.meaning(have, s.bare) == "0"
 	}
 	for i := range w.pairs {
@@ -75,9 +77,9 @@ func (w *wantedProperties) pairHeldBy(want *pair, have properties) bool {
 	case known.once:
 		return true
 	case want.text == "":
-		return text == "" || known.same(text, known.absentValue)
+		return text == "" || known.Same(text, known.absentValue)
 	default:
-		return text != "" && known.satisfied(want.text, text)
+		return text != "" && known.Satisfied(want.text, text)
 	}
 }
 
@@ -85,7 +87,7 @@ func (w *wantedProperties) pairHeldBy(want *pair, have properties) bool {
 func (w *wantedProperties) hasNoOthers(have properties) bool {
 	for _, sub := range have {
 		known := w.syntax.sub(sub.name)
-		if known.owned || w.pairs.find(sub.name) >= 0 || known.same(sub.text, known.absentValue) || w.ignores(sub.name) {
+		if known.owned || w.pairs.find(sub.name) >= 0 || known.Same(sub.text, known.absentValue) || w.ignores(sub.name) {
 			continue
 		}
 		if known.unsupportedBy(w.on) == "" {
@@ -103,7 +105,7 @@ func (w *wantedProperties) merge(base properties) properties {
 		known, i := w.syntax.sub(sub.name), w.pairs.find(sub.name)
 		switch {
 		case i >= 0 && w.pairs[i].text != "":
-			merged = append(merged, pair{sub.name, known.native(w.pairs[i].text)})
+			merged = append(merged, pair{sub.name, known.Native(w.pairs[i].text)})
 		case i < 0 && (!w.exact || known.owned || w.ignores(sub.name)):
 			merged = append(merged, sub)
 		}
@@ -118,7 +120,7 @@ func (w *wantedProperties) added(base properties) properties {
 	for i := range w.pairs {
 		want := &w.pairs[i]
 		if base.find(want.name) < 0 && w.adds(want) {
-			added = append(added, pair{want.name, w.syntax.sub(want.name).native(want.text)})
+			added = append(added, pair{want.name, w.syntax.sub(want.name).Native(want.text)})
 		}
 	}
 	slices.SortStableFunc(added, func(a, b pair) int { return strings.Compare(a.name, b.name) })
@@ -128,7 +130,7 @@ func (w *wantedProperties) added(base properties) properties {
 // adds reports whether a wanted sub-key is added to a value that does not have it: a default is not.
 func (w *wantedProperties) adds(want *pair) bool {
 	known := w.syntax.sub(want.name)
-	isDefault := known.absentValue != "" && known.same(want.text, known.absentValue) && want.name != w.syntax.bare
+	isDefault := known.absentValue != "" && known.Same(want.text, known.absentValue) && want.name != w.syntax.bare
 	return want.text != "" && !isDefault
 }
 
@@ -143,7 +145,7 @@ func (w *wantedProperties) mergedText(base properties, name string) string {
 	}
 	switch {
 	case wanted && text != "" && (i >= 0 || w.adds(&pair{name, text})):
-		return known.native(text)
+		return known.Native(text)
 	case !wanted && i >= 0 && (!w.exact || known.owned || w.ignores(name)):
 		return base[i].text
 	}

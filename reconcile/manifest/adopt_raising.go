@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/reconcile/guest/form"
+
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
 )
@@ -123,8 +125,8 @@ func (f nativeValue) means(printed, text string) bool {
 	case "storage":
 		return printed == text
 	case "size":
-		want, errWant := guest.ParseSize(printed)
-		have, errHave := guest.ParseSize(text)
+		want, errWant := form.ParseSize(printed)
+		have, errHave := form.ParseSize(text)
 		return errWant == nil && errHave == nil && have-want >= 0 && have-want < mib
 	default:
 		return f.key.means(f.sub, printed, text)

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/guest/form"
+
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -35,7 +36,7 @@ func spellings(text string) []*tree.Node {
 	if number, err := strconv.ParseFloat(text, 64); err == nil {
 		out = append(out, scalarOf("!!float", strconv.FormatFloat(number, 'f', -1, 64)))
 	}
-	if bytes, err := guest.ParseSize(text); err == nil {
+	if bytes, err := form.ParseSize(text); err == nil {
 		out = append(out, scalarOf("!!str", spelledSize(bytes)))
 	}
 	return append(out, scalarOf("!!bool", "true"), scalarOf("!!bool", "false"), scalarOf("!!str", "off"))

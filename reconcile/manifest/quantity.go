@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/guest/form"
+
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -127,7 +128,7 @@ func (c diskSizeCodec) form() schema {
 	return out
 }
 
-func (diskSizeCodec) format(bytes int64) string { return guest.FormatSize(bytes) }
+func (diskSizeCodec) format(bytes int64) string { return form.FormatSize(bytes) }
 
 // duration is a time span such as "30s" or "5m". Proxmox stores whole seconds.
 func duration(into *opt[time.Duration], most time.Duration) value {

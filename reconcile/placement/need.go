@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"gitops-agent/reconcile/guest/form"
+
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
@@ -41,7 +43,7 @@ func needOf(d *guest.Desired, template cluster.Row) need {
 		case in.Key == "sockets" && err == nil:
 			sockets = number
 		case in.Sub["storage"] != "":
-			size, _ := guest.ParseSize(in.Sub["size"]) // a disk without a size takes that of its image, which is not known
+			size, _ := form.ParseSize(in.Sub["size"]) // a disk without a size takes that of its image, which is not known
 			n.storages[in.Sub["storage"]] += size
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"gitops-agent/reconcile/guest/form"
+
 	"cel.dev/cel-go/common/types/ref"
 
 	"gitops-agent/reconcile/guest"
@@ -188,7 +190,7 @@ func (g *Guest) deriveSlots(read parts, room *slotRoom) {
 func newDisk(slot string, value guest.Slot, signers []string, read parts) Disk {
 	d := Disk{Slot: slot, Kind: "disk", Storage: value.Storage(), Volume: value.Sub("volume"), Backup: value.Sub("backup") == "1", Signers: signers}
 	if read.sizes {
-		d.Size, _ = guest.ParseSize(value.Sub("size")) // a drive without a volume has no size
+		d.Size, _ = form.ParseSize(value.Sub("size")) // a drive without a volume has no size
 	}
 	switch {
 	case slot == "rootfs":

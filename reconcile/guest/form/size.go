@@ -1,4 +1,4 @@
-package guest
+package form
 
 import (
 	"fmt"
@@ -10,8 +10,9 @@ import (
 // sizeUnits are the units of a disk size, each 1024 times the one before it.
 const sizeUnits = "KMGT"
 
+// Units of sizes in bytes.
 const (
-	mebibyte = 1 << 20
+	Mebibyte = 1 << 20
 	gibibyte = 1 << 30
 )
 
@@ -54,18 +55,19 @@ func FormatSize(bytes int64) string {
 	return text
 }
 
-// gibibytes returns bytes in the unit of Proxmox's allocation syntax, GiB without a suffix.
-func gibibytes(bytes int64) string {
+// Gibibytes returns bytes in the unit of Proxmox's allocation syntax, GiB without a suffix.
+func Gibibytes(bytes int64) string {
 	return strconv.FormatFloat(float64(bytes)/gibibyte, 'f', -1, 64)
 }
 
 // isDecimal reports whether text is digits with at most one decimal point, with digits on both sides of it.
 func isDecimal(text string) bool {
 	whole, fraction, pointed := strings.Cut(text, ".")
-	return isDigits(whole) && (!pointed || isDigits(fraction))
+	return IsDigits(whole) && (!pointed || IsDigits(fraction))
 }
 
-func isDigits(text string) bool {
+// IsDigits reports whether text is one digit or more, and nothing else.
+func IsDigits(text string) bool {
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {
 			return false

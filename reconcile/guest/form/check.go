@@ -1,4 +1,4 @@
-package guest
+package form
 
 import (
 	"errors"
@@ -10,54 +10,54 @@ import (
 )
 
 // checkSyntax checks the forms whose rule needs no parameters. It returns why text does not have the form, or nil.
-func checkSyntax(f form, text string) error {
+func checkSyntax(f Form, text string) error {
 	switch f {
-	case nameForm:
+	case Name:
 		if !isDNSName(text) {
 			return fmt.Errorf("got %q, want a DNS name", text)
 		}
-	case tagsForm:
+	case Tags:
 		if tag := badTag(text); tag != "" {
 			return fmt.Errorf("got tag %q, want letters, digits, _, -, + and ., beginning with a letter, a digit or _", tag)
 		}
-	case macForm:
+	case MAC:
 		return checkHardware(text)
-	case addressForm:
+	case Address:
 		return checkAddress(text)
-	case networkForm:
+	case Network:
 		return checkNetwork(text)
-	case uuidForm:
+	case UUID:
 		if !isUUID(text) {
 			return fmt.Errorf("got %q, want a UUID", text)
 		}
-	case keysForm, encodedForm:
+	case Keys, Encoded:
 		return checkEncoded(text)
-	case machineForm:
+	case Machine:
 		return checkMachine(text)
-	case sizeForm:
+	case Size:
 		_, err := ParseSize(text)
 		return err
-	case idForm:
-		if len(text) < 2 || !isAlphanumeric(text[0]) || isDigits(text[:1]) || strings.Trim(text, idLetters) != "" {
+	case ID:
+		if len(text) < 2 || !isAlphanumeric(text[0]) || IsDigits(text[:1]) || strings.Trim(text, idLetters) != "" {
 			return fmt.Errorf("got %q, want the name of a mapping: letters, digits, - and _, beginning with a letter", text)
 		}
-	case portForm:
+	case Port:
 		if text != "socket" && !strings.HasPrefix(text, "/dev/") {
 			return fmt.Errorf("got %q, want socket or a device such as /dev/ttyS0", text)
 		}
-	case volumeForm:
+	case Volume:
 		return checkVolume(text)
-	case hexForm:
+	case Hex:
 		if digits, ok := strings.CutPrefix(text, "0x"); !ok || digits == "" || strings.IndexFunc(digits, notHex) >= 0 {
 			return fmt.Errorf("got %q, want a number such as 0x10de", text)
 		}
-	case generatedForm:
+	case Generated:
 		if text != "0" && text != "1" && !isUUID(text) {
 			return fmt.Errorf("got %q, want a UUID, 1 to generate one, or 0", text)
 		}
-	case environForm:
+	case Environ:
 		return checkEnvironment(text)
-	case pciForm, usbForm, rangesForm, opaqueForm, boolForm, intForm, weightForm, numberForm, enumForm, notesForm, setForm, listForm, hotplugForm, secretForm:
+	case PCI, USB, Ranges, Opaque, Bool, Int, Weight, Number, Enum, Notes, Set, List, Hotplug, Secret:
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ var errAllocates = errors.New("want the id of an existing volume; to create a vo
 // checkVolume accepts a volume id, "none", "cdrom" and an absolute path of the host. It refuses the allocation syntax, which creates a new
 // volume each time it is written.
 func checkVolume(text string) error {
-	if allocates(text) {
+	if Allocates(text) {
 		return fmt.Errorf("got %q, %w", text, errAllocates)
 	}
 	if text == "none" || text == "cdrom" || strings.HasPrefix(text, "/") {
@@ -184,4 +184,11 @@ func checkVolume(text string) error {
 		return fmt.Errorf("got %q, want a volume such as local-lvm:vm-100-disk-0", text)
 	}
 	return nil
+}
+
+// Allocates reports whether a volume text is Proxmox's syntax for a new volume and not a volume id: "local-lvm:32", "8",
+// "local-lvm:cloudinit".
+func Allocates(volume string) bool {
+	name := volume[strings.IndexByte(volume, ':')+1:]
+	return isDecimal(name) || name == "cloudinit"
 }

@@ -1,4 +1,4 @@
-package guest
+package form
 
 import (
 	"net/url"
@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// truth returns "1" or "0" for each spelling of a boolean that property strings allow, and "" for any other text.
-func truth(text string) string {
+// Truth returns "1" or "0" for each spelling of a boolean that property strings allow, and "" for any other text.
+func Truth(text string) string {
 	switch strings.ToLower(text) {
 	case "1", "on", "yes", "true":
 		return "1"
@@ -57,61 +57,61 @@ func escape(plain string) string {
 	return b.String()
 }
 
-// canonical returns the same text for all spellings of a value. Text that does not have the form is returned unchanged, so that a value
+// Canonical returns the same text for all spellings of a value. Text that does not have the form is returned unchanged, so that a value
 // that this agent cannot read is still equal to itself.
-func (s *scalar) canonical(text string) string {
-	switch s.form {
-	case boolForm:
-		if t := truth(text); t != "" {
+func (s *Scalar) Canonical(text string) string {
+	switch s.Form {
+	case Bool:
+		if t := Truth(text); t != "" {
 			return t
 		}
-	case intForm, weightForm:
+	case Int, Weight:
 		return s.canonicalInteger(text)
-	case numberForm:
+	case Number:
 		if n, err := strconv.ParseFloat(text, 64); err == nil && isDecimal(text) {
 			return strconv.FormatFloat(n, 'f', -1, 64)
 		}
-	case notesForm:
+	case Notes:
 		return strings.TrimRightFunc(strings.ReplaceAll(text, "\r\n", "\n"), unicode.IsSpace)
-	case tagsForm:
-		return strings.Join(Tags(text), ";")
-	case hotplugForm:
+	case Tags:
+		return strings.Join(AppendTags(nil, text), ";")
+	case Hotplug:
 		return canonicalHotplug(text)
-	case setForm, listForm, pciForm, rangesForm:
+	case Set, List, PCI, Ranges:
 		return s.canonicalWords(text)
-	case macForm:
+	case MAC:
 		return strings.ToUpper(text)
-	case addressForm, networkForm:
+	case Address, Network:
 		return canonicalAddress(text)
-	case uuidForm, hexForm, generatedForm:
+	case UUID, Hex, Generated:
 		return strings.ToLower(text)
-	case usbForm:
+	case USB:
 		return canonicalUSB(text)
-	case environForm:
+	case Environ:
 		return canonicalEnvironment(text)
-	case keysForm:
+	case Keys:
 		return canonicalKeys(text)
-	case encodedForm:
+	case Encoded:
 		if plain, err := url.PathUnescape(text); err == nil {
 			return escape(plain)
 		}
-	case sizeForm:
+	case Size:
 		if bytes, err := ParseSize(text); err == nil {
 			return FormatSize(bytes)
 		}
-	case secretForm:
+	case Secret:
 		return "**********"
-	case opaqueForm, enumForm, nameForm, machineForm, idForm, portForm, volumeForm:
+	case Opaque, Enum, Name, Machine, ID, Port, Volume:
 	}
 	return text
 }
 
-func (s *scalar) canonicalInteger(text string) string {
+func (s *Scalar) canonicalInteger(text string) string {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return text
 	}
-	if s.form == weightForm {
+	if s.Form == Weight {
 		n = min(max(n, 1), 10000)
 	}
 	return strconv.FormatInt(n, 10)

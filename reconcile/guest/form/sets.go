@@ -1,4 +1,4 @@
-package guest
+package form
 
 import (
 	"cmp"
@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// defaultHotplug is the value of the hotplug key if it is 1 or absent.
-const defaultHotplug = "disk,network,usb"
+// DefaultHotplug is the value of the hotplug key if it is 1 or absent.
+const DefaultHotplug = "disk,network,usb"
 
 func canonicalHotplug(text string) string {
-	set := scalar{form: setForm, separator: ","}
+	set := Scalar{Form: Set, Separator: ","}
 	if words := set.canonicalWords(text); words != "1" {
 		return words
 	}
-	return defaultHotplug
+	return DefaultHotplug
 }
 
 // numberRange is a range of numbers, both ends inclusive.
@@ -26,7 +26,7 @@ type numberRange struct{ first, last uint64 }
 // parseRanges appends the ranges of text, "0;2-3", in their order. It returns false for anything but numbers, and for a range that ends before
 // it begins.
 func parseRanges(ranges []numberRange, text string) ([]numberRange, bool) {
-	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
+	for word, rest := CutWord(text); word != ""; word, rest = CutWord(rest) {
 		low, high, ranged := strings.Cut(word, "-")
 		if !ranged {
 			high = low
@@ -104,20 +104,20 @@ func canonicalAddress(text string) string {
 }
 
 // canonicalWords returns the words of a set or list. The words of a set are sorted and without duplicates.
-func (s *scalar) canonicalWords(text string) string {
-	if s.form == rangesForm {
+func (s *Scalar) canonicalWords(text string) string {
+	if s.Form == Ranges {
 		return s.canonicalRanges(text)
 	}
 	var words []string
-	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
-		if s.form == pciForm {
+	for word, rest := CutWord(text); word != ""; word, rest = CutWord(rest) {
+		if s.Form == PCI {
 			word = canonicalPCI(word)
 		} else {
 			word = canonicalAddress(word)
 		}
 		words = append(words, word)
 	}
-	if s.form != listForm {
+	if s.Form != List {
 		slices.Sort(words)
 		words = slices.Compact(words)
 	}
@@ -125,15 +125,15 @@ func (s *scalar) canonicalWords(text string) string {
 }
 
 // wordSeparator returns the text between two words.
-func (s *scalar) wordSeparator() string {
-	if s.separator == "" {
+func (s *Scalar) wordSeparator() string {
+	if s.Separator == "" {
 		return ";"
 	}
-	return s.separator
+	return s.Separator
 }
 
 // canonicalRanges returns the smallest number of ranges for the same numbers, sorted.
-func (s *scalar) canonicalRanges(text string) string {
+func (s *Scalar) canonicalRanges(text string) string {
 	var buffer [8]numberRange
 	ranges, ok := parseRanges(buffer[:0], text)
 	if !ok {

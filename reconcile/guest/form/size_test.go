@@ -1,4 +1,4 @@
-package guest
+package form
 
 import (
 	"testing"
@@ -58,8 +58,24 @@ func TestSizeRoundTrip(t *testing.T) {
 func TestAllocationSyntaxCountsGibibytes(t *testing.T) {
 	tests := map[int64]string{32 << 30: "32", 512 << 20: "0.5", 4608 << 20: "4.5", 1 << 40: "1024"}
 	for bytes, want := range tests {
-		if got := gibibytes(bytes); got != want {
+		if got := Gibibytes(bytes); got != want {
 			t.Errorf("gibibytes(%d): got %q, want %q", bytes, got, want)
 		}
 	}
+}
+
+// FuzzParseSize: what parses, prints to a text of the same size.
+func FuzzParseSize(f *testing.F) {
+	for _, text := range []string{"32G", "4.5G", "0", "1K", "8191P", "9007199254740993"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		bytes, err := ParseSize(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseSize(FormatSize(bytes)); err != nil || again != bytes {
+			t.Errorf("size %q: got %d, printed %q, read %d, %v", text, bytes, FormatSize(bytes), again, err)
+		}
+	})
 }
