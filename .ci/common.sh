@@ -69,16 +69,23 @@ tests() {
   return "$status"
 }
 
-# fuzz runs every fuzz target for a number of inputs. A run that ends by time fails now and then as the time runs out.
+# fuzz runs every fuzz target for a number of inputs. A run that ends by time fails now and then as the time runs out. The targets are found
+# in the source, because listing the tests of a package links them, and the tests of a package are built once for all its targets. Inputs that reach
+# new code are kept in the given folder: each target first runs all that it has there.
 fuzz() {
-  local package target targets=0
-  while read -r package; do
-    for target in $(go test -list '^Fuzz' "$package" 2> /dev/null | grep '^Fuzz' || true); do
+  local package dir files target targets=0
+  while read -r package dir files; do
+    # shellcheck disable=SC2086 # the names of files are words
+    [ -n "$files" ] && files=$(cd "$dir" && sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $files)
+    [ -n "$files" ] || continue
+    go test -c -fuzz . -vet=off -o "$work/fuzz.test" "$package"
+    for target in $files; do
       echo "$package $target"
-      go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" -fuzzminimizetime 10x "$package" > "$work/fuzz.log" 2>&1 || { cat "$work/fuzz.log"; return 1; }
+      (cd "$dir" && "$work/fuzz.test" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$1" -test.fuzzminimizetime 10x \
+        -test.fuzzcachedir "$2/$package") > "$work/fuzz.log" 2>&1 || { cat "$work/fuzz.log"; return 1; }
       targets=$((targets + 1))
     done
-  done < <(go list ./...)
+  done < <(go list -f '{{.ImportPath}} {{.Dir}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}' ./...)
   echo "$targets fuzz targets, $1 inputs each"
   [ "$targets" != 0 ]
 }
