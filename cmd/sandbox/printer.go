@@ -237,7 +237,7 @@ func label(g report.Guest) string {
 func (p printer) state(e *sandbox.Environment, r report.Report, commit string) {
 	d := document{State: "pending", Commit: commit, StatusPage: "http://" + e.Agent.Address() + "/", Report: &r}
 	p.line("")
-	outcome, final := judge(r, commit, quiet+1)
+	outcome, final := judge(r, commit, true)
 	switch {
 	case final && outcome == nil:
 		d.State = "converged"

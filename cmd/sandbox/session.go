@@ -25,8 +25,10 @@ const (
 	look = 100 * time.Millisecond
 	// watchEvery is the time between two looks at the user's files.
 	watchEvery = 500 * time.Millisecond
-	// quiet is how long nothing may happen until the state counts as final although it is not converged.
-	quiet = 4 * time.Second
+	// quiet is how long nothing may happen, and for how many cycles of the agent, until the state counts as final although it is not converged. The
+	// agent begins a cycle each second, and later on a busy machine: then the time alone says nothing about it.
+	quiet       = 4 * time.Second
+	quietCycles = 4
 )
 
 // people are the signers of the sandbox: the user, who may do everything, and someone else, since some approvals need two people.
@@ -263,7 +265,7 @@ func (s *session) noteMissing(content snapshot) {
 
 // follow prints what the agent does until the state is final, and returns as its first result why that is not convergence.
 func (s *session) follow(ctx context.Context, commit string) (outcome, err error) {
-	started, changed := time.Now(), time.Now()
+	started, last := time.Now(), change{at: time.Now()}
 	progress := map[string]string{}
 	for {
 		if err := s.env.Err(); err != nil {
@@ -271,9 +273,9 @@ func (s *session) follow(ctx context.Context, commit string) (outcome, err error
 		}
 		r := s.env.Agent.Report()
 		if inForce(r, commit) && s.out.progress(r, progress) {
-			changed = time.Now()
+			last = change{time.Now(), r.Cycle}
 		}
-		switch outcome, final := judge(r, commit, time.Since(changed)); {
+		switch outcome, final := judge(r, commit, last.isOver(time.Now(), r.Cycle)); {
 		case final:
 			s.out.state(s.env, r, commit)
 			return outcome, nil
@@ -292,8 +294,19 @@ func inForce(r report.Report, commit string) bool {
 	return r.Source.Accepted != nil && r.Source.Accepted.Commit == commit
 }
 
-// judge reports whether the state is final, and why it is not convergence. Nothing happened for the given time.
-func judge(r report.Report, commit string, idle time.Duration) (outcome error, final bool) {
+// change is when the agent reported a change last.
+type change struct {
+	at    time.Time
+	cycle uint64
+}
+
+// isOver reports whether the agent has had time and cycles enough to change more.
+func (c change) isOver(now time.Time, cycle uint64) bool {
+	return now.Sub(c.at) > quiet && cycle >= c.cycle+quietCycles
+}
+
+// judge reports whether the state is final, and why it is not convergence. A state that is not converged is final once it is at rest.
+func judge(r report.Report, commit string, rests bool) (outcome error, final bool) {
 	if refused := r.Source.Refused; refused != nil && refused.Commit == commit {
 		return &statusError{exitRefused, errors.New("the agent refuses the manifests: " + refused.Error)}, true
 	}
@@ -304,7 +317,7 @@ func judge(r report.Report, commit string, idle time.Duration) (outcome error, f
 	if r.Guards != nil && len(r.Guards.Held) > 0 {
 		waiting = append(waiting, "guards that wait for an approval")
 	}
-	busy := false
+	busy := r.QueueDepth > 0
 	for _, g := range r.Guests {
 		busy = busy || g.Operation == report.Busy
 		if needsPerson(g) {
@@ -314,7 +327,7 @@ func judge(r report.Report, commit string, idle time.Duration) (outcome error, f
 	if r.Converged && len(waiting) == 0 {
 		return nil, true
 	}
-	return &statusError{exitPending, fmt.Errorf("not converged: %s", strings.Join(waiting, ", "))}, !busy && idle > quiet
+	return &statusError{exitPending, fmt.Errorf("not converged: %s", strings.Join(waiting, ", "))}, !busy && rests
 }
 
 // needsPerson reports whether a guest stays as it is, and not in sync, until someone does something.
