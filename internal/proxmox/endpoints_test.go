@@ -386,6 +386,13 @@ func TestFailoverOnSimulator(t *testing.T) {
 	if task, err := client.Wait(t.Context(), upid); err != nil || !task.OK() {
 		t.Errorf("got task %+v, error %v, want it to end well", task, err)
 	}
+	tasks, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve1", VMID: 101}) // its call had no reply, and it may end after that of guest 102
+	if err != nil || len(tasks) != 1 {
+		t.Fatalf("guest 101: got tasks %+v, error %v, want one", tasks, err)
+	}
+	if task, err := client.Wait(t.Context(), tasks[0].UPID); err != nil || !task.OK() {
+		t.Errorf("guest 101: got task %+v, error %v, want it to end well", task, err)
+	}
 	for _, vmid := range []int{101, 102} {
 		if got := sim.Effects(vmid, pvesim.Created); got != 1 {
 			t.Errorf("vmid %d: got %d guests created, want 1", vmid, got)
