@@ -12,13 +12,13 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// withEncrypted adds the encrypted files of a working copy. Their paths begin at the root of the repository that the first directory is in.
-func withEncrypted(set manifest.Set, dirs []string) (manifest.Set, error) {
+// withEncrypted adds the encrypted files of a working copy. Their paths begin at the root of the repository that the first folder is in.
+func withEncrypted(set manifest.Set, folders []folder) (manifest.Set, error) {
 	paths := set.EncryptedFiles()
 	if len(paths) == 0 {
 		return set, nil
 	}
-	root, err := os.OpenRoot(repositoryOf(dirs))
+	root, err := os.OpenRoot(repositoryOf(folders))
 	if err != nil {
 		return set, err
 	}
@@ -31,9 +31,9 @@ func withEncrypted(set manifest.Set, dirs []string) (manifest.Set, error) {
 	return set.WithEncrypted(files), nil
 }
 
-// repositoryOf returns the root of the repository that the first directory is in. Without a repository it is the only directory, or the working directory.
-func repositoryOf(dirs []string) string {
-	if at, err := filepath.Abs(dirs[0]); err == nil {
+// repositoryOf returns the root of the repository that the first folder is in. Without a repository it is the only folder, or the working directory.
+func repositoryOf(folders []folder) string {
+	if at, err := filepath.Abs(folders[0].dir); err == nil {
 		for ; ; at = filepath.Dir(at) {
 			if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 				return at
@@ -43,8 +43,8 @@ func repositoryOf(dirs []string) string {
 			}
 		}
 	}
-	if len(dirs) == 1 {
-		return dirs[0]
+	if len(folders) == 1 {
+		return folders[0].dir
 	}
 	return "."
 }

@@ -27,7 +27,16 @@ const (
 
 // ReadDirs reads and parses directories as one source. It returns a *manifest.Problems for manifests that the agent would refuse.
 func ReadDirs(ctx context.Context, dirs []string) (manifest.Set, error) {
-	files, err := readFolders(ctx, dirs)
+	folders := make([]folder, 0, len(dirs))
+	for _, dir := range dirs {
+		folders = append(folders, folder{dir: dir, prefix: typedPrefix(dir, len(dirs) > 1)})
+	}
+	return read(ctx, folders)
+}
+
+// read parses folders as one source.
+func read(ctx context.Context, folders []folder) (manifest.Set, error) {
+	files, err := readFolders(ctx, folders)
 	var unfit *gitsource.TreeError
 	if errors.As(err, &unfit) {
 		return manifest.Set{}, &manifest.Problems{List: []manifest.Problem{{
@@ -44,7 +53,7 @@ func ReadDirs(ctx context.Context, dirs []string) (manifest.Set, error) {
 	if _, err = set.Lower(nil); err != nil {
 		return set, err
 	}
-	if set, err = withEncrypted(set, dirs); err != nil {
+	if set, err = withEncrypted(set, folders); err != nil {
 		return set, fmt.Errorf("read the encrypted files: %w", err)
 	}
 	return set, nil
@@ -63,13 +72,11 @@ func GuestLabels(ctx context.Context, dir string) []string {
 	return labels
 }
 
-// readFolders reads the YAML files of some directories as one source, like source.paths. The path of a file begins with the directory as the user
-// typed it if that is below the working directory; otherwise the path is relative to the directory.
-func readFolders(ctx context.Context, dirs []string) ([]manifest.File, error) {
+// readFolders reads the YAML files of some folders, like those of source.paths.
+func readFolders(ctx context.Context, folders []folder) ([]manifest.File, error) {
 	var files []manifest.File
 	var total int64
-	for _, dir := range dirs {
-		f := folder{dir: dir, shown: shownFolder(dir, len(dirs) > 1)}
+	for _, f := range folders {
 		if err := f.read(ctx); err != nil {
 			return nil, err
 		}
@@ -78,15 +85,15 @@ func readFolders(ctx context.Context, dirs []string) ([]manifest.File, error) {
 		}
 		files, total = append(files, f.files...), total+f.size
 		if len(files) > maxFolderFiles || total > maxFolderTotal {
-			return nil, fmt.Errorf("read %s: more than %d files or %d MiB", dir, maxFolderFiles, maxFolderTotal>>20)
+			return nil, fmt.Errorf("read %s: more than %d files or %d MiB", f.dir, maxFolderFiles, maxFolderTotal>>20)
 		}
 	}
 	return files, nil
 }
 
-// shownFolder returns the prefix of the paths of a directory's files. It contains no folder that begins with a dot, because such a folder hides
-// its files.
-func shownFolder(dir string, several bool) string {
+// typedPrefix returns what the paths of a directory's files begin with: the directory as the user typed it if that is below the working directory; otherwise
+// the paths are relative to the directory. It contains no folder that begins with a dot, because such a folder hides its files.
+func typedPrefix(dir string, several bool) string {
 	clean := filepath.ToSlash(filepath.Clean(dir))
 	hidden := slices.ContainsFunc(strings.Split(clean, "/"), func(name string) bool { return strings.HasPrefix(name, ".") })
 	switch {
@@ -103,10 +110,11 @@ func shownFolder(dir string, several bool) string {
 
 // folder is one directory being read.
 type folder struct {
-	dir, shown string
-	imported   bool // a Cluster imports it
-	files      []manifest.File
-	size       int64
+	dir      string
+	prefix   string // of the paths of its files
+	imported bool   // a Cluster imports it
+	files    []manifest.File
+	size     int64
 }
 
 func (f *folder) read(ctx context.Context) error {
@@ -126,7 +134,7 @@ func (f *folder) read(ctx context.Context) error {
 		case entry.IsDir():
 			return nil
 		case entry.Type()&fs.ModeSymlink != 0:
-			return &gitsource.TreeError{Path: path.Join(f.shown, name), Reason: "symbolic link"}
+			return &gitsource.TreeError{Path: path.Join(f.prefix, name), Reason: "symbolic link"}
 		case entry.Type().IsRegular() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) && !strings.HasSuffix(name, encrypted.SOPS.Suffix()):
 			return f.add(root, name)
 		}
@@ -156,6 +164,6 @@ func (f *folder) add(root *os.Root, name string) error {
 		return err
 	}
 	f.size += int64(len(data))
-	f.files = append(f.files, manifest.File{Path: path.Join(f.shown, name), Data: data, Imported: f.imported})
+	f.files = append(f.files, manifest.File{Path: path.Join(f.prefix, name), Data: data, Imported: f.imported})
 	return nil
 }

@@ -17,20 +17,20 @@ import (
 // readImports adds the files of the folders that the Cluster in a directory imports. A folder that is not there, or that is outside of the repository of the
 // directory, has no files: the parser reports it with its position.
 func (f *folder) readImports(ctx context.Context) error {
-	for _, shown := range manifest.Imports(f.files) {
-		relative, err := filepath.Rel(cmp.Or(f.shown, "."), shown)
+	for _, prefix := range manifest.Imports(f.files) {
+		relative, err := filepath.Rel(cmp.Or(f.prefix, "."), prefix)
 		if err != nil || filepath.IsLocal(relative) {
 			continue // read already
 		}
 		dir := filepath.Join(f.dir, relative)
 		link, inside := locate(f.dir, dir)
 		if link != "" {
-			return &gitsource.TreeError{Path: shown, Reason: "symbolic link"}
+			return &gitsource.TreeError{Path: prefix, Reason: "symbolic link"}
 		}
 		if !inside {
 			continue
 		}
-		imported := folder{dir: dir, shown: shown, imported: true, size: f.size}
+		imported := folder{dir: dir, prefix: prefix, imported: true, size: f.size}
 		if err := imported.read(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -101,7 +101,7 @@ func (r Reader) scope() intake.Scope {
 }
 
 func (r Reader) workingCopy(ctx context.Context, dir string, state journal.State) (planview.Subject, error) {
-	set, err := ReadDirs(ctx, []string{dir})
+	set, err := read(ctx, []folder{{dir: dir, prefix: repositoryPrefix(dir, r.Config.Source.Paths)}})
 	switch {
 	case errors.As(err, new(*manifest.Problems)):
 		return planview.Subject{}, term.WithHint(err, "gitops-agent validate "+dir+" prints the same problems")
