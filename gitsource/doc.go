@@ -43,5 +43,5 @@
 //
 // # Where to start
 //
-// Read source.go, fetch.go and pack.go for fetching, and repository.go and files.go for reading.
+// Read source.go, fetch.go and pack.go for fetching, package remote for what is said to a remote, and repository.go and files.go for reading.
 package gitsource

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/gitsource/fault"
 )
 
 // TestFaultOf makes each kind of failure happen, with the remote as the only one.
@@ -20,42 +21,42 @@ func TestFaultOf(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		remote func(t *testing.T) gitsource.Remote
-		want   gitsource.Fault
+		want   fault.Fault
 	}{
-		"token":       {status(http.StatusUnauthorized), gitsource.FaultUnauthorized},
-		"forbidden":   {status(http.StatusForbidden), gitsource.FaultUnauthorized},
-		"not_found":   {status(http.StatusNotFound), gitsource.FaultNotFound},
-		"unavailable": {status(http.StatusServiceUnavailable), gitsource.FaultStatus},
-		"page":        {status(http.StatusOK), gitsource.FaultInvalid},
-		"no_branch":   {func(t *testing.T) gitsource.Remote { return fileRemote(newGit(t)) }, gitsource.FaultNotFound},
+		"token":       {status(http.StatusUnauthorized), fault.Unauthorized},
+		"forbidden":   {status(http.StatusForbidden), fault.Unauthorized},
+		"not_found":   {status(http.StatusNotFound), fault.NotFound},
+		"unavailable": {status(http.StatusServiceUnavailable), fault.Status},
+		"page":        {status(http.StatusOK), fault.Invalid},
+		"no_branch":   {func(t *testing.T) gitsource.Remote { return fileRemote(newGit(t)) }, fault.NotFound},
 		"shallow": {func(t *testing.T) gitsource.Remote {
 			g := newGit(t)
 			g.history("main", 3)
 			shallow := git{t, filepath.Join(t.TempDir(), "shallow.git")}
 			g.exec("", "clone", "-q", "--bare", "--depth=2", "file://"+g.dir, shallow.dir)
 			return fileRemote(shallow)
-		}, gitsource.FaultIncomplete},
+		}, fault.Incomplete},
 		"no_connection": {func(t *testing.T) gitsource.Remote {
 			closed := httptest.NewServer(http.NotFoundHandler())
 			closed.Close()
 			return plain(closed)
-		}, gitsource.FaultUnreachable},
+		}, fault.Unreachable},
 		"certificate": {func(t *testing.T) gitsource.Remote {
 			server, _ := serveTLS(t, http.NotFoundHandler())
 			return gitsource.Remote{URL: server.URL + "/remote.git"}
-		}, gitsource.FaultTLS},
+		}, fault.TLS},
 		"no_tls": {func(t *testing.T) gitsource.Remote {
 			server := serve(t, http.NotFoundHandler())
 			return gitsource.Remote{URL: "https" + server.URL[len("http"):] + "/remote.git"}
-		}, gitsource.FaultTLS},
+		}, fault.TLS},
 		"no_token_file": {func(t *testing.T) gitsource.Remote {
 			remote := status(http.StatusOK)(t)
 			remote.TokenFile = filepath.Join(t.TempDir(), "none")
 			return remote
-		}, gitsource.FaultLocal},
+		}, fault.Local},
 		"no_reply": {func(t *testing.T) gitsource.Remote {
 			return plain(serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })))
-		}, gitsource.FaultLate},
+		}, fault.Late},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

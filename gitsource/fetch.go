@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitops-agent/gitsource/remote"
 )
 
 // A Head is the commit of the branch at a remote. The repository contains it with its full history. It is not trusted.
@@ -36,7 +38,7 @@ func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 	if plumbing.NewTagReferenceName(name).Validate() != nil {
 		return "", fmt.Errorf("fetch tag %q: not a valid tag name", name)
 	}
-	head, err := s.fetch(ctx, wantedRef{ref: "refs/tags/" + name, find: func(a advertisement) (plumbing.Hash, error) { return a.tag(name) }})
+	head, err := s.fetch(ctx, wantedRef{ref: "refs/tags/" + name, find: func(a remote.Advertisement) (plumbing.Hash, error) { return a.Tag(name) }})
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +54,7 @@ func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 // A wantedRef is the ref that a fetch updates in the store, and the function that finds its object in a remote's advertisement.
 type wantedRef struct {
 	ref     string
-	find    func(advertisement) (plumbing.Hash, error)
+	find    func(remote.Advertisement) (plumbing.Hash, error)
 	limit   int64  // of the bytes to read from a remote; 0 is Options.MaxFetchBytes
 	objects uint32 // that a remote may send; 0 is maxObjects
 }
@@ -65,16 +67,16 @@ func (s *Source) fetch(ctx context.Context, want wantedRef) (Head, error) {
 		tip, err := s.fetchFrom(ctx, r, want)
 		if err == nil {
 			s.warn(ctx, failures)
-			return Head{Commit: ID(tip.String()), Remote: r.name}, nil
+			return Head{Commit: ID(tip.String()), Remote: r.Name}, nil
 		}
 		if ctx.Err() != nil {
 			return Head{}, fmt.Errorf("fetch: %w", context.Cause(ctx))
 		}
 		var local storeError
 		if errors.As(err, &local) {
-			return Head{}, fmt.Errorf("fetch %s: %w", r.name, err)
+			return Head{}, fmt.Errorf("fetch %s: %w", r.Name, err)
 		}
-		failures = append(failures, &RemoteError{r.name, err})
+		failures = append(failures, &RemoteError{r.Name, err})
 	}
 	return Head{}, errors.Join(failures...)
 }
@@ -87,7 +89,7 @@ func (s *Source) warn(ctx context.Context, failures []error) {
 }
 
 // fetchFrom fetches from one remote within the timeout.
-func (s *Source) fetchFrom(ctx context.Context, r remote, want wantedRef) (tip plumbing.Hash, err error) {
+func (s *Source) fetchFrom(ctx context.Context, r remote.Remote, want wantedRef) (tip plumbing.Hash, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	defer func() {
@@ -100,16 +102,16 @@ func (s *Source) fetchFrom(ctx context.Context, r remote, want wantedRef) (tip p
 	if want.limit > 0 {
 		remaining = min(remaining, want.limit)
 	}
-	session, err := r.dial(ctx, &remaining)
+	session, err := r.Dial(ctx, &remaining)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	defer func() {
-		if message := session.end(); err != nil && message != "" {
+		if message := session.End(); err != nil && message != "" {
 			err = fmt.Errorf("%w (message of the remote: %q)", err, message)
 		}
 	}()
-	advertisement, err := readAdvertisement(ctx, session)
+	advertisement, err := remote.ReadAdvertisement(ctx, session)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -121,8 +123,8 @@ func (s *Source) fetchFrom(ctx context.Context, r remote, want wantedRef) (tip p
 
 // A transfer is a session after its refs were read. A pack may be requested next.
 type transfer struct {
-	session       session
-	advertisement advertisement
+	session       remote.Session
+	advertisement remote.Advertisement
 	tip           plumbing.Hash
 	ref           string // the ref in the store that will point at tip
 	objects       uint32 // that the remote may send
@@ -212,7 +214,7 @@ func (t transfer) acceptsType(kind plumbing.ObjectType) bool {
 
 // receive requests the pack, checks it and adds it to st.
 func (t transfer) receive(ctx context.Context, st *store, haves []plumbing.Hash) error {
-	stream, err := requestPack(ctx, t.session, t.advertisement, t.tip, haves)
+	stream, err := remote.RequestPack(ctx, t.session, t.advertisement, t.tip, haves)
 	if err != nil {
 		return err
 	}

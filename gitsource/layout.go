@@ -13,6 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+
+	"gitops-agent/gitsource/remote"
 )
 
 const (
@@ -98,7 +100,7 @@ func readPointer(file, prefix string) (string, error) {
 	if !info.Mode().IsRegular() { // opening a named pipe would wait for a writer
 		return "", fmt.Errorf("%s is not a regular file", file)
 	}
-	line, err := readSmallFile(file)
+	line, err := remote.ReadSmallFile(file)
 	if err != nil {
 		return "", err
 	}

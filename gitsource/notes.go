@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitops-agent/gitsource/remote"
 )
 
 const (
@@ -23,8 +25,8 @@ func (s *Source) FetchNotes(ctx context.Context, ref string) error {
 	if !strings.HasPrefix(ref, notesPrefix) || plumbing.ReferenceName(ref).Validate() != nil {
 		return fmt.Errorf("fetch notes %q: want a ref below %s", ref, notesPrefix)
 	}
-	_, err := s.fetch(ctx, wantedRef{ref: ref, limit: maxNotesFetch, objects: maxNotesObjects, find: func(a advertisement) (plumbing.Hash, error) {
-		if h, found := a.refs[ref]; found && !h.IsZero() {
+	_, err := s.fetch(ctx, wantedRef{ref: ref, limit: maxNotesFetch, objects: maxNotesObjects, find: func(a remote.Advertisement) (plumbing.Hash, error) {
+		if h, found := a.Refs[ref]; found && !h.IsZero() {
 			return h, nil
 		}
 		return plumbing.ZeroHash, fmt.Errorf("the remote has no ref %q: %w", ref, ErrNotFound)

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitops-agent/gitsource/fault"
+	"gitops-agent/gitsource/remote"
 )
 
 // nextRemoteAfter is how long a fetch waits for the refs of one remote until it also asks the next one.
@@ -16,8 +19,8 @@ const nextRemoteAfter = 2 * time.Second
 // refsReply is what a remote replied to the request for its refs. After a success its session is open.
 type refsReply struct {
 	at            int
-	session       session
-	advertisement advertisement
+	session       remote.Session
+	advertisement remote.Advertisement
 	tip           plumbing.Hash
 	remaining     *int64
 	cancel        context.CancelFunc
@@ -31,7 +34,7 @@ func (r *refsReply) end() string {
 	if r.session == nil {
 		return ""
 	}
-	return r.session.end()
+	return r.session.End()
 }
 
 // askRefs requests the refs of a remote.
@@ -41,13 +44,13 @@ func (s *Source) askRefs(ctx context.Context, at int) *refsReply {
 	r.ctx, r.cancel = context.WithTimeout(ctx, s.opts.Timeout)
 	r.err = func() (err error) {
 		defer recoverTo(&err)
-		if r.session, err = s.remotes[at].dial(r.ctx, r.remaining); err != nil {
+		if r.session, err = s.remotes[at].Dial(r.ctx, r.remaining); err != nil {
 			return err
 		}
-		if r.advertisement, err = readAdvertisement(r.ctx, r.session); err != nil {
+		if r.advertisement, err = remote.ReadAdvertisement(r.ctx, r.session); err != nil {
 			return err
 		}
-		r.tip, err = r.advertisement.branch(s.opts.Branch)
+		r.tip, err = r.advertisement.Branch(s.opts.Branch)
 		return err
 	}()
 	return r
@@ -100,7 +103,7 @@ func (s *Source) fetchAny(ctx context.Context) (Head, error) {
 		}
 	}
 	if len(r.failures) == 0 {
-		return Head{}, &RemoteError{s.remotes[0].name, faultError{FaultLate, errors.New("no remote has replied to the requests of earlier polls yet")}}
+		return Head{}, &RemoteError{s.remotes[0].Name, fault.New(fault.Late, errors.New("no remote has replied to the requests of earlier polls yet"))}
 	}
 	return Head{}, errors.Join(r.failures...)
 }
@@ -127,7 +130,7 @@ func (r *race) askNow(at int) {
 func (r *race) noteLate() {
 	for _, at := range r.pending {
 		if !r.s.isBad(at) {
-			r.s.note(at, RemoteLate, faultError{FaultLate, fmt.Errorf("no reply within %s", nextRemoteAfter)})
+			r.s.note(at, RemoteLate, fault.New(fault.Late, fmt.Errorf("no reply within %s", nextRemoteAfter)))
 		}
 	}
 }
@@ -171,20 +174,20 @@ func (r *race) take(reply *refsReply) (Head, error, bool) {
 // fail notes that a remote is of no use, and asks the next one.
 func (r *race) fail(reply *refsReply, state RemoteState, err error) {
 	if errors.Is(reply.ctx.Err(), context.DeadlineExceeded) {
-		err = faultError{FaultLate, fmt.Errorf("timeout of %s exceeded: %w", r.s.opts.Timeout, err)}
+		err = fault.New(fault.Late, fmt.Errorf("timeout of %s exceeded: %w", r.s.opts.Timeout, err))
 	}
 	if message := reply.end(); message != "" {
 		err = fmt.Errorf("%w (message of the remote: %q)", err, message)
 	}
 	r.s.note(reply.at, state, err)
-	r.failures = append(r.failures, &RemoteError{r.s.remotes[reply.at].name, err})
+	r.failures = append(r.failures, &RemoteError{r.s.remotes[reply.at].Name, err})
 	r.ask()
 }
 
 // transfer fetches the objects from a remote.
 func (r *race) transfer(reply *refsReply) (Head, error) {
 	s := r.s
-	name := s.remotes[reply.at].name
+	name := s.remotes[reply.at].Name
 	err := func() (err error) {
 		defer recoverTo(&err)
 		return s.update(reply.ctx, transfer{reply.session, reply.advertisement, reply.tip, s.tracking(), maxObjects})
@@ -200,7 +203,7 @@ func (r *race) transfer(reply *refsReply) (Head, error) {
 	reply.end()
 	s.note(reply.at, RemoteAnswers, nil)
 	s.head, s.servedBy = reply.tip, reply.at
-	return Head{Commit: ID(reply.tip.String()), Remote: name, Notes: reply.advertisement.notes(s.opts.Notes)}, nil
+	return Head{Commit: ID(reply.tip.String()), Remote: name, Notes: ID(reply.advertisement.Notes(s.opts.Notes))}, nil
 }
 
 // leave ends the fetch. Remotes that have not replied yet are not waited for; if one then names a commit that the store does not have, the next fetch waits

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitops-agent/gitsource/fault"
 )
 
 // RemoteState states how a remote replied last. It is a label of metrics.
@@ -29,10 +31,10 @@ func RemoteStates() []RemoteState {
 type RemoteStatus struct {
 	URL      string // without secrets
 	State    RemoteState
-	Since    time.Time // when the state began
-	Answered time.Time // when it last served the branch
-	Err      error     // of the newest failure
-	Fault    Fault     // of Err
+	Since    time.Time   // when the state began
+	Answered time.Time   // when it last served the branch
+	Err      error       // of the newest failure
+	Fault    fault.Fault // of Err
 }
 
 // repliesUntilPreferred is how many good replies in a row bring a remote back to its place in the configured order.

@@ -11,7 +11,15 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitops-agent/gitsource/remote"
 )
+
+// Remote is one place that serves the branch.
+type Remote = remote.Config
+
+// ErrPassphrase means that the private key for ssh has a passphrase, which the agent cannot type.
+var ErrPassphrase = remote.ErrPassphrase
 
 // Options state what to fetch and where to store it.
 type Options struct {
@@ -35,7 +43,7 @@ type Options struct {
 // only one process uses a directory at a time.
 type Source struct {
 	opts    Options
-	remotes []remote
+	remotes []remote.Remote
 	repo    *Repository
 
 	fetchMu  sync.Mutex    // one fetch at a time; protects the next two fields
@@ -82,12 +90,12 @@ func (s *Source) validate() error {
 		problems = append(problems, errors.New("at least one remote is required"))
 	}
 	for i, conf := range s.opts.Remotes {
-		r, err := parseRemote(conf)
+		r, err := remote.Parse(conf)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("remote %d: %w", i+1, err))
 		}
 		s.remotes = append(s.remotes, r)
-		s.health = append(s.health, remoteHealth{status: RemoteStatus{URL: r.name, State: RemoteUnknown}})
+		s.health = append(s.health, remoteHealth{status: RemoteStatus{URL: r.Name, State: RemoteUnknown}})
 	}
 	return errors.Join(problems...)
 }

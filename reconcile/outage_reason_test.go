@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/gitsource"
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
@@ -145,7 +145,7 @@ func TestLateClusterHasItsReason(t *testing.T) {
 func TestSourceReasonsAreThoseOfGitsource(t *testing.T) {
 	t.Parallel()
 	want := []report.SourceReason{report.SourceUnread}
-	for _, fault := range gitsource.Faults() {
+	for _, fault := range fault.All() {
 		want = append(want, report.SourceReason(fault))
 	}
 	slices.Sort(want)

@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -37,7 +38,7 @@ func hintFor(err error) string {
 		return "check that proxmox.endpoints answer from this host, and that their certificate matches ca_file or fingerprints"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "another program listens on this address: choose another one for listen in the config"
-	case gitsource.FaultOf(err) == gitsource.FaultIncomplete:
+	case gitsource.FaultOf(err) == fault.Incomplete:
 		return gitsource.CompleteRemote
 	case errors.Is(err, gitsource.ErrUnreachable):
 		return "check source.remotes, source.branch and the credentials; the accepted revision stays in force"

@@ -1,7 +1,7 @@
 package report
 
 // SourceReason states whether the last fetch of the branch succeeded, and if not, why. It is a label of metrics. Except for SourceUnread, the values are
-// those of gitsource.Fault, which this package does not import.
+// those of fault.Fault, which this package does not import.
 type SourceReason string
 
 // Reasons of a fetch. SourceAnswers means that it succeeded.

@@ -15,6 +15,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/attest"
 	"gitops-agent/internal/evidence"
@@ -134,7 +135,7 @@ func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *t
 		stop()
 	}
 	switch {
-	case gitsource.FaultOf(err) == gitsource.FaultIncomplete:
+	case gitsource.FaultOf(err) == fault.Incomplete:
 		err = term.WithHint(err, gitsource.CompleteRemote)
 	case errors.Is(err, gitsource.ErrUnreachable):
 		err = term.WithHint(err, "check --repo, --branch and the credentials: --username, --token-file, --ssh-key-file, --known-hosts-file, --ca-file")

@@ -1,4 +1,4 @@
-package gitsource
+package remote
 
 import (
 	"bytes"
@@ -29,9 +29,9 @@ func (s *stream) pack(_ context.Context, request []byte) (io.Reader, error) {
 	return s.out, s.in.Close()
 }
 
-// end stops upload-pack and returns what it wrote to stderr. If no pack was requested, end sends a flush packet first, so that
+// End stops upload-pack and returns what it wrote to stderr. If no pack was requested, end sends a flush packet first, so that
 // upload-pack ends without an error.
-func (s *stream) end() string {
+func (s *stream) End() string {
 	if !s.requested {
 		_, _ = s.in.Write([]byte("0000")) // an error does not matter: upload-pack ends in any case
 	}

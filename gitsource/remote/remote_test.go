@@ -1,4 +1,4 @@
-package gitsource
+package remote
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 )
 
 func TestParseRemote(t *testing.T) {
-	ssh := Remote{KnownHostsFile: "known_hosts", SSHKeyFile: "key"}
+	ssh := Config{KnownHostsFile: "known_hosts", SSHKeyFile: "key"}
 	for url, test := range map[string]struct {
-		conf       Remote
+		conf       Config
 		name, path string
 	}{
 		"https://forge.example/org/r.git":        {name: "https://forge.example/org/r.git", path: "/org/r.git"},
@@ -20,22 +20,22 @@ func TestParseRemote(t *testing.T) {
 		"file:///srv/r.git":                      {name: "file:///srv/r.git", path: "/srv/r.git"},
 		"file://localhost/srv/r.git":             {name: "file://localhost/srv/r.git", path: "/srv/r.git"},
 		"/srv/with space.git":                    {name: "file:///srv/with%20space.git", path: "/srv/with space.git"},
-		"http://127.0.0.1:80/r.git":              {Remote{AllowInsecure: true}, "http://127.0.0.1:80/r.git", "/r.git"},
-		"http://localhost/r.git":                 {Remote{AllowInsecure: true}, "http://localhost/r.git", "/r.git"},
-		"http://[::1]:8080/r.git":                {Remote{AllowInsecure: true}, "http://[::1]:8080/r.git", "/r.git"},
+		"http://127.0.0.1:80/r.git":              {Config{AllowInsecure: true}, "http://127.0.0.1:80/r.git", "/r.git"},
+		"http://localhost/r.git":                 {Config{AllowInsecure: true}, "http://localhost/r.git", "/r.git"},
+		"http://[::1]:8080/r.git":                {Config{AllowInsecure: true}, "http://[::1]:8080/r.git", "/r.git"},
 	} {
 		test.conf.URL = url
-		r, err := parseRemote(test.conf)
-		if err != nil || r.name != test.name || r.url.Path != test.path {
-			t.Errorf("%s: got %q, path %q, %v, want %q, path %q", url, r.name, r.url.Path, err, test.name, test.path)
+		r, err := Parse(test.conf)
+		if err != nil || r.Name != test.name || r.url.Path != test.path {
+			t.Errorf("%s: got %q, path %q, %v, want %q, path %q", url, r.Name, r.url.Path, err, test.name, test.path)
 		}
 	}
 }
 
 func TestParseRemoteRefuses(t *testing.T) {
-	ssh := Remote{KnownHostsFile: "known_hosts", SSHKeyFile: "key"}
+	ssh := Config{KnownHostsFile: "known_hosts", SSHKeyFile: "key"}
 	for url, test := range map[string]struct {
-		conf Remote
+		conf Config
 		want string
 	}{
 		"":                                       {want: "URL is required"},
@@ -44,44 +44,29 @@ func TestParseRemoteRefuses(t *testing.T) {
 		"https://s3cret:%zz@forge.example/r.git": {want: "malformed URL"},
 		"https://forge.example/r.git?t=s3cret":   {want: "query"},
 		"https:///r.git":                         {want: "no host"},
-		"http://forge.example/r.git":             {Remote{AllowInsecure: true}, "use https"},
+		"http://forge.example/r.git":             {Config{AllowInsecure: true}, "use https"},
 		"http://127.0.0.1/r.git":                 {want: "use https"},
-		"http://127.0.0.1.evil.example/r.git":    {Remote{AllowInsecure: true}, "use https"},
-		"git://forge.example/r.git":              {Remote{AllowInsecure: true}, "git:// is not authenticated"},
+		"http://127.0.0.1.evil.example/r.git":    {Config{AllowInsecure: true}, "use https"},
+		"git://forge.example/r.git":              {Config{AllowInsecure: true}, "git:// is not authenticated"},
 		"ftp://forge.example/r.git":              {want: "unknown scheme"},
 		"ext::sh -c s3cret":                      {ssh, "neither a URL nor an absolute path"},
 		"ssh://git:s3cret@forge.example/r.git":   {ssh, "credentials in the URL"},
 		"ssh://git@forge.example":                {ssh, "no path"},
-		"ssh://forge.example/r.git":              {Remote{SSHKeyFile: "key"}, "known hosts file"},
-		"git@forge.example:r.git":                {Remote{KnownHostsFile: "k"}, "private key file"},
+		"ssh://forge.example/r.git":              {Config{SSHKeyFile: "key"}, "known hosts file"},
+		"git@forge.example:r.git":                {Config{KnownHostsFile: "k"}, "private key file"},
 		"file://server/share/r.git":              {want: "must not name a host"},
 		"file:relative":                          {want: ""},
 		"relative/path":                          {want: "neither a URL nor an absolute path"},
 		"-oProxyCommand=s3cret":                  {want: "neither a URL nor an absolute path"},
 	} {
 		test.conf.URL = url
-		_, err := parseRemote(test.conf)
+		_, err := Parse(test.conf)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", url, err, test.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: the error contains the secret: %v", url, err)
 		}
-	}
-}
-
-func TestOpenReportsEveryProblem(t *testing.T) {
-	_, err := Open(Options{Branch: "-x..", Timeout: -1, Remotes: []Remote{{URL: "ftp://x"}, {URL: "https://a:s3cret@b/c"}}})
-	if err == nil {
-		t.Fatal("got no error")
-	}
-	for _, want := range []string{"directory is required", "not a valid branch name", "negative", "remote 1: unknown scheme", "remote 2: credentials"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q in it", err, want)
-		}
-	}
-	if _, err := Open(Options{Dir: t.TempDir(), Branch: "main"}); err == nil || !strings.Contains(err.Error(), "at least one remote is required") {
-		t.Errorf("got %v, want no remote", err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package gitsource
+package remote
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"gitops-agent/gitsource/fault"
 )
 
 const infoRefs = "/info/refs"
@@ -27,14 +29,14 @@ type httpSession struct {
 	bodies      []io.Closer
 }
 
-func dialHTTP(r remote, remaining *int64) (session, error) {
+func dialHTTP(r Remote, remaining *int64) (Session, error) {
 	roots, err := r.rootCAs()
 	if err != nil {
-		return nil, faultError{FaultLocal, err}
+		return nil, fault.New(fault.Local, err)
 	}
 	token, err := r.token()
 	if err != nil {
-		return nil, faultError{FaultLocal, err}
+		return nil, fault.New(fault.Local, err)
 	}
 	s := &httpSession{base: r.url, user: cmp.Or(r.conf.Username, "x-access-token"), token: token, remaining: remaining}
 	s.client = &http.Client{
@@ -52,11 +54,11 @@ func dialHTTP(r remote, remaining *int64) (session, error) {
 }
 
 // rootCAs returns the authorities of the system and of the CA file. Nil means only those of the system.
-func (r remote) rootCAs() (*x509.CertPool, error) {
+func (r Remote) rootCAs() (*x509.CertPool, error) {
 	if r.conf.CAFile == "" {
 		return nil, nil
 	}
-	pem, err := readSmallFile(r.conf.CAFile)
+	pem, err := ReadSmallFile(r.conf.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("read certificate authorities: %w", err)
 	}
@@ -71,11 +73,11 @@ func (r remote) rootCAs() (*x509.CertPool, error) {
 }
 
 // token returns the one line of the token file, or "" if there is no file.
-func (r remote) token() (string, error) {
+func (r Remote) token() (string, error) {
 	if r.conf.TokenFile == "" {
 		return "", nil
 	}
-	data, err := readSmallFile(r.conf.TokenFile)
+	data, err := ReadSmallFile(r.conf.TokenFile)
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}
@@ -172,10 +174,10 @@ func statusError(code int, withToken bool) error {
 	case code == http.StatusNotFound:
 		hint = ": the repository does not exist, or these credentials may not read it"
 	}
-	return faultError{faultOfStatus(code), fmt.Errorf("HTTP status %d %s%s", code, http.StatusText(code), hint)}
+	return fault.New(fault.OfStatus(code), fmt.Errorf("HTTP status %d %s%s", code, http.StatusText(code), hint))
 }
 
-func (s *httpSession) end() string {
+func (s *httpSession) End() string {
 	for _, b := range s.bodies {
 		_ = b.Close()
 	}

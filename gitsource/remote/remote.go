@@ -1,8 +1,7 @@
-package gitsource
+package remote
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"path"
@@ -10,9 +9,9 @@ import (
 	"strings"
 )
 
-// A Remote is one place that serves the branch. The files are read at each fetch, so that secrets can be rotated while the
+// A Config is one place that serves the branch. The files are read at each fetch, so that secrets can be rotated while the
 // agent runs. Their content is never logged.
-type Remote struct {
+type Config struct {
 	// URL is https://host/path, ssh://user@host[:port]/path, user@host:path, file:///path or an absolute path. It must
 	// not contain a password. A file remote needs the git program.
 	URL string
@@ -31,25 +30,25 @@ type Remote struct {
 	AllowInsecure bool
 }
 
-// A remote is a validated Remote.
-type remote struct {
-	conf   Remote
+// A Remote is a validated Config.
+type Remote struct {
+	conf   Config
 	scheme string   // https, http, ssh or file
 	url    *url.URL // without user information for http and https
-	name   string   // the URL without secrets, for messages
+	Name   string   // the URL without secrets, for messages
 }
 
 // scpLike matches the short form of ssh URLs, user@host:path.
 
 var scpLike = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(.*)$`)
 
-// parseRemote parses a remote's URL and refuses unsafe ones. Its errors never contain the URL, which may contain a secret.
-func parseRemote(conf Remote) (remote, error) {
+// Parse parses a remote's URL and refuses unsafe ones. Its errors never contain the URL, which may contain a secret.
+func Parse(conf Config) (Remote, error) {
 	u, err := parseURL(conf.URL)
 	if err != nil {
-		return remote{}, err
+		return Remote{}, err
 	}
-	r := remote{conf: conf, scheme: u.Scheme, url: u}
+	r := Remote{conf: conf, scheme: u.Scheme, url: u}
 	switch u.Scheme {
 	case "https":
 		err = checkHTTP(u)
@@ -64,7 +63,7 @@ func parseRemote(conf Remote) (remote, error) {
 	default:
 		err = errors.New("unknown scheme: use https, ssh or file")
 	}
-	r.name = redactURL(u)
+	r.Name = redactURL(u)
 	return r, err
 }
 
@@ -106,7 +105,7 @@ func checkHTTP(u *url.URL) error {
 	return nil
 }
 
-func checkLoopback(conf Remote, u *url.URL) error {
+func checkLoopback(conf Config, u *url.URL) error {
 	host := u.Hostname()
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
@@ -116,7 +115,7 @@ func checkLoopback(conf Remote, u *url.URL) error {
 	return nil
 }
 
-func (r *remote) checkSSH() error {
+func (r *Remote) checkSSH() error {
 	_, hasPassword := r.url.User.Password()
 	switch {
 	case hasPassword:
@@ -155,29 +154,5 @@ func redactURL(u *url.URL) string {
 	return shown.String()
 }
 
-// A RemoteError is the failure of one remote. It matches ErrUnreachable.
-type RemoteError struct {
-	Remote string // the URL without secrets
-	Err    error
-}
-
-// ErrUnreachable means that no remote could serve the branch. The cause may be the network, the credentials, a missing
-// branch, or a malformed or incomplete reply. The objects of earlier fetches stay valid. Errors that do not match
-// ErrUnreachable concern this machine: the disk, the store, or a cancelled context.
-var ErrUnreachable = errors.New("no remote can serve the branch")
-
 // ErrPassphrase means that the private key for ssh has a passphrase, which the agent cannot type.
 var ErrPassphrase = errors.New("the key has a passphrase: use a key without a passphrase")
-
-// Error returns the message on one line. It replaces control characters, because the text of a remote can be part of it.
-func (e *RemoteError) Error() string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, fmt.Sprintf("fetch %s: %v", e.Remote, e.Err))
-}
-
-// Unwrap returns the cause and ErrUnreachable, for errors.Is and errors.As.
-func (e *RemoteError) Unwrap() []error { return []error{e.Err, ErrUnreachable} }

@@ -1,4 +1,4 @@
-package gitsource
+package remote
 
 import (
 	"bytes"
@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/gitsource/fault"
+	"gitops-agent/gitsource/packs"
+
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -16,17 +19,17 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// A session is one exchange with upload-pack on a remote, in protocol version 0: the refs, then at most one pack. It is
+// A Session is one exchange with upload-pack on a remote, in protocol version 0: the refs, then at most one pack. It is
 // used instead of go-git's transports, so that every read obeys the context and the byte limit, redirects to other hosts
 // are refused, and neither ssh_config nor a process-wide table of protocols is read.
-type session interface {
+type Session interface {
 	refs(ctx context.Context) (io.Reader, error)
 	pack(ctx context.Context, request []byte) (io.Reader, error)
-	end() (message string) // closes everything and returns what the remote wrote to stderr, if anything
+	End() (message string) // closes everything and returns what the remote wrote to stderr, if anything
 }
 
-// dial begins a session that may read *remaining bytes.
-func (r remote) dial(ctx context.Context, remaining *int64) (session, error) {
+// Dial begins a session that may read *remaining bytes.
+func (r Remote) Dial(ctx context.Context, remaining *int64) (Session, error) {
 	switch r.scheme {
 	case "file":
 		return dialFile(ctx, r, remaining)
@@ -41,41 +44,41 @@ func (r remote) dial(ctx context.Context, remaining *int64) (session, error) {
 // Source: gitprotocol-capabilities, object-format.
 const sha256Capability = "object-format=sha256"
 
-// An advertisement contains the refs and the capabilities that a remote announces.
-type advertisement struct {
-	refs         map[string]plumbing.Hash
+// An Advertisement contains the refs and the capabilities that a remote announces.
+type Advertisement struct {
+	Refs         map[string]plumbing.Hash
 	capabilities *capability.List
 }
 
-// readAdvertisement reads the refs. It returns an error for a SHA-256 repository.
-func readAdvertisement(ctx context.Context, s session) (advertisement, error) {
+// ReadAdvertisement reads the refs. It returns an error for a SHA-256 repository.
+func ReadAdvertisement(ctx context.Context, s Session) (Advertisement, error) {
 	stream, err := s.refs(ctx)
 	if err != nil {
-		return advertisement{}, err
+		return Advertisement{}, err
 	}
 	var start bytes.Buffer
 	adv := packp.NewAdvRefs()
 	err = adv.Decode(io.TeeReader(stream, &prefixWriter{&start, 8 << 10}))
 	switch {
 	case bytes.Contains(start.Bytes(), []byte(sha256Capability)):
-		return advertisement{}, errors.New("the remote is a SHA-256 repository: only SHA-1 is supported")
+		return Advertisement{}, errors.New("the remote is a SHA-256 repository: only SHA-1 is supported")
 	case errors.Is(err, packp.ErrEmptyAdvRefs):
-		return advertisement{}, faultError{FaultNotFound, errors.New("the remote repository is empty")}
+		return Advertisement{}, fault.New(fault.NotFound, errors.New("the remote repository is empty"))
 	case errors.Is(err, packp.ErrEmptyInput):
-		return advertisement{}, errors.New("the remote sent nothing")
+		return Advertisement{}, errors.New("the remote sent nothing")
 	case err != nil:
-		return advertisement{}, fmt.Errorf("read refs: %w", err)
+		return Advertisement{}, fmt.Errorf("read refs: %w", err)
 	}
-	return advertisement{adv.References, adv.Capabilities}, nil
+	return Advertisement{adv.References, adv.Capabilities}, nil
 }
 
-// branch returns the commit that a branch points at.
-func (a advertisement) branch(name string) (plumbing.Hash, error) {
-	if h, ok := a.refs["refs/heads/"+name]; ok && !h.IsZero() {
+// Branch returns the commit that a branch points at.
+func (a Advertisement) Branch(name string) (plumbing.Hash, error) {
+	if h, ok := a.Refs["refs/heads/"+name]; ok && !h.IsZero() {
 		return h, nil
 	}
 	var others []string
-	for ref := range a.refs {
+	for ref := range a.Refs {
 		if b, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
 			others = append(others, b)
 		}
@@ -84,27 +87,27 @@ func (a advertisement) branch(name string) (plumbing.Hash, error) {
 	if len(others) > 5 {
 		others = append(others[:5], "...")
 	}
-	return plumbing.ZeroHash, faultError{FaultNotFound, fmt.Errorf("the remote has no branch %q (it has %q)", name, others)}
+	return plumbing.ZeroHash, fault.New(fault.NotFound, fmt.Errorf("the remote has no branch %q (it has %q)", name, others))
 }
 
-// tag returns the object that a tag points at.
-func (a advertisement) tag(name string) (plumbing.Hash, error) {
-	if h, ok := a.refs["refs/tags/"+name]; ok && !h.IsZero() {
+// Tag returns the object that a tag points at.
+func (a Advertisement) Tag(name string) (plumbing.Hash, error) {
+	if h, ok := a.Refs["refs/tags/"+name]; ok && !h.IsZero() {
 		return h, nil
 	}
-	return plumbing.ZeroHash, fmt.Errorf("the remote has no tag %q: %w", name, ErrNotFound)
+	return plumbing.ZeroHash, fmt.Errorf("the remote has no tag %q: %w", name, packs.ErrNotFound)
 }
 
-// notes returns where a ref with notes points, or "".
-func (a advertisement) notes(ref string) ID {
-	if h, ok := a.refs[ref]; ok && !h.IsZero() {
-		return ID(h.String())
+// Notes returns where a ref with notes points, or "".
+func (a Advertisement) Notes(ref string) string {
+	if h, ok := a.Refs[ref]; ok && !h.IsZero() {
+		return h.String()
 	}
 	return ""
 }
 
-// requestPack requests all objects that are reachable from want and not from haves. It returns the pack as a stream.
-func requestPack(ctx context.Context, s session, a advertisement, want plumbing.Hash, haves []plumbing.Hash) (io.Reader, error) {
+// RequestPack requests all objects that are reachable from want and not from haves. It returns the pack as a stream.
+func RequestPack(ctx context.Context, s Session, a Advertisement, want plumbing.Hash, haves []plumbing.Hash) (io.Reader, error) {
 	req := packp.NewUploadPackRequest()
 	req.Wants, req.Haves = []plumbing.Hash{want}, haves
 	for _, c := range []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.NoProgress} {

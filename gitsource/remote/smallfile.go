@@ -1,15 +1,17 @@
-package gitsource
+package remote
 
 import (
 	"fmt"
 	"io"
 	"os"
+
+	"gitops-agent/gitsource/packs"
 )
 
 const maxSmallFile = 1 << 20 // bytes of a key, a token, certificates or a file of git
 
-// readSmallFile reads a file of at most 1 MiB.
-func readSmallFile(name string) ([]byte, error) {
+// ReadSmallFile reads a file of at most 1 MiB.
+func ReadSmallFile(name string) ([]byte, error) {
 	f, err := os.Open(name) // #nosec G304 -- the name comes from the operator's configuration
 	if err != nil {
 		return nil, err
@@ -20,7 +22,7 @@ func readSmallFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > maxSmallFile {
-		return nil, fmt.Errorf("read %s: %w of %d bytes", name, ErrTooLarge, maxSmallFile)
+		return nil, fmt.Errorf("read %s: %w of %d bytes", name, packs.ErrTooLarge, maxSmallFile)
 	}
 	return data, nil
 }

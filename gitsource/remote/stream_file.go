@@ -1,4 +1,4 @@
-package gitsource
+package remote
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 )
 
 // dialFile runs git upload-pack on a repository on this machine.
-func dialFile(ctx context.Context, r remote, remaining *int64) (session, error) {
+func dialFile(ctx context.Context, r Remote, remaining *int64) (Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, "git", "upload-pack", r.url.Path) // #nosec G204 -- an absolute path, so no option
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })

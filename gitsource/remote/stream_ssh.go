@@ -1,4 +1,4 @@
-package gitsource
+package remote
 
 import (
 	"bytes"
@@ -12,16 +12,18 @@ import (
 
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
+
+	"gitops-agent/gitsource/fault"
 )
 
 const connectTimeout = 15 * time.Second // to connect to a host, so that an unreachable host does not use the whole Timeout
 
 // dialSSH runs git-upload-pack on a host whose key is in the known hosts file.
-func dialSSH(ctx context.Context, r remote, remaining *int64) (session, error) {
+func dialSSH(ctx context.Context, r Remote, remaining *int64) (Session, error) {
 	address := net.JoinHostPort(r.url.Hostname(), cmp.Or(r.url.Port(), "22"))
 	config, err := r.sshConfig(address)
 	if err != nil {
-		return nil, faultError{FaultLocal, err}
+		return nil, fault.New(fault.Local, err)
 	}
 	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -56,8 +58,8 @@ func dialSSH(ctx context.Context, r remote, remaining *int64) (session, error) {
 
 // sshConfig reads the key and the known keys of the host. It offers only the algorithms of the known keys of this host.
 // Otherwise a host with several keys could choose a key that is not in the file.
-func (r remote) sshConfig(address string) (*ssh.ClientConfig, error) {
-	pem, err := readSmallFile(r.conf.SSHKeyFile)
+func (r Remote) sshConfig(address string) (*ssh.ClientConfig, error) {
+	pem, err := ReadSmallFile(r.conf.SSHKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("read ssh key: %w", err)
 	}
@@ -95,21 +97,21 @@ func explainHostKey(err error, address, file string) error {
 	var negotiation *ssh.AlgorithmNegotiationError
 	switch {
 	case knownhosts.IsHostKeyChanged(err):
-		return faultError{FaultTLS, fmt.Errorf("the host key of %s is not the one in %s: "+
-			"the host has a new key, or another host intercepts the connection: %w", address, file, err)}
+		return fault.New(fault.TLS, fmt.Errorf("the host key of %s is not the one in %s: "+
+			"the host has a new key, or another host intercepts the connection: %w", address, file, err))
 	case knownhosts.IsHostUnknown(err):
-		return faultError{FaultTLS, fmt.Errorf("%s has no host key in %s: %w", address, file, err)}
+		return fault.New(fault.TLS, fmt.Errorf("%s has no host key in %s: %w", address, file, err))
 	case errors.As(err, &negotiation) && negotiation.What == negotiatedHostKey:
-		return faultError{FaultTLS, fmt.Errorf("the host %s has no key of the types in %s: "+
-			"the host has a new key, or another host intercepts the connection: %w", address, file, err)}
+		return fault.New(fault.TLS, fmt.Errorf("the host %s has no key of the types in %s: "+
+			"the host has a new key, or another host intercepts the connection: %w", address, file, err))
 	case strings.Contains(err.Error(), sshNotAuthenticated):
-		return faultError{FaultUnauthorized, err}
+		return fault.New(fault.Unauthorized, err)
 	}
 	return err
 }
 
 // sshCommand returns the command that the host's shell runs.
-func (r remote) sshCommand() string {
+func (r Remote) sshCommand() string {
 	path := r.url.Path
 	if strings.HasPrefix(path, "/~") { // ssh://host/~user/path is relative to a home directory
 		path = path[1:]
