@@ -195,3 +195,59 @@ func TestOneApprovalForAChangeOfASet(t *testing.T) {
 		}
 	})
 }
+
+// TestNamesInAGroupOfAGuardedFirewall changes a set and an alias that a group of a guarded guest names. The group has no manifest in one case.
+func TestNamesInAGroupOfAGuardedFirewall(t *testing.T) {
+	const set = "apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec: {entries: [{cidr: dc/office}, {cidr: 10.9.0.1}]}\n"
+	const group = "apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: web}\nspec:\n  rules:\n    - {type: in, action: ACCEPT, source: +dc/admins}\n"
+	for name, managed := range map[string]bool{"with_manifest": true, "without_manifest": false} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.grant("Sys.Modify")
+				l.files["admins.yaml"], l.files["office.yaml"], l.files["keep.yaml"] = set, officeAlias, vmYAML("keep-1", 209)
+				l.push("a set and an alias", alice)
+				defer l.start()()
+				l.converge()
+				if managed {
+					l.files["group.yaml"] = group
+				} else {
+					l.edit("POST", "/cluster/firewall/groups", "group=web")
+					l.edit("POST", "/cluster/firewall/groups/web", "type=in&action=ACCEPT&source=%2Bdc/admins&enable=1")
+				}
+				l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{group: web}]")
+				l.push("a guest and its group", alice)
+				l.converge()
+				held := func(label string) string {
+					t.Helper()
+					eventually(t, "the hold of "+label, func() bool {
+						list := l.object(label).Held
+						return len(list) > 0 && list[0].Reason == gate.HoldGuard
+					})
+					return l.object(label).Held[0].Digest
+				}
+
+				l.files["admins.yaml"] = strings.Replace(set, "10.9.0.1", "10.9.0.0/16", 1)
+				l.push("more admins", alice)
+				digest := held("IPSet/admins")
+				time.Sleep(2 * time.Minute)
+				if got := l.adminEntries(); strings.Contains(got, "/16") {
+					t.Fatalf("got %s before the approval", got)
+				}
+				l.approve(digest)
+				l.converge()
+
+				l.files["office.yaml"] = strings.Replace(officeAlias, "10.1.0.0/24", "10.1.0.0/25", 1)
+				l.push("a smaller office", alice)
+				l.converge()
+				l.files["office.yaml"] = strings.Replace(officeAlias, "10.1.0.0/24", "10.0.0.0/8", 1)
+				l.push("a larger office", alice)
+				digest = held("Alias/office")
+				if got := l.sim.Alias("office")["cidr"]; got != "10.1.0.0/25" {
+					t.Fatalf("got %s before the approval", got)
+				}
+				l.approve(digest)
+				l.converge()
+			})
+		})
+	}
+}

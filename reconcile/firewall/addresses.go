@@ -2,6 +2,7 @@ package firewall
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -94,6 +95,22 @@ type Names struct {
 	Aliases map[string]*guest.FirewallAlias // by name in lower case
 	Sets    map[string]*guest.FirewallSet
 	Groups  map[string][]guest.FirewallRule // rules of security groups
+
+	// When something changes that sets or groups may name, those that are not known may change with it. These texts then differ before and after.
+	UnknownSets, UnknownGroups string
+}
+
+// With returns the names with some of them replaced by others.
+func (n Names) With(others Names) Names {
+	n.Aliases, n.Sets, n.Groups = replaced(n.Aliases, others.Aliases), replaced(n.Sets, others.Sets), replaced(n.Groups, others.Groups)
+	return n
+}
+
+func replaced[T any](list, by map[string]T) map[string]T {
+	merged := make(map[string]T, len(list)+len(by))
+	maps.Copy(merged, list)
+	maps.Copy(merged, by)
+	return merged
 }
 
 // scope is what the names in rules of one guest mean.
@@ -158,7 +175,7 @@ func (s scope) set(name string) (addresses, bool) {
 func (s scope) clusterSet(name string) addresses {
 	switch set, known := s.cluster.Sets[name]; {
 	case !known:
-		return addresses{unknown: []string{"+dc/" + name}}
+		return addresses{unknown: []string{"+dc/" + name + s.cluster.UnknownSets}}
 	case set == nil:
 		return addresses{unknown: []string{"no +dc/" + name}}
 	default:

@@ -32,13 +32,15 @@ var directions = []struct{ name, policy, byDefault string }{{"in", "policy_in", 
 func (s scope) decisions(direction, policy string) []*decision {
 	list := make([]*decision, 0, len(s.own.Rules)+1)
 	for _, r := range s.own.Rules {
-		rules, known := s.cluster.Groups[r.Action]
+		rules, known := s.cluster.Groups[strings.ToLower(r.Action)]
 		switch {
 		case !r.Enabled || r.Type != ruleGroup && r.Type != direction:
 		case r.Type != ruleGroup:
 			list = append(list, s.decision(r))
 		case !known:
-			list = append(list, &decision{rule: r.Effect(), group: true, text: r.String()})
+			unknown := r.Effect()
+			unknown.Action += s.cluster.UnknownGroups
+			list = append(list, &decision{rule: unknown, group: true, text: r.String()})
 		default:
 			for _, inner := range rules {
 				if inner.Enabled && inner.Type == direction {

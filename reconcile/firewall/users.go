@@ -41,6 +41,35 @@ func ruleUser(seen *guest.FirewallSeen, names func(guest.FirewallRule) bool) str
 	return ""
 }
 
+// Reached returns a firewall together with what it reaches: the rules of the groups that its rules name, and the sets that these and its own rules name. The latter are
+// read from names, and the result says whether groups or sets are not known.
+func Reached(seen *guest.FirewallSeen, among Names) (all *guest.FirewallSeen, unknownGroups, unknownSets bool) {
+	all = &guest.FirewallSeen{Rules: slices.Clone(seen.Rules), Sets: slices.Clone(seen.Sets)}
+	for _, r := range seen.Rules {
+		if r.Type != ruleGroup {
+			continue
+		}
+		rules, known := among.Groups[strings.ToLower(r.Action)]
+		unknownGroups = unknownGroups || !known
+		all.Rules = append(all.Rules, rules...)
+	}
+	for _, r := range all.Rules {
+		for _, text := range []string{r.Source, r.Dest} {
+			if !isSetName(text) {
+				continue
+			}
+			name := strings.ToLower(bareName(text))
+			set, known := among.Sets[name]
+			_, isOwn := findSet(seen.Sets, name)
+			unknownSets = unknownSets || !known && !isOwn
+			if set != nil {
+				all.Sets = append(all.Sets, *set)
+			}
+		}
+	}
+	return all, unknownGroups, unknownSets
+}
+
 func isSetName(text string) bool { return strings.HasPrefix(text, "+") }
 
 // NeededAliases returns the aliases that a firewall needs and does not contain, in lower case and sorted.

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"reflect"
 	"strings"
 
 	"gitops-agent/reconcile/firewall"
@@ -9,25 +10,49 @@ import (
 
 // FirewallChange is a change of an object of the datacenter's firewall, as the rules of guests see it.
 type FirewallChange struct {
-	Object        string                           // "alias office"
-	OnlyIfNamed   bool                             // rules that name the object are written after it, so the change weakens nothing if no live rule names it
-	Before, After firewall.Names                   // with the object alone
-	Old, New      string                           // of the object, for people and digests
-	User          func(*guest.FirewallSeen) string // what in a firewall as it was read names the object
+	Kind          guest.Kind
+	ID            string
+	Object        string         // "alias office"
+	OnlyIfNamed   bool           // rules that name the object are written after it, so the change weakens nothing if no live rule reaches it
+	Before, After firewall.Names // with the object alone
+	Old, New      string         // of the object, for people and digests
+	Use           FirewallUse    // of the kind
 }
 
-// Weakens returns the guests whose guarded firewall may admit more packets.
+// Weakens returns the guests whose guarded firewall may admit more packets. The groups and sets that name the object count as they are and as their manifests want
+// them, since they change at the same time.
 func (c FirewallChange) Weakens(around Around) []Weakening {
+	if reflect.DeepEqual(c.Before, c.After) {
+		return nil
+	}
+	among := []firewall.Names{firewallNames(around.Firewall, false), firewallNames(around.Firewall, true)}
 	var found []Weakening
 	for _, g := range around.Guests {
-		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.isNamedBy(g, around) {
+		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.Kind, c.ID, g, around, among[0]) {
 			continue
 		}
-		if g.Firewall == nil || len(firewall.WeakerAmong(g.Firewall, c.Before, c.After)) > 0 {
+		if g.Firewall == nil || c.weakens(g.Firewall, among) {
 			found = append(found, Weakening{Guest: g.Ref, Field: guest.GuardFirewall, Old: c.Object + " " + short(c.Old), New: short(c.New)})
 		}
 	}
 	return found
+}
+
+// weakens reports whether a firewall may admit more packets, with one of the meanings of the other names. What is not known may name the object.
+func (c FirewallChange) weakens(f *guest.FirewallWanted, among []firewall.Names) bool {
+	for _, others := range among {
+		before, after := others.With(c.Before), others.With(c.After)
+		if c.Kind != FirewallGroups {
+			before.UnknownGroups, after.UnknownGroups = " before", " after"
+		}
+		if c.Kind == FirewallAliases {
+			before.UnknownSets, after.UnknownSets = " before", " after"
+		}
+		if len(firewall.WeakerAmong(f, before, after)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // maxText bounds what a message says of an object. The digest of the step covers the calls too.
@@ -40,23 +65,30 @@ func short(text string) string {
 	return text
 }
 
-// isNamedBy reports whether the live firewall of a guest may name the object.
-func (c FirewallChange) isNamedBy(g Guarded, around Around) bool { return mayName(c.User, g, around) }
-
-// Concerns returns the guests with guarded firewalls that may name an object.
-func (use FirewallUse) Concerns(id string, around Around) []guest.Ref {
-	var refs []guest.Ref
-	user := func(seen *guest.FirewallSeen) string { return use(seen, id) }
-	for _, g := range around.Guests {
-		if g.Has(guest.GuardFirewall) && mayName(user, g, around) {
-			refs = append(refs, g.Ref)
+// Concerns returns the function of a kind that returns the guests with guarded firewalls which may name an object, or something that names it.
+func (use FirewallUse) Concerns(of guest.Kind) func(id string, around Around) []guest.Ref {
+	return func(id string, around Around) []guest.Ref {
+		now := firewallNames(around.Firewall, false)
+		var refs []guest.Ref
+		for _, g := range around.Guests {
+			if g.Has(guest.GuardFirewall) && use.mayReach(of, id, g, around, now) {
+				refs = append(refs, g.Ref)
+			}
 		}
+		return refs
 	}
-	return refs
 }
 
-// mayName reports whether the live firewall of a guest names an object. One that was not read may.
-func mayName(user func(*guest.FirewallSeen) string, g Guarded, around Around) bool {
+// mayReach reports whether the live firewall of a guest names an object, or a group or a set that names it. A firewall that was not read may, and so may one with a
+// group or a set that is not known.
+func (use FirewallUse) mayReach(of guest.Kind, id string, g Guarded, around Around, now firewall.Names) bool {
 	seen, exists := around.Observed.Guests[g.VMID]
-	return exists && (seen.Firewall == nil || seen.Firewall.Err != "" || user(seen.Firewall) != "")
+	if !exists {
+		return false
+	}
+	if seen.Firewall == nil || seen.Firewall.Err != "" {
+		return true
+	}
+	all, unknownGroups, unknownSets := firewall.Reached(seen.Firewall, now)
+	return use(all, id) != "" || unknownGroups && of != FirewallGroups || unknownSets && of == FirewallAliases
 }

@@ -62,12 +62,12 @@ func NeedsOf(d *guest.Desired) []kind.Need {
 		needs = append(needs, kind.Need{Kind: pool.Name, ID: d.Pool})
 	}
 	if d.Firewall != nil {
-		needs = slices.Concat(needs, alias.NeededBy(d.Firewall), ipset.NeededBy(d.Firewall), securitygroup.NeededBy(d.Firewall))
+		needs = append(needs, FirewallNeeds(d.Firewall)...)
 	}
 	return needs
 }
 
-// IsOfFirewall reports whether a need is for the firewall of a guest.
-func IsOfFirewall(need kind.Need) bool {
-	return need.Kind == alias.Name || need.Kind == ipset.Name || need.Kind == securitygroup.Name
+// FirewallNeeds returns the objects of the cluster that the firewall of a guest names.
+func FirewallNeeds(f *guest.FirewallWanted) []kind.Need {
+	return slices.Concat(alias.NeededBy(f), ipset.NeededBy(f), securitygroup.NeededBy(f))
 }

@@ -41,7 +41,7 @@ func (w *Worker) advanceObject(ctx context.Context, t *turn) (again bool, err er
 	if len(objects.Wanted)+len(objects.Owned) == 0 || isOpenElsewhere(state, t, objects) {
 		return false, nil
 	}
-	t.Objects = observe.ReadObjects(ctx, w.cluster, kindOnly(all.Reads(), guest.Kind(t.Key.Kind())))
+	t.Objects = observe.ReadObjects(ctx, w.cluster, readsFor(all, guest.Kind(t.Key.Kind())))
 	planned, ok := basis.plannedObject(objects, t.Objects)
 	if !ok {
 		return false, nil
@@ -76,9 +76,13 @@ func (w *Worker) runObject(ctx context.Context, basis *Basis, t *turn, step plan
 	return nil
 }
 
-// kindOnly returns the entry of one kind.
-func kindOnly(reads map[guest.Kind][]string, name guest.Kind) map[guest.Kind][]string {
-	maps.DeleteFunc(reads, func(other guest.Kind, _ []string) bool { return other != name })
+// readsFor returns what has to be read for a step on an object of a kind: the kind and, if guests with guards may be concerned, the kinds whose objects name its objects.
+func readsFor(all plan.Objects, name guest.Kind) map[guest.Kind][]string {
+	reads := all.Reads()
+	related := len(all.Guarded) > 0 && kind.IsOfFirewall(name)
+	maps.DeleteFunc(reads, func(other guest.Kind, _ []string) bool {
+		return other != name && !(related && kind.IsOfFirewall(other))
+	})
 	return reads
 }
 

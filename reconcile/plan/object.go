@@ -118,6 +118,11 @@ func (o Objects) Reads() map[guest.Kind][]string {
 		slices.Sort(ids)
 		reads[name] = slices.Compact(ids)
 	}
+	for name, ids := range o.namedByGuarded(reads) {
+		ids = append(ids, reads[name]...)
+		slices.Sort(ids)
+		reads[name] = slices.Compact(ids)
+	}
 	if o.places && reads[kinds.AffinityRules] == nil {
 		reads[kinds.AffinityRules] = []string{}
 	}
@@ -128,6 +133,34 @@ func (o Objects) Reads() map[guest.Kind][]string {
 		}
 	}
 	return reads
+}
+
+// namedByGuarded returns the objects that guarded firewalls name, and those that objects with manifests name, by kind. They are read if an object of the datacenter's
+// firewall may change: what names it then has to be known. A cluster without such objects causes no call.
+func (o Objects) namedByGuarded(reads map[guest.Kind][]string) map[guest.Kind][]string {
+	named := make(map[guest.Kind][]string)
+	if reads[kind.FirewallAliases] == nil && reads[kind.FirewallSets] == nil && reads[kind.FirewallGroups] == nil {
+		return named
+	}
+	for _, g := range o.Guarded {
+		if !g.Has(guest.GuardFirewall) || g.Firewall == nil {
+			continue
+		}
+		for _, need := range kinds.FirewallNeeds(g.Firewall) {
+			named[need.Kind] = append(named[need.Kind], need.ID)
+		}
+	}
+	if len(named) == 0 {
+		return named
+	}
+	for _, d := range o.Wanted {
+		for _, need := range d.Needs {
+			if kind.IsOfFirewall(need.Kind) {
+				named[need.Kind] = append(named[need.Kind], need.ID)
+			}
+		}
+	}
+	return named
 }
 
 // For returns the objects of one label: the one that a manifest describes, and the owned ones that had the label and that no manifest describes.
@@ -500,7 +533,39 @@ func weakenings(k *kind.Kind, c kind.Change, want Desired, got cluster.Snapshot)
 
 // around returns what a change of an object is judged among.
 func around(k *kind.Kind, id string, want Desired, got cluster.Snapshot) kind.Around {
-	return kind.Around{Guests: want.Objects.Guarded, Others: lasting(k, id, want, got), Observed: got}
+	a := kind.Around{Guests: want.Objects.Guarded, Others: lasting(k, id, want, got), Observed: got}
+	if kind.IsOfFirewall(k.Name) {
+		a.Firewall = firewallObjects(want, got)
+	}
+	return a
+}
+
+// firewallObjects returns the objects of the datacenter's firewall that are known, as they are and as their manifests want them.
+func firewallObjects(want Desired, got cluster.Snapshot) map[guest.Kind][]kind.Lasting {
+	all := want.Objects
+	if all.all != nil {
+		all = *all.all
+	}
+	objects := make(map[guest.Kind][]kind.Lasting)
+	wanted := all.wantedIDs()
+	for name, list := range got.Objects {
+		for id, now := range list.ByID {
+			if kind.IsOfFirewall(name) && !wanted[journal.ObjectID{Kind: string(name), ID: id}] {
+				objects[name] = append(objects[name], kind.Lasting{Now: now, Next: now})
+			}
+		}
+	}
+	for _, d := range all.Wanted {
+		list := got.Objects[d.Kind]
+		now, exists := list.ByID[d.ID]
+		if !kind.IsOfFirewall(d.Kind) || !exists && !list.Knows(d.ID) {
+			continue
+		}
+		next := asWanted(now, d)
+		next.ID = d.ID
+		objects[d.Kind] = append(objects[d.Kind], kind.Lasting{Now: now, Next: next})
+	}
+	return objects
 }
 
 // lasting returns the objects of a kind other than one that exist and stay. What manifests leave alone stays as it is.

@@ -164,7 +164,7 @@ func (o Ordering) noteObjects(plan Plan, guests []guest.Desired, idle map[string
 	for i := range guests {
 		for _, need := range kinds.NeedsOf(&guests[i]) {
 			into := o.objects
-			if kinds.IsOfFirewall(need) {
+			if kind.IsOfFirewall(need.Kind) {
 				into = o.names
 			}
 			wait(into, guests[i].Label(), need)

@@ -13,10 +13,10 @@ import (
 )
 
 // Name is the kind in manifests and labels.
-const Name guest.Kind = "Alias"
+const Name = kind.FirewallAliases
 
 const (
-	keyCIDR    = "cidr"
+	keyCIDR    = kind.KeyCIDR
 	keyComment = "comment"
 )
 

@@ -10,10 +10,9 @@ import (
 // weakens returns the guests whose guarded firewall a change of an alias opens.
 func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 	before, after := &guest.FirewallAlias{Name: c.ID, CIDR: c.Got.Keys[keyCIDR]}, &guest.FirewallAlias{Name: c.ID, CIDR: c.After().Keys[keyCIDR]}
-	change := kind.FirewallChange{Object: "alias " + c.ID, Old: before.CIDR, New: after.CIDR}
+	change := kind.FirewallChange{Kind: Name, ID: c.ID, Object: "alias " + c.ID, Old: before.CIDR, New: after.CIDR, Use: firewall.AliasUser}
 	if c.Op == cluster.OpObjectAdd {
 		before, change.OnlyIfNamed, change.Old = nil, true, "missing"
-		change.User = func(seen *guest.FirewallSeen) string { return firewall.AliasUser(seen, c.ID) }
 	}
 	if c.Op == cluster.OpObjectRemove {
 		after, change.New = nil, "missing"

@@ -1,7 +1,6 @@
 package ipset
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,26 +54,14 @@ func lower(spec kind.Spec, d *kind.Desired) []kind.Problem {
 		firsts[e.CIDR] = i
 		set.Entries = append(set.Entries, e)
 	}
-	d.Put(kind.Intent{Key: keyEntries, Text: entriesText(set.Entries), Origin: v.Origin})
+	d.Put(kind.Intent{Key: keyEntries, Text: kind.EntriesText(set.Entries), Origin: v.Origin})
 	d.Needs = alias.NeededBy(&guest.FirewallWanted{Sets: []guest.FirewallSet{set}})
 	return problems
 }
 
-// entriesText returns entries as the text of a key: a JSON list, sorted by address.
-func entriesText(entries []guest.FirewallEntry) string {
-	entries = slices.Clone(entries)
-	slices.SortFunc(entries, func(a, b guest.FirewallEntry) int { return strings.Compare(a.CIDR, b.CIDR) })
-	text, _ := json.Marshal(entries) // marshalling texts cannot fail
-	return string(text)
-}
-
 // setOf returns the set with the entries of a text.
 func setOf(id, text, digest string) guest.FirewallSet {
-	set := guest.FirewallSet{Name: id, Digest: digest}
-	if json.Unmarshal([]byte(text), &set.Entries) != nil {
-		set.Entries = nil
-	}
-	return set
+	return guest.FirewallSet{Name: id, Digest: digest, Entries: kind.EntriesOf(text)}
 }
 
 // observed returns the entries that Proxmox shows of a set, and their digest.
@@ -85,7 +72,7 @@ func observed(rows []kind.Row) (text, digest string) {
 		entries = append(entries, guest.FirewallEntry{CIDR: strings.TrimSpace(row.Text(fieldCIDR)), NoMatch: noMatch != "" && noMatch != "0", Comment: row.Text(keyComment)})
 		digest = row.Text("digest")
 	}
-	return entriesText(entries), digest
+	return kind.EntriesText(entries), digest
 }
 
 // wantedAndLive returns the set of a manifest and the live one.
@@ -112,7 +99,7 @@ func next(d kind.Desired, live cluster.Object) (kind.ItemCall, bool) {
 	want, got := wantedAndLive(d, live)
 	call, more := firewall.NextEntry(want, got, d.Keeps)
 	call.Op, call.Kind, call.Object = cluster.OpObjectSet, Name, d.ID
-	return kind.ItemCall{Call: call, After: entriesText(firewall.EntriesAfter(got.Entries, call))}, more
+	return kind.ItemCall{Call: call, After: kind.EntriesText(firewall.EntriesAfter(got.Entries, call))}, more
 }
 
 // final returns the entries after all calls.
@@ -124,7 +111,7 @@ func final(d kind.Desired, live cluster.Object) string {
 			want.Entries = append(want.Entries, e)
 		}
 	}
-	return entriesText(want.Entries)
+	return kind.EntriesText(want.Entries)
 }
 
 // whyUnsafe returns why no order of calls is safe. A firewall of a guest drops new connections meanwhile; nothing can do that for all rules of the cluster.

@@ -11,10 +11,10 @@ import (
 )
 
 // Name is the kind in manifests and labels.
-const Name guest.Kind = "IPSet"
+const Name = kind.FirewallSets
 
 const (
-	keyEntries = "entries"
+	keyEntries = kind.KeyEntries
 	keyComment = "comment"
 )
 
@@ -42,7 +42,7 @@ func Kind() *kind.Kind {
 		KeptBy:     kind.FirewallUse(firewall.SetUser).KeptBy,
 		UsedBy:     kind.FirewallUse(firewall.SetUser).UsedBy,
 		Weakens:    weakens,
-		Concerns:   kind.FirewallUse(firewall.SetUser).Concerns,
+		Concerns:   kind.FirewallUse(firewall.SetUser).Concerns(Name),
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
 	}

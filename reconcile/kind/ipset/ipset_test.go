@@ -26,12 +26,12 @@ func set(addresses ...string) []guest.FirewallEntry {
 
 func desired(addresses ...string) kind.Desired {
 	d := kind.Desired{Kind: Name, Name: "admins", ID: "admins"}
-	d.Put(kind.Intent{Key: keyEntries, Text: entriesText(set(addresses...))})
+	d.Put(kind.Intent{Key: keyEntries, Text: kind.EntriesText(set(addresses...))})
 	return d
 }
 
 func live(addresses ...string) cluster.Object {
-	return cluster.Object{ID: "admins", Keys: map[string]string{keyEntries: entriesText(set(addresses...))}, Digest: "e"}
+	return cluster.Object{ID: "admins", Keys: map[string]string{keyEntries: kind.EntriesText(set(addresses...))}, Digest: "e"}
 }
 
 func TestReadIsCanonical(t *testing.T) {
@@ -47,7 +47,7 @@ func TestReadIsCanonical(t *testing.T) {
 	}
 	got, err := read(t.Context(), get, []string{"admins"})
 	entries := []guest.FirewallEntry{{CIDR: "10.0.0.1", NoMatch: true, Comment: "c"}, {CIDR: "dc/office"}}
-	want := []cluster.Object{{ID: "admins", Keys: map[string]string{keyComment: "m", keyEntries: entriesText(entries)}, Digest: "e"}}
+	want := []cluster.Object{{ID: "admins", Keys: map[string]string{keyComment: "m", keyEntries: kind.EntriesText(entries)}, Digest: "e"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("got error %v (-want +got)\n%s", err, diff)
 	}

@@ -18,7 +18,6 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 		return firewall.Names{Sets: map[string]*guest.FirewallSet{c.ID: &set}}
 	}
 	return kind.FirewallChange{
-		Object: "set " + c.ID, Before: names(before), After: names(after), Old: before.String(), New: after.String(), OnlyIfNamed: true,
-		User: func(seen *guest.FirewallSeen) string { return firewall.SetUser(seen, c.ID) },
+		Kind: Name, ID: c.ID, Use: firewall.SetUser, Object: "set " + c.ID, Before: names(before), After: names(after), Old: before.String(), New: after.String(), OnlyIfNamed: true,
 	}.Weakens(around)
 }

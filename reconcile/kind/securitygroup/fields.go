@@ -58,7 +58,7 @@ func lower(spec kind.Spec, d *kind.Desired) []kind.Problem {
 		}
 		rules, d.Items = append(rules, rule), append(d.Items, item.Origin)
 	}
-	d.Put(kind.Intent{Key: keyRules, Text: rulesText(rules), Origin: v.Origin})
+	d.Put(kind.Intent{Key: keyRules, Text: kind.RulesText(rules), Origin: v.Origin})
 	names := &guest.FirewallWanted{Rules: rules}
 	d.Needs = append(alias.NeededBy(names), ipset.NeededBy(names)...)
 	return problems

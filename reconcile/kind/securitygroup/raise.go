@@ -8,7 +8,7 @@ import (
 // raise returns the fields of the manifest that describes a live group.
 func raise(o cluster.Object) (fields []kind.Raised, left []string) {
 	rules := [][]kind.Raised{}
-	for _, r := range rulesOf(o.Keys[keyRules]) {
+	for _, r := range kind.RulesOf(o.Keys[keyRules]) {
 		params := r.Params()
 		var rule []kind.Raised
 		for _, f := range ruleFields() {

@@ -1,7 +1,6 @@
 package securitygroup
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,29 +11,6 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 )
-
-// rulesText returns rules as the text of a key: a JSON list of their native keys.
-func rulesText(rules []guest.FirewallRule) string {
-	list := make([]map[string]string, len(rules))
-	for i, r := range rules {
-		list[i] = r.Params()
-	}
-	text, _ := json.Marshal(list) // marshalling texts cannot fail
-	return string(text)
-}
-
-// rulesOf returns the rules of a text. A text that no rulesText has made has none.
-func rulesOf(text string) []guest.FirewallRule {
-	var list []map[string]string
-	if json.Unmarshal([]byte(text), &list) != nil {
-		return nil
-	}
-	rules := make([]guest.FirewallRule, len(list))
-	for i, params := range list {
-		rules[i] = guest.RuleOf(params)
-	}
-	return rules
-}
 
 // observed returns the rules that Proxmox shows of a group, and their digest.
 func observed(rows []kind.Row) (text, digest string, err error) {
@@ -49,18 +25,18 @@ func observed(rows []kind.Row) (text, digest string, err error) {
 		}
 		rules[i], digest = guest.RuleOf(params), row.Text("digest")
 	}
-	return rulesText(rules), digest, nil
+	return kind.RulesText(rules), digest, nil
 }
 
 // wanted returns the rules of a manifest, as package firewall compares them.
 func wanted(d kind.Desired) *guest.FirewallWanted {
 	text, _ := d.Text(keyRules)
-	return &guest.FirewallWanted{Rules: rulesOf(text), RuleOrigins: d.Items, KeepOthers: d.Keeps, Origin: d.Origin}
+	return &guest.FirewallWanted{Rules: kind.RulesOf(text), RuleOrigins: d.Items, KeepOthers: d.Keeps, Origin: d.Origin}
 }
 
 // seen returns the rules of a live group as those of a firewall in force: some guest may use them.
 func seen(live cluster.Object) *guest.FirewallSeen {
-	return &guest.FirewallSeen{Options: map[string]string{"enable": "1"}, Rules: rulesOf(live.Keys[keyRules]), RulesDigest: live.Digest}
+	return &guest.FirewallSeen{Options: map[string]string{"enable": "1"}, Rules: kind.RulesOf(live.Keys[keyRules]), RulesDigest: live.Digest}
 }
 
 // changes returns how the rules of a live group differ from the wanted ones.
@@ -78,14 +54,14 @@ func changes(d kind.Desired, live cluster.Object) []guest.Change {
 // next returns the next call about a rule. Between two calls, the rules decide about each packet as before or as wanted.
 func next(d kind.Desired, live cluster.Object) (kind.ItemCall, bool) {
 	call, more := firewall.Next(wanted(d), seen(live))
-	return itemCall(d.ID, call, rulesOf(live.Keys[keyRules])), more
+	return itemCall(d.ID, call, kind.RulesOf(live.Keys[keyRules])), more
 }
 
 // final returns the rules after all calls. Those that the manifest does not mention stay where the calls leave them, so these calls are followed.
 func final(d kind.Desired, live cluster.Object) string {
 	want := wanted(d)
 	if !want.KeepOthers {
-		return rulesText(want.Rules)
+		return kind.RulesText(want.Rules)
 	}
 	for range maxCalls {
 		item, more := next(d, live)
@@ -102,12 +78,12 @@ const maxCalls = 10_000
 
 func itemCall(id string, call cluster.Call, rules []guest.FirewallRule) kind.ItemCall {
 	call.Op, call.Kind, call.Object = cluster.OpObjectSet, Name, id
-	return kind.ItemCall{Call: call, After: rulesText(firewall.RulesAfter(rules, call))}
+	return kind.ItemCall{Call: call, After: kind.RulesText(firewall.RulesAfter(rules, call))}
 }
 
 // empty returns the calls that remove the rules of a group, the last one first. Only the first call has a digest: it changes the digest of the others.
 func empty(live cluster.Object) []kind.ItemCall {
-	rules, digest := rulesOf(live.Keys[keyRules]), live.Digest
+	rules, digest := kind.RulesOf(live.Keys[keyRules]), live.Digest
 	var list []kind.ItemCall
 	for pos := range slices.Backward(rules) {
 		call := cluster.Call{Firewall: cluster.FirewallCall{Verb: cluster.FirewallDelete, Object: cluster.FirewallRule, Pos: pos}, Digest: digest}

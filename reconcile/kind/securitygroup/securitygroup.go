@@ -11,10 +11,10 @@ import (
 )
 
 // Name is the kind in manifests and labels.
-const Name guest.Kind = "SecurityGroup"
+const Name = kind.FirewallGroups
 
 const (
-	keyRules   = "rules"
+	keyRules   = kind.KeyRules
 	keyComment = "comment"
 )
 
@@ -44,7 +44,7 @@ func Kind() *kind.Kind {
 		KeptBy:     kind.FirewallUse(firewall.GroupUser).KeptBy,
 		UsedBy:     kind.FirewallUse(firewall.GroupUser).UsedBy,
 		Weakens:    weakens,
-		Concerns:   kind.FirewallUse(firewall.GroupUser).Concerns,
+		Concerns:   kind.FirewallUse(firewall.GroupUser).Concerns(Name),
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
 	}

@@ -62,12 +62,12 @@ func TestReadIsCanonical(t *testing.T) {
 
 func desired(rules ...guest.FirewallRule) kind.Desired {
 	d := kind.Desired{Kind: Name, Name: "web", ID: "web"}
-	d.Put(kind.Intent{Key: keyRules, Text: rulesText(rules)})
+	d.Put(kind.Intent{Key: keyRules, Text: kind.RulesText(rules)})
 	return d
 }
 
 func live(rules ...guest.FirewallRule) cluster.Object {
-	return cluster.Object{ID: "web", Keys: map[string]string{keyRules: rulesText(rules)}, Digest: "r"}
+	return cluster.Object{ID: "web", Keys: map[string]string{keyRules: kind.RulesText(rules)}, Digest: "r"}
 }
 
 var (
@@ -106,7 +106,7 @@ func TestNextCall(t *testing.T) {
 			if got.Call.Op != cluster.OpObjectSet || got.Call.Kind != Name || got.Call.Object != "web" || got.Call.Firewall != test.call || got.Call.Digest != test.digest {
 				t.Errorf("got %+v, want %+v with the digest %q", got.Call, test.call, test.digest)
 			}
-			if diff := cmp.Diff(test.after, rulesOf(got.After)); diff != "" {
+			if diff := cmp.Diff(test.after, kind.RulesOf(got.After)); diff != "" {
 				t.Errorf("after the call (-want +got)\n%s", diff)
 			}
 		})
@@ -125,7 +125,7 @@ func TestOthersAreKept(t *testing.T) {
 func TestGroupIsEmptiedFromItsEnd(t *testing.T) {
 	var got []string
 	for _, item := range empty(live(ssh, http)) {
-		got = append(got, fmt.Sprintf("%s %d %q %d", item.Call.Firewall.Verb, item.Call.Firewall.Pos, item.Call.Digest, len(rulesOf(item.After))))
+		got = append(got, fmt.Sprintf("%s %d %q %d", item.Call.Firewall.Verb, item.Call.Firewall.Pos, item.Call.Digest, len(kind.RulesOf(item.After))))
 	}
 	if diff := cmp.Diff([]string{`delete 1 "r" 1`, `delete 0 "" 0`}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -15,13 +15,12 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 	if c.Op == cluster.OpObjectRemove {
 		text = ""
 	}
-	before, after := rulesOf(c.Got.Keys[keyRules]), rulesOf(text)
+	before, after := kind.RulesOf(c.Got.Keys[keyRules]), kind.RulesOf(text)
 	names := func(rules []guest.FirewallRule) firewall.Names {
 		return firewall.Names{Groups: map[string][]guest.FirewallRule{c.ID: rules}}
 	}
 	return kind.FirewallChange{
-		Object: "group " + c.ID, Before: names(before), After: names(after), Old: describe(before), New: describe(after), OnlyIfNamed: true,
-		User: func(seen *guest.FirewallSeen) string { return firewall.GroupUser(seen, c.ID) },
+		Kind: Name, ID: c.ID, Use: firewall.GroupUser, Object: "group " + c.ID, Before: names(before), After: names(after), Old: describe(before), New: describe(after), OnlyIfNamed: true,
 	}.Weakens(around)
 }
 

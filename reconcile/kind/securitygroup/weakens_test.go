@@ -19,7 +19,7 @@ func TestWeakens(t *testing.T) {
 	ssh := guest.FirewallRule{Type: "in", Action: "ACCEPT", Protocol: "tcp", DestPort: "22", Enabled: true}
 	now := live(drop, ssh)
 	set := func(rules ...guest.FirewallRule) kind.Change {
-		return kind.Change{Op: cluster.OpObjectSet, ID: "web", Got: now, Set: map[string]string{keyRules: rulesText(rules)}}
+		return kind.Change{Op: cluster.OpObjectSet, ID: "web", Got: now, Set: map[string]string{keyRules: kind.RulesText(rules)}}
 	}
 	http := ssh
 	http.DestPort = "80"
