@@ -93,7 +93,7 @@ func (w *world) start(a *agent) {
 	}
 	w.checkJournal(a)
 	a.cmd = exec.Command(filepath.Join(w.programs, "gitops-agent"), "run", "--config", a.config)
-	a.cmd.Env = append(os.Environ(), a.clock.Env())
+	a.cmd.Env = append(os.Environ(), a.clock.Env(), "GOGC=100") // TestSoak measures memory, and .ci/run sets another value for tests
 	log, err := os.OpenFile(a.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	w.ok(err)
 	defer func() { _ = log.Close() }()
