@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"gitops-agent/internal/racecheck"
 )
 
-// seeds are the random histories that a test runs. .ci/long runs more of them, with the flags -NAME-seeds and -NAME-first.
+// seeds are the random histories that a test runs; under the race detector fewer. .ci/long runs more of them, with the flags -NAME-seeds and -NAME-first.
 type seeds struct {
 	name  string
 	count *int
@@ -15,7 +17,7 @@ type seeds struct {
 }
 
 func newSeeds(name string, count int, what string) seeds {
-	return seeds{name, flag.Int(name+"-seeds", count, "number of "+what), flag.Uint64(name+"-first", 0, "seed of the first of them")}
+	return seeds{name, flag.Int(name+"-seeds", racecheck.Rounds(count), "number of "+what), flag.Uint64(name+"-first", 0, "seed of the first of them")}
 }
 
 // each runs a test for every seed, which may run it in parallel. Afterwards it prints how many there were, with the counts that summary returns. The

@@ -1,0 +1,13 @@
+// Package racecheck tells a test whether the race detector is on.
+//
+// .ci/run runs the tests twice, and the race detector makes the second run about three times as expensive. What random histories show by their outcome,
+// the first run shows in full. The second looks for data races, and needs fewer of them.
+package racecheck
+
+// Rounds returns how many of n rounds of one test run: all, and half of them, rounded up, under the race detector.
+func Rounds(n int) int {
+	if enabled {
+		return (n + 1) / 2
+	}
+	return n
+}
