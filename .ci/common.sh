@@ -5,7 +5,12 @@ export GOTOOLCHAIN=local CGO_ENABLED=1
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 
-step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
+# step begins a step, after it has printed how long the one before took.
+step() {
+  [ -z "${step:-}" ] || printf -- '-- %s: %ss\n' "$step" $((SECONDS - begun))
+  step=$* begun=$SECONDS
+  printf '\n== %s (%ss)\n' "$*" "$SECONDS"
+}
 
 # install_tools installs what the integration tests run. Debian has age, and no sops.
 install_tools() {
