@@ -87,7 +87,7 @@ func firewallNames(objects map[guest.Kind][]Lasting, next bool) firewall.Names {
 // putName adds an object to names. One without an id does not exist.
 func putName(names *firewall.Names, of guest.Kind, id string, o cluster.Object) {
 	exists := o.ID != ""
-	switch of {
+	switch of { //nolint:exhaustive // the kinds of the datacenter's firewall
 	case FirewallAliases:
 		if names.Aliases[id] = nil; exists {
 			names.Aliases[id] = &guest.FirewallAlias{Name: id, CIDR: o.Keys[KeyCIDR]}

@@ -60,7 +60,7 @@ func (d datacenter) decides(rules []guest.FirewallRule, ip netip.Addr) string {
 // object returns an object as it is read.
 func (d datacenter) object(name guest.Kind, id string) cluster.Object {
 	o := cluster.Object{ID: id, Keys: map[string]string{}}
-	switch name {
+	switch name { //nolint:exhaustive // the kinds of the datacenter's firewall
 	case kind.FirewallAliases:
 		o.Keys[kind.KeyCIDR] = d.aliases[id]
 	case kind.FirewallSets:
@@ -111,7 +111,7 @@ func TestNestedChangesAreHeld(t *testing.T) {
 		rules := drawRules(t, "rules", true)
 		name, id := rapid.SampledFrom(ofFirewall).Draw(t, "kind"), rapid.SampledFrom(nestedIDs).Draw(t, "id")
 		drawn, after := drawDatacenter(t), before
-		switch name {
+		switch name { //nolint:exhaustive // the kinds of the datacenter's firewall
 		case kind.FirewallAliases:
 			after.aliases = map[string]string{"a": before.aliases["a"], "b": before.aliases["b"], id: drawn.aliases[id]}
 		case kind.FirewallSets:

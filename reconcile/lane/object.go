@@ -81,7 +81,7 @@ func readsFor(all plan.Objects, name guest.Kind) map[guest.Kind][]string {
 	reads := all.Reads()
 	related := len(all.Guarded) > 0 && kind.IsOfFirewall(name)
 	maps.DeleteFunc(reads, func(other guest.Kind, _ []string) bool {
-		return other != name && !(related && kind.IsOfFirewall(other))
+		return other != name && (!related || !kind.IsOfFirewall(other))
 	})
 	return reads
 }
