@@ -41,7 +41,8 @@ func (e *Engine) assess(planned plan.Plan) {
 			continue
 		}
 		t := e.track(p.Ref)
-		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], now)
+		p, uses := t.withoutUsedFile(p)
+		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], uses, now)
 		e.noteHolds(t, p)
 		e.noteHidden(t, p)
 		if e.force.Accepted.Valid() {
@@ -59,10 +60,11 @@ func (e *Engine) assess(planned plan.Plan) {
 // isReported reports whether a planned guest is part of the report. A guest that the agent owned and that is gone is not; tidy forgets it.
 func isReported(p plan.Guest) bool { return p.Managed || !p.Empty() }
 
-// assessGuest returns the state of one guest. Copies are other guests that have its marker.
-func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []cluster.Row, now time.Time) assessment {
+// assessGuest returns the state of one guest. Copies are other guests that have its marker. Uses says that a former file of an Image is in use: it is tried again
+// later and later, although the Image is in sync.
+func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []cluster.Row, uses bool, now time.Time) assessment {
 	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(keyOf(p.Ref))}
-	if a.sync == report.Synced && !a.busy && t.retry.over(now) && !e.unsettled[keyOf(p.Ref)] {
+	if a.sync == report.Synced && !uses && !a.busy && t.retry.over(now) && !e.unsettled[keyOf(p.Ref)] {
 		t.recover() // the guest came in sync without the agent; while a step of it is open, the failure is still true
 	}
 	present := make(map[string]time.Time) // the conditions and holds of this cycle

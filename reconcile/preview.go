@@ -43,7 +43,7 @@ type PreviewPolicy struct {
 type PreviewReader struct {
 	// Guests reads the guests of vmids, HA for those of underHA, and the firewalls, as observe.ReadAll does.
 	Guests func(ctx context.Context, vmids, underHA []int, firewalls map[int]bool) (cluster.Snapshot, error)
-	// Files reads the files of Images, as observe.ReadFiles does. It is called only if the manifests have Images.
+	// Files reads the files of Images, as observe.ReadFiles does. It is called only if the manifests have Images, or if files of former ones are to be deleted.
 	Files func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files
 	// Objects reads the objects of kinds, as observe.ReadObjects does. It is called only for kinds that manifests or the journal name.
 	Objects func(ctx context.Context, reads map[guest.Kind][]string) map[guest.Kind]cluster.Objects
@@ -66,8 +66,9 @@ func NewPreview(
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}
-	if len(set.Images) > 0 {
-		seen.Files = read.Files(ctx, plan.ImagePlaces(set.Images, seen.Inventory))
+	images := plan.Images{Wanted: set.Images, Downloaded: state.Downloaded}
+	if places := images.Places(seen.Inventory); len(places) > 0 {
+		seen.Files = read.Files(ctx, places)
 	}
 	objects := plan.NewObjects(set.Objects, guests, state)
 	if reads := objects.Reads(); len(reads) > 0 {

@@ -66,7 +66,7 @@ func (e *Engine) stuck() map[string]bool {
 		}
 	}
 	var others []guest.Ref
-	for _, d := range e.images() {
+	for _, d := range e.images(e.opts.Journal.State()).Wanted {
 		others = append(others, d.Ref())
 	}
 	for _, d := range e.objects() {

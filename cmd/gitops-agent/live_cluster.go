@@ -98,13 +98,15 @@ func (c *liveCluster) assume(ctx context.Context, base planview.Subject) (journa
 func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, labels []string, writer string) []planview.Problem {
 	guests := preflight.Concerned(preview.Guests, preview.Plan, preview.Observed.Inventory)
 	images := preflight.ConcernedImages(preview.Images, preview.Plan)
+	former := preflight.ConcernedFormer(preview.Plan)
 	objects := preflight.ConcernedObjects(preview.Objects, preview.Plan)
 	if len(labels) > 0 {
 		objects = slices.DeleteFunc(objects, func(d kind.Desired) bool { return !slices.Contains(labels, d.Label()) })
 		images = slices.DeleteFunc(images, func(d image.Desired) bool { return !slices.Contains(labels, d.Ref().Label()) })
+		former = slices.DeleteFunc(former, func(f image.Former) bool { return !slices.Contains(labels, f.Ref().Label()) })
 		guests = slices.DeleteFunc(guests, func(d guest.Desired) bool { return !slices.Contains(labels, d.Label()) })
 	}
-	if len(guests)+len(images)+len(objects) == 0 {
+	if len(guests)+len(images)+len(former)+len(objects) == 0 {
 		return nil
 	}
 	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
@@ -117,7 +119,7 @@ func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, l
 			Check: "privileges", Message: "not checked: the token may only read", Hint: "--agent-token USER@REALM!NAME checks those of the agent's token", Unchecked: true,
 		})
 	}
-	return append(problems, planview.NewProblems(found.Unresolved, found.Missing(guests, images, objects))...)
+	return append(problems, planview.NewProblems(found.Unresolved, found.Missing(guests, images, former, objects))...)
 }
 
 // previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.

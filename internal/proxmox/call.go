@@ -18,7 +18,7 @@ import (
 // take longer than the 30 seconds after which Proxmox's proxy stops waiting for a reply. Containers have no such POST call.
 //
 // Source: PVE API, POST /nodes/{node}/{kind}, POST …/clone, POST or PUT …/config, PUT …/resize, POST …/move_disk and
-// …/move_volume, PUT …/cloudinit, POST …/migrate, …/template and …/status/*, DELETE; POST …/download-url; PUT /pools, /cluster/ha/resources.
+// …/move_volume, PUT …/cloudinit, POST …/migrate, …/template and …/status/*, DELETE; POST …/download-url; DELETE …/content/{volume}; PUT /pools, /cluster/ha/resources.
 func (c *Client) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	upid, err := c.do(ctx, call, check)
 	switch {
@@ -32,7 +32,7 @@ func (c *Client) Do(ctx context.Context, call cluster.Call, check cluster.LastCh
 
 // subject names what a call is about: "qemu/101", the name of a file, or "Pool web".
 func subject(call cluster.Call) string {
-	if call.Op == cluster.OpDownload {
+	if call.Op.IsAboutFile() {
 		return call.Params[cluster.ParamFile]
 	}
 	if call.Op.IsObject() {

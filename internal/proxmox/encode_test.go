@@ -39,6 +39,10 @@ func oneOfEach() map[cluster.Op]cluster.Call {
 			calls[op] = download("")
 			continue
 		}
+		if op == cluster.OpDeleteFile {
+			calls[op] = deletion("")
+			continue
+		}
 		if op.IsObject() {
 			calls[op] = cluster.Call{Op: op, Kind: "Pool", Object: "prod/web"}
 			continue

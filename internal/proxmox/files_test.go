@@ -31,6 +31,15 @@ func download(change string) cluster.Call {
 	return cluster.Call{Op: cluster.OpDownload, Node: "pve1", Params: params}
 }
 
+// deletion returns the call that deletes the downloaded file, with one parameter changed: "name=value".
+func deletion(change string) cluster.Call {
+	params := map[string]string{"storage": "local", "content": "import", "filename": "debian-13-9f86d081884c.qcow2"}
+	if name, value, changed := strings.Cut(change, "="); changed {
+		params[name] = value
+	}
+	return cluster.Call{Op: cluster.OpDeleteFile, Node: "pve1", Params: params}
+}
+
 // downloads lets the token of an agent download files, with one privilege left out.
 func downloads(sim *pvesim.Sim, without string) {
 	all := []string{"Datastore.AllocateTemplate", "Datastore.Audit", "Sys.AccessNetwork", "Sys.Audit"}
@@ -135,5 +144,47 @@ func TestFilesAreListedOnlyAtAPlace(t *testing.T) {
 	}
 	if call := download(""); call.Kind != guest.Kind("") || call.VMID != 0 {
 		t.Errorf("got a download about guest %s %d, want none", call.Kind, call.VMID)
+	}
+}
+
+func TestDeletedFileIsListedNoMore(t *testing.T) {
+	simulate(t, func(t *testing.T, sim *pvesim.Sim, client *Client) {
+		sim.SetPrivileges(simToken, []pvesim.ACL{{Path: "/", Privileges: []string{"Datastore.Audit", "Sys.Audit"}}})
+		if err := sim.AddVolume(deletion("").File(), 64<<20); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Do(t.Context(), deletion(""), nil); !errors.Is(err, cluster.ErrDenied) || errors.Is(err, cluster.ErrOutcomeUnknown) {
+			t.Errorf("without Datastore.Allocate: got error %v, want ErrDenied alone", err)
+		}
+		sim.SetPrivileges(simToken, []pvesim.ACL{{Path: "/", Privileges: []string{"Datastore.Allocate", "Datastore.Audit", "Sys.Audit"}}})
+		for range 2 { // a missing file is no error
+			upid, err := client.Do(t.Context(), deletion(""), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if task, err := client.Wait(t.Context(), upid); err != nil || !task.OK() {
+				t.Fatalf("got task %+v, error %v, want a success", task, err)
+			}
+		}
+		files, err := client.Files(t.Context(), cluster.FilePlace{Node: "pve1", Storage: "local", Content: "import"})
+		if _, listed := files[deletion("").File()]; err != nil || listed {
+			t.Errorf("got files %v, error %v, want the file gone", files, err)
+		}
+		tasks, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve1", ID: "local", Types: deletion("").TaskTypes()})
+		if err != nil || len(tasks) != 2 {
+			t.Errorf("got tasks %v, error %v, want the two deletions", tasks, err)
+		}
+	})
+}
+
+func TestDeletionsThatAreNeverSent(t *testing.T) {
+	for name, change := range map[string]string{
+		"folder": "filename=../debian.qcow2", "no_file": "filename=", "storage": "storage=../local", "content": "content=images", "backup": "content=backup", "other_key": "delay=5",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, _, err := encode.Call(deletion(change)); err == nil {
+				t.Errorf("got the call with %s accepted, want an error", change)
+			}
+		})
 	}
 }

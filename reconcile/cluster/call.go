@@ -21,6 +21,7 @@ import (
 //   - firewall: one change of the guest's firewall, which Firewall names; Params are the new values, and Delete the options or fields that are unset. Digest is
 //     that of the list or object that is changed, "" for what is added.
 //   - download: Params are storage, content, filename, url, checksum, checksum-algorithm and compression. It is about no guest: Kind and VMID are empty.
+//   - delete-file: Params are storage, content and filename. It is about no guest either.
 //   - object-add, object-set, object-remove: Params are set and the keys of Delete removed, of the Object of the Kind, which is no guest; see package kind. With
 //     Firewall, object-set is about one rule or one entry that the object contains.
 //   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
@@ -38,12 +39,17 @@ type Call struct {
 	Digest   string       // of the configuration that the call was planned for; Proxmox rejects the call if it has changed. "" means no check
 }
 
-// Parameters of a download.
+// Parameters of a call about a file.
 const (
 	ParamStorage = "storage"
 	ParamContent = "content"
 	ParamFile    = "filename"
 )
+
+// File returns the id of the file that a call about a file concerns.
+func (c Call) File() string {
+	return c.Params[ParamStorage] + ":" + c.Params[ParamContent] + "/" + c.Params[ParamFile]
+}
 
 // IsAboutItem reports whether a call about an object that is no guest concerns an item that the object contains.
 func (c Call) IsAboutItem() bool { return c.Op == OpObjectSet && c.Firewall.Object != "" }

@@ -33,6 +33,7 @@ const (
 // Operations on objects that are no guests.
 const (
 	OpDownload     Op = "download"      // a node fetches the file of an Image
+	OpDeleteFile   Op = "delete-file"   // a node deletes the file of an Image
 	OpObjectAdd    Op = "object-add"    // an object of the cluster's configuration, such as a pool, is made
 	OpObjectSet    Op = "object-set"    // its keys are changed
 	OpObjectRemove Op = "object-remove" // it is removed
@@ -126,6 +127,7 @@ var operations = []operation{
 	},
 	{op: OpBackup, late: LateActs, vmTasks: []string{"vzdump"}, containerTasks: []string{"vzdump"}, leavesTask: true, taskKind: copies, orderOnly: true},
 	{op: OpDownload, late: LateRefused, vmTasks: []string{"download"}, leavesTask: true, heavy: true, taskKind: copies},
+	{op: OpDeleteFile, late: LateActs, vmTasks: []string{"imgdel"}, leavesTask: true, volumes: fileOfCall, taskKind: allocates},
 	{op: OpObjectAdd, late: LateRefused, mayAnswerNull: true, bringsUp: true},
 	{op: OpObjectSet, late: LateHarmless, mayAnswerNull: true},
 	{op: OpObjectRemove, late: LateActs, mayAnswerNull: true},
@@ -155,6 +157,7 @@ const (
 	allVolumes                  // all of the guest: they get other names
 	snapshotVolumes             // those in slots that the call takes into a snapshot, or those of the snapshot that the call is about
 	ownVolumes                  // those that belong to the guest: they are deleted
+	fileOfCall                  // the file that the parameters name: it is deleted
 )
 
 // Ops lists every operation, in the order of a guest's life.
@@ -210,6 +213,9 @@ func (op Op) MayAnswerNull() bool { return op.row().mayAnswerNull }
 
 // Late returns what becomes of a call of the operation that acts late.
 func (op Op) Late() LateCall { return op.row().late }
+
+// IsAboutFile reports whether the operation concerns the file of an Image, and no guest.
+func (op Op) IsAboutFile() bool { return op == OpDownload || op == OpDeleteFile }
 
 // IsObject reports whether the operation concerns an object of a kind of package kind, which is no guest.
 func (op Op) IsObject() bool { return op == OpObjectAdd || op == OpObjectSet || op == OpObjectRemove }

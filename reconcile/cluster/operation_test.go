@@ -30,7 +30,7 @@ func TestOperationProperties(t *testing.T) {
 		"reaches_stopped": {func(op Op) bool { return op.Reaches() == guest.StatusStopped }, []Op{OpShutdown, OpStop}},
 		"brings_up":       {Op.BringsUp, []Op{OpCreate, OpStart, OpObjectAdd}},
 		"writes_config":   {Op.WritesConfig, []Op{OpConfig, OpResize, OpMove}},
-		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup, OpDownload}},
+		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup, OpDownload, OpDeleteFile}},
 		"order_only":      {Op.IsOrderOnly, []Op{OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup}},
 		"needs_snapshots": {Op.NeedsSnapshots, []Op{OpSnapshot, OpDeleteSnapshot, OpRollback}},
 		"may_answer_null": {Op.MayAnswerNull, []Op{OpConfig, OpResize, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpTemplate, OpFirewall, OpObjectAdd, OpObjectSet, OpObjectRemove}},
@@ -40,7 +40,7 @@ func TestOperationProperties(t *testing.T) {
 		},
 		"no_task_of_a_container": {
 			func(op Op) bool { return len(Call{Op: op, Kind: guest.Container}.TaskTypes()) == 0 },
-			[]Op{OpConfig, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpFirewall, OpReset, OpSuspend, OpResume, OpDownload, OpObjectAdd, OpObjectSet, OpObjectRemove},
+			[]Op{OpConfig, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpFirewall, OpReset, OpSuspend, OpResume, OpDownload, OpDeleteFile, OpObjectAdd, OpObjectSet, OpObjectRemove},
 		},
 	}
 	for name, test := range tests {

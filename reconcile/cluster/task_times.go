@@ -17,7 +17,7 @@ const (
 // TaskTimes is how long tasks may run before the agent stops waiting for them. The agent never aborts a task. A zero field is the default.
 type TaskTimes struct {
 	Copies    time.Duration // creates with clones, imports and restores, migrations, moves of disks, backups, deletions of snapshots, downloads; 0 is 12 h
-	Allocates time.Duration // resizes, templates, snapshots, rollbacks, destroys; 0 is 1 h
+	Allocates time.Duration // resizes, templates, snapshots, rollbacks, destroys, deletions of files; 0 is 1 h
 	Others    time.Duration // changes of the configuration and of the run state; 0 is 15 min
 }
 

@@ -85,6 +85,8 @@ func Touches(call Call, live guest.Observed) []Touch {
 	case noVolumes:
 	case namedVolumes:
 		return namedTouches(call, live)
+	case fileOfCall:
+		return []Touch{{call.File(), Deletes}}
 	case volumesOfSlot:
 		return touchesOf(Moves, guest.VolumesInSlot(live, call.Params["disk"]))
 	case localVolumes:

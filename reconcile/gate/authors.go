@@ -43,6 +43,9 @@ func (s Scope) Authors(step plan.Step) map[string]bool {
 	if step.Op == cluster.OpDestroy || step.Op == cluster.OpObjectRemove {
 		names.add(s, label, FieldVMID) // a manifest that still has the label has another vmid
 	}
+	if step.Op == cluster.OpDeleteFile {
+		names.add(s, label, journal.AllFields)
+	}
 	if step.Op == cluster.OpCreate {
 		names.add(s, label, FieldSource, FieldRecreate, FieldVMID)
 	}

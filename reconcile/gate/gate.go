@@ -234,6 +234,8 @@ func (g Gate) judgePermission(step plan.Step, own Policy) Verdict {
 		return g.judgeDestroy(step)
 	case step.Op.IsObject():
 		return g.judgeObject(step)
+	case step.Op == cluster.OpDeleteFile:
+		return g.judgeFile()
 	case len(step.Loses) > 0:
 		return g.judgeLoss(step)
 	case step.Op == cluster.OpReboot:
@@ -328,6 +330,15 @@ func (g Gate) judgeObject(step plan.Step) Verdict {
 		return g.judgeApproval(step, step.Doubt)
 	case len(step.Loses) > 0 && !step.TakesOwnership: // the call comes in a step of its own, after the record of ownership
 		return g.judgeLoss(step)
+	}
+	return Verdict{}
+}
+
+// judgeFile holds the deletion of a former file of an Image if no manifest names any guest. The manifest has allowed the deletion with prune: true, so that it
+// needs no approval, and it destroys no guest, so that it does not count against their limit.
+func (g Gate) judgeFile() Verdict {
+	if g.NamedGuests == 0 {
+		return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
 	}
 	return Verdict{}
 }

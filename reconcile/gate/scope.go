@@ -164,8 +164,8 @@ func (s Scope) Judge(step plan.Step) Verdict {
 
 // step returns what a step touches and its signers may not touch, or nil.
 func (s Scope) step(step plan.Step) *violation {
-	if len(s.Introduced)+len(s.Former) == 0 || s.Limits == nil || step.Op == cluster.OpDownload {
-		return nil // the label of an Image is compared when its revision is accepted, and a download touches nothing that exists
+	if len(s.Introduced)+len(s.Former) == 0 || s.Limits == nil || step.Op.IsAboutFile() {
+		return nil // the label of an Image is compared when its revision is accepted; a download touches nothing that exists, and a deletion a file that was downloaded for the label
 	}
 	if step.Op.IsObject() {
 		return s.objectViolation(step)

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -34,6 +35,7 @@ const (
 	Unused  Relation = "unused"   // an unused key contains the volume
 	BasedOn Relation = "based-on" // a slot contains a linked clone of the volume
 	ByPath  Relation = "by-path"  // a text contains the path of a volume with this name; its storage is not known
+	Shares  Relation = "shares"   // a slot contains a file that belongs to no guest, such as an image in a CD-ROM drive
 )
 
 // String returns "scsi1", "scsi1 (pending)", "scsi1 of snapshot before", "unused0", "a linked clone in scsi0" or "a path in args".
@@ -44,7 +46,7 @@ func (r Reference) String() string {
 		text = "the base of a linked clone in " + r.Key
 	case ByPath:
 		text = "a path in " + r.Key
-	case Holds, Unused:
+	case Holds, Unused, Shares:
 	}
 	switch r.Part {
 	case InPending:
@@ -57,7 +59,7 @@ func (r Reference) String() string {
 }
 
 // References returns every place in the configuration of a guest, now and after the next start, that names a volume, in no order. It does not
-// check who owns a volume. Images of CD-ROM drives are left out, since guests share them.
+// check who owns a volume.
 func References(o Observed) []Reference {
 	var list []Reference
 	for key, value := range o.Keys {
@@ -86,13 +88,22 @@ var volumeName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:vm|base|subvol|basevol)-[1-9][0-9]+-[A-Za-z0-9_.-]+`)
 })
 
+// imageFile matches the name of the file of an Image in a path. It ends in digits of the checksum.
+var imageFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9_.-]*-[0-9a-f]{12}\.[A-Za-z0-9.]+`)
+})
+
 // partition matches the end of the path of a partition.
 var partition = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-part[0-9]+$`) })
 
 // appendReferences adds the references of one text.
 func appendReferences(list []Reference, kind Kind, key, text string, r Reference) []Reference {
 	if holdsVolume(kind, key) {
-		if volume := volumeOf(text); isVolume(volume) {
+		switch volume := volumeOf(text); {
+		case BelongsToNoGuest(volume):
+			r.Volume, r.Relation = volume, Shares
+			return append(list, r)
+		case isVolume(volume):
 			r.Volume, r.Relation = volume, Holds
 			if strings.HasPrefix(key, "unused") {
 				r.Relation = Unused
@@ -107,6 +118,10 @@ func appendReferences(list []Reference, kind Kind, key, text string, r Reference
 	}
 	if prose[key] || !strings.Contains(text, "-") {
 		return list
+	}
+	for _, name := range imageFile().FindAllString(text, -1) {
+		r.Volume, r.Relation = name, ByPath
+		list = append(list, r)
 	}
 	text = strings.ReplaceAll(text, "--", "-") // the device mapper doubles the dashes: /dev/mapper/pve-vm--100--disk--0
 	for _, name := range volumeName().FindAllString(text, -1) {
@@ -151,3 +166,35 @@ func VolumeFile(volume string) string { return volume[strings.LastIndexAny(volum
 // IsVolume reports whether a text is the id of a volume that only one guest can use: no path, no image of a CD-ROM drive, and no request to allocate
 // a volume.
 func IsVolume(text string) bool { return isVolume(text) }
+
+// NamesFile reports whether a reference names a file that belongs to no guest, by its id or by a path.
+func (r Reference) NamesFile(file string) bool {
+	return r.Volume == file || r.Relation == ByPath && r.Volume == VolumeFile(file)
+}
+
+// NamesFile returns the field or the native key of a manifest that names a file that belongs to no guest, "" if none does.
+func (d *Desired) NamesFile(file string) string {
+	s := d.Source
+	switch {
+	case s.Image != nil && s.Image.Volume == file:
+		return "source.image"
+	case s.ISO != nil && s.ISO.Volume == file:
+		return "source.iso"
+	case s.Template != nil && s.Template.Volume == file:
+		return "source.template"
+	}
+	for i := range d.Intents {
+		in := &d.Intents[i]
+		if in.Verb != Want {
+			continue
+		}
+		references := appendReferences(nil, d.Kind, in.Key, in.Text, Reference{})
+		for _, text := range in.Sub {
+			references = appendReferences(references, d.Kind, in.Key, text, Reference{})
+		}
+		if slices.ContainsFunc(references, func(r Reference) bool { return r.NamesFile(file) }) {
+			return in.Key
+		}
+	}
+	return ""
+}

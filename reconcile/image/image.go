@@ -37,7 +37,14 @@ type Desired struct {
 	Content       Content
 	Format        string // the ending of the file's name, "qcow2"
 	Decompression string // gz or zst; "" if the file is kept as it is sent
+	Prune         bool   // the agent deletes former files that nothing uses
 }
+
+// Former is a storage with former files of an Image whose manifest was removed.
+type Former struct{ Name, Storage string }
+
+// Ref returns the identity of the Image.
+func (f Former) Ref() guest.Ref { return guest.Ref{Kind: Kind, Name: f.Name} }
 
 // Ref returns the identity of the Image. It has no vmid.
 func (d Desired) Ref() guest.Ref { return guest.Ref{Kind: Kind, Name: d.Name} }

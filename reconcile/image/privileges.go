@@ -2,7 +2,7 @@ package image
 
 import "gitops-agent/reconcile/guest"
 
-// Privileges returns the privileges that the token needs to list and to download the file of an Image.
+// Privileges returns the privileges that the token needs to list and to download the file of an Image, and to delete former ones if the manifest says so.
 //
 // Source: PVE API, permissions of GET /nodes/{node}/storage/{storage}/content and of POST /nodes/{node}/storage/{storage}/download-url. Sys.Audit
 // together with Sys.Modify on / would do as well for the download; both allow more than is needed, so they are not named as an alternative.
@@ -12,6 +12,9 @@ func Privileges(d Desired) []guest.Need {
 		{Path: storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: d.Origin},
 		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: d.Origin},
 	}
+	if d.Prune {
+		needs = append(needs, deletion(d.Storage, "prune", d.Origin))
+	}
 	if len(d.Nodes) == 0 {
 		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Origin})
 	}
@@ -19,4 +22,19 @@ func Privileges(d Desired) []guest.Need {
 		needs = append(needs, guest.Need{Path: "/nodes/" + node, Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Origin})
 	}
 	return needs
+}
+
+// DeletionPrivileges returns the privileges that the token needs to list and to delete a former file of an Image on a storage.
+//
+// Source: PVE API, permissions of DELETE /nodes/{node}/storage/{storage}/content/{volume}.
+func DeletionPrivileges(storage string) []guest.Need {
+	none := guest.Origin{}
+	return []guest.Need{
+		{Path: "/storage/" + storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: none},
+		deletion(storage, "prune", none),
+	}
+}
+
+func deletion(storage, key string, origin guest.Origin) guest.Need {
+	return guest.Need{Path: "/storage/" + storage, Privilege: "Datastore.Allocate", Key: key, Origin: origin}
 }

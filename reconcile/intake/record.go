@@ -29,6 +29,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	bodies = append(bodies, in.newStaged(accepted, state, guards, base.fromFloor)...)
 	bodies = append(bodies, in.revertedApprovals(accepted, state, slices.Concat(introduced, guards), orders)...)
 	bodies = append(bodies, ownership.TightenObjects(accepted.set.Objects, state)...)
+	bodies = append(bodies, newPrunes(accepted.set.Images, state)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)

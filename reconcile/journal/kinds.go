@@ -60,9 +60,16 @@ var kinds = []*kind{
 	}.kind(),
 	row[Downloaded]{
 		name: "downloaded", version: 7,
+		newer:    func(b Downloaded) int { return laterField(15, b.Prune || b.Gone) },
 		complete: func(b Downloaded) bool { return b.Name != "" && b.Node != "" && b.Volume != "" && b.Size >= 0 },
-		fold:     func(f *fold, r Record, b Downloaded) { f.downloaded.set(FileOn{b.Node, b.Volume}, r, b) },
-		kept:     "until the next `downloaded` of the volume on the node",
+		fold: func(f *fold, r Record, b Downloaded) {
+			if b.Gone {
+				f.downloaded.remove(b.On())
+				return
+			}
+			f.downloaded.set(b.On(), r, b)
+		},
+		kept: "until the next `downloaded` of the volume on the node; one with gone no longer",
 	}.kind(),
 	row[OwnedObject]{
 		name: "owned-object", version: 9,

@@ -87,6 +87,17 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{Begun{Step: "s", Kind: "Image", Name: "debian-13", Op: "download", TaskTypes: []string{"download"}, TaskID: "debian.qcow2"}},
 			`{"v":7,"records":[{"begun":{"step":"s","kind":"Image","name":"debian-13","op":"download","taskTypes":["download"],"taskId":"debian.qcow2"}}]}`,
 		},
+		"downloaded": {
+			[]Body{Downloaded{Name: "a", Node: "pve1", Volume: "local:iso/a.iso"}}, `{"v":7,"records":[{"downloaded":{"name":"a","node":"pve1","volume":"local:iso/a.iso","size":0}}]}`,
+		},
+		"downloaded_to_prune": {
+			[]Body{Downloaded{Name: "a", Node: "pve1", Volume: "local:iso/a.iso", Prune: true}},
+			`{"v":15,"records":[{"downloaded":{"name":"a","node":"pve1","volume":"local:iso/a.iso","size":0,"prune":true}}]}`,
+		},
+		"downloaded_gone": {
+			[]Body{Downloaded{Name: "a", Node: "pve1", Volume: "local:iso/a.iso", Gone: true}},
+			`{"v":15,"records":[{"downloaded":{"name":"a","node":"pve1","volume":"local:iso/a.iso","size":0,"gone":true}}]}`,
+		},
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
 		"futile":  {[]Body{event, futile}, `{"v":3,"records":[{"event":{"name":"x"}},{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`},

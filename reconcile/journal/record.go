@@ -68,14 +68,20 @@ func (b Begun) Object() (id ObjectID, isObject bool) {
 	return ObjectID{b.Kind, object}, isObject
 }
 
-// Downloaded records that a node downloaded the file of an Image in a task of the agent. It replaces the earlier record about the file on the node.
+// Downloaded records that a node downloaded the file of an Image in a task of the agent. It replaces the earlier record about the file on the node. A record
+// with Gone ends it.
 type Downloaded struct {
 	Name   string `json:"name"` // of the Image
 	Node   string `json:"node"`
-	Volume string `json:"volume"`         // "local:import/debian-13-4a6b0d1c2e3f.qcow2"
-	Size   int64  `json:"size"`           // in bytes, as the node lists it
-	Task   string `json:"task,omitempty"` // its UPID, if it is known
+	Volume string `json:"volume"`          // "local:import/debian-13-4a6b0d1c2e3f.qcow2"
+	Size   int64  `json:"size"`            // in bytes, as the node lists it
+	Task   string `json:"task,omitempty"`  // its UPID, if it is known
+	Prune  bool   `json:"prune,omitempty"` // the last accepted manifest of the Image lets the agent delete files of it that nothing uses any more
+	Gone   bool   `json:"gone,omitempty"`  // the file is deleted, or is not on the node any more
 }
+
+// On returns what identifies the file.
+func (d Downloaded) On() FileOn { return FileOn{d.Node, d.Volume} }
 
 // OwnedObject records that the agent owns an object that is no guest, and the proof: the object's comment ends in the marker, which derives from the
 // identity. It replaces the earlier record about the object.

@@ -60,7 +60,7 @@ func (b *Basis) Desired(state journal.State) plan.Desired {
 func (b *Basis) desiredWith(state journal.State, scheduled []guest.Desired) plan.Desired {
 	now := time.Now()
 	return plan.Desired{
-		Images:  plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Allowed: b.AllowedServer},
+		Images:  b.images(state),
 		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
 		Attached: state.Attached, Orders: openOrders(b.Cluster, scheduled, state, now), Snapshots: state.Snapshots, Weakenings: b.Weakenings, VMIDs: b.VMIDs, Unplaced: b.Unplaced, NoRevision: b.Revision == "",
 	}

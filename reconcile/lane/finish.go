@@ -17,6 +17,8 @@ func (w *Worker) finish(ctx context.Context, step journal.OpenStep, c conclusion
 		return w.finishOrder(ctx, step, c)
 	case cluster.Op(step.Op) == cluster.OpDownload:
 		return w.finishDownload(ctx, step, c)
+	case cluster.Op(step.Op) == cluster.OpDeleteFile:
+		return w.finishDeletion(ctx, step, c)
 	case cluster.Op(step.Op) == cluster.OpReboot:
 		c.dispatched = max(c.dispatched, 1) // also if the reply was lost
 		return w.finishRestart(ctx, step, c)

@@ -22,8 +22,8 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 		TaskVMID: step.Guest.VMID, TaskTypes: last.TaskTypes(),
 		Detail: map[string]string{detailCalls: strconv.Itoa(len(step.Calls))},
 	}
-	if last.Op == cluster.OpDownload {
-		b.TaskID, b.Detail[detailVolume] = last.Params[cluster.ParamFile], step.Changes[0].Value
+	if last.Op.IsAboutFile() {
+		noteFile(&b, step, last)
 	}
 	if step.Object != nil {
 		noteObject(b, step)
@@ -49,7 +49,9 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 // Keys of journal.Begun.Detail.
 const (
 	detailCalls     = "calls"     // how many calls the step makes
-	detailVolume    = "volume"    // of a download: the id of the file
+	detailVolume    = "volume"    // of a call about a file: its id
+	detailPrune     = "prune"     // of a download: the manifest lets the agent delete the file when nothing uses it any more; missing if it does not
+	detailRecorded  = "recorded"  // of a deletion of a file: the node in the record of its download
 	detailLast      = "last"      // the operation of the last call, if it is not the step's
 	detailTasks     = "tasks"     // the guest's tasks before the step, of an operation whose outcome follows from the task list
 	detailApprovals = "approvals" // keys of the orders that released the step
@@ -68,6 +70,7 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 	if c.file != nil {
 		records = append(records, *c.file)
 	}
+	records = append(records, closingFile(begun, c, state)...)
 	records = append(records, closingObject(begun, c, state)...)
 	if c.repeated {
 		records = append(records, journal.Repeated{VMID: begun.VMID})

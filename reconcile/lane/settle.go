@@ -148,7 +148,7 @@ func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep
 	if !ran && op.LeavesTask() {
 		return "", nil // without a task it was not executed
 	}
-	if op == cluster.OpDownload {
+	if op.IsAboutFile() {
 		return fileResult(ctx, reader, open)
 	}
 	if op.IsObject() {

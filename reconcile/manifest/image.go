@@ -15,6 +15,7 @@ import (
 type imageSpec struct {
 	url, checksum, storage, content, format, decompression opt[string]
 	nodes                                                  textList
+	prune                                                  opt[bool]
 }
 
 func (s *imageSpec) fields() []field {
@@ -26,6 +27,7 @@ func (s *imageSpec) fields() []field {
 		{"content", "", "What the file is: an image to install from (iso), a container template (vztmpl) or a disk image (import). Required.", choice(&s.content, string(image.ISO), string(image.Template), string(image.Import))},
 		{"format", "", "Ending of the file's name, if the URL does not end in it: a disk image called .img is qcow2 or raw. Default: that of the URL.", choice(&s.format, imageFormats()...)},
 		{"decompression", "", "Compression that Proxmox removes: gz or zst, of iso and import. Default: none.", choice(&s.decompression, image.Compressions()...)},
+		{"prune", "", "Delete files that the agent downloaded for this Image, that the manifest does not describe any more, and that no guest, snapshot or manifest uses. Default: false.", flag(&s.prune)},
 	}
 }
 
@@ -113,7 +115,7 @@ func (s *imageSpec) desired(doc *document) image.Desired {
 	slices.Sort(nodes)
 	return image.Desired{
 		Name: doc.meta.name.value, Origin: guest.Origin(doc.at), URL: s.url.value, Algorithm: algorithm, Checksum: strings.ToLower(digits), Storage: s.storage.value,
-		Nodes: slices.Compact(nodes), Content: image.Content(s.content.value), Format: format, Decompression: s.decompression.value,
+		Nodes: slices.Compact(nodes), Content: image.Content(s.content.value), Format: format, Decompression: s.decompression.value, Prune: s.prune.value,
 	}
 }
 

@@ -15,6 +15,43 @@ type Images struct {
 	Wanted     []image.Desired
 	Downloaded map[journal.FileOn]journal.Downloaded // by the agent
 	Allowed    func(server string) bool              // reports whether the host of the agent allows downloads from a server; nil allows none
+
+	only string // the label of the one Image that is planned; "" plans all
+}
+
+// For returns the Images, of which only the one with a label is planned.
+func (i Images) For(label string) Images {
+	i.only = label
+	return i
+}
+
+func (i Images) isPlanned(ref guest.Ref) bool { return i.only == "" || i.only == ref.Label() }
+
+// Places returns where files of Images have to be read, each place once: where the files of manifests have to be, and where former files are.
+func (i Images) Places(inventory cluster.Inventory) []cluster.FilePlace {
+	var planned []image.Desired
+	for _, d := range i.Wanted {
+		if i.isPlanned(d.Ref()) {
+			planned = append(planned, d)
+		}
+	}
+	places := ImagePlaces(planned, inventory)
+	for _, record := range i.Formers(inventory) {
+		places = append(places, formerPlace(record, inventory))
+	}
+	slices.SortFunc(places, cluster.FilePlace.Compare)
+	return slices.Compact(places)
+}
+
+// planImages plans the Images of manifests, and the deletion of former files.
+func planImages(want Desired, got cluster.Snapshot) []Guest {
+	var planned []Guest
+	for _, d := range want.Images.Wanted {
+		if want.Images.isPlanned(d.Ref()) {
+			planned = append(planned, planImage(want.Images, d, got))
+		}
+	}
+	return planFormers(want, planned, got)
 }
 
 // ImagePlaces returns where the files of the Images have to be, each place once: on their nodes, or on some node that has guests if all nodes share
@@ -75,6 +112,7 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 		p.lacks("", p.Conditions[0].Message)
 		return p
 	}
+	p.keptOn = nodes
 	for _, node := range nodes {
 		why, doubt := fileOn(images, d, node, got)
 		switch {
@@ -162,7 +200,7 @@ func downloadStep(d image.Desired, node string) Step {
 		params["compression"] = d.Decompression
 	}
 	return Step{
-		Guest: d.Ref(), Op: cluster.OpDownload, Class: guest.Live, Reason: "it is not on " + node, CopyTargets: []string{d.Storage}, File: d.Origin.File,
+		Guest: d.Ref(), Op: cluster.OpDownload, Class: guest.Live, Reason: "it is not on " + node, CopyTargets: []string{d.Storage}, File: d.Origin.File, Prunes: d.Prune,
 		Changes: []guest.Change{{Key: "file on " + node, To: d.Volume(), Class: guest.Live, Write: guest.WriteSet, Value: d.Volume(), Origin: d.Origin}},
 		Calls:   []cluster.Call{{Op: cluster.OpDownload, Node: node, Params: params}},
 	}

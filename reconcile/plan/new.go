@@ -11,7 +11,7 @@ import (
 // New returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
 // run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges. A guest that is
 // not owned gets no step unless its manifest contains adopt. No step destroys or attaches a volume that another guest uses. An Image gets a step for each
-// node that lacks its file, and another object the one step that makes, changes or removes it.
+// node that lacks its file, and one for each former file that it no longer keeps, and another object the one step that makes, changes or removes it.
 //
 // Why a removed manifest does not destroy its guest by itself: docs/adr/0004.
 func New(want Desired, got cluster.Snapshot) Plan {
@@ -31,9 +31,7 @@ func New(want Desired, got cluster.Snapshot) Plan {
 			plan.Guests = append(plan.Guests, withTouches(planUnnamed(want, owned, got, volumes), got.Guests[vmid]))
 		}
 	}
-	for _, d := range want.Images.Wanted {
-		plan.Guests = append(plan.Guests, planImage(want.Images, d, got))
-	}
+	plan.Guests = append(plan.Guests, planImages(want, got)...)
 	plan.Guests = append(plan.Guests, planObjects(want, got)...)
 	slices.SortFunc(plan.Guests, func(a, b Guest) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Ref.VMID, b.Ref.VMID), cmp.Compare(a.Ref.Name, b.Ref.Name), cmp.Compare(a.Ref.Kind, b.Ref.Kind))

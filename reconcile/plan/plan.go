@@ -31,6 +31,8 @@ type Guest struct {
 	ReadAt     time.Time         // of an object of package kinds: when it was read
 	Lacking    map[string]string // of an Image: why nothing can be created from it, by node; by "" if all nodes share its storage
 	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
+
+	keptOn []string // of an Image: where its file is looked for
 }
 
 // Empty reports whether every guest, and every guard, is as wanted.

@@ -33,11 +33,24 @@ func Concerned(guests []guest.Desired, p plan.Plan, inventory cluster.Inventory)
 	return concerned
 }
 
-// ConcernedImages returns the Images of a plan whose files are not all there.
+// ConcernedImages returns the Images of a plan whose files are not all there, or that have former files to delete.
 func ConcernedImages(images []image.Desired, p plan.Plan) []image.Desired {
 	return slices.DeleteFunc(slices.Clone(images), func(d image.Desired) bool {
-		return !slices.ContainsFunc(p.Guests, func(g plan.Guest) bool { return g.Ref == d.Ref() && len(g.Changes) > 0 })
+		return !slices.ContainsFunc(p.Guests, func(g plan.Guest) bool { return g.Ref == d.Ref() && len(g.Changes)+len(g.Steps) > 0 })
 	})
+}
+
+// ConcernedFormer returns the storages from which a plan deletes files of removed Images.
+func ConcernedFormer(p plan.Plan) []image.Former {
+	var former []image.Former
+	for _, g := range p.Guests {
+		for _, s := range g.Steps {
+			if s.Former != nil && !g.Managed {
+				former = append(former, image.Former{Name: g.Ref.Name, Storage: guest.VolumeStorage(s.Former.Volume)})
+			}
+		}
+	}
+	return former
 }
 
 // ConcernedObjects returns the objects of package kinds that differ from their manifests.

@@ -22,8 +22,8 @@ type MissingPrivilege struct {
 }
 
 // MissingPrivileges returns the privileges that guests, Images, other objects and the agent itself need and the token does not have, sorted by path and privilege. For keys
-// that no token may write the privilege is guest.RootPAM.
-func MissingPrivileges(guests []guest.Desired, images []image.Desired, objects []kind.Desired, granted Granted) []MissingPrivilege {
+// that no token may write the privilege is guest.RootPAM. Former are files of removed Images that are to be deleted.
+func MissingPrivileges(guests []guest.Desired, images []image.Desired, former []image.Former, objects []kind.Desired, granted Granted) []MissingPrivilege {
 	found := make(map[[2]string]*MissingPrivilege)
 	note := func(n guest.Need, ref guest.Ref) {
 		if isMet(n, granted) {
@@ -49,6 +49,11 @@ func MissingPrivileges(guests []guest.Desired, images []image.Desired, objects [
 	for _, d := range images {
 		for _, n := range image.Privileges(d) {
 			note(n, d.Ref())
+		}
+	}
+	for _, f := range former {
+		for _, n := range image.DeletionPrivileges(f.Storage) {
+			note(n, f.Ref())
 		}
 	}
 	for _, d := range objects {

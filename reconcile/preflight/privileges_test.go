@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,7 +107,7 @@ func TestMissingPrivileges(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := MissingPrivileges([]guest.Desired{test.want}, nil, nil, test.granted)
+			got := MissingPrivileges([]guest.Desired{test.want}, nil, nil, nil, test.granted)
 			if diff := cmp.Diff(test.missing, got); diff != "" {
 				t.Errorf("MissingPrivileges (-want +got):\n%s", diff)
 			}
@@ -125,12 +126,21 @@ func TestMissingPrivilegesOfImages(t *testing.T) {
 		{Path: "/nodes/pve2", Privilege: "Sys.AccessNetwork", Entry: "/nodes/pve2", For: cause},
 		{Path: "/storage/local", Privilege: "Datastore.AllocateTemplate", Entry: "/storage/local", For: cause},
 	}
-	if diff := cmp.Diff(want, MissingPrivileges(nil, []image.Desired{debian}, nil, granted)); diff != "" {
+	if diff := cmp.Diff(want, MissingPrivileges(nil, []image.Desired{debian}, nil, nil, granted)); diff != "" {
 		t.Errorf("MissingPrivileges (-want +got):\n%s", diff)
 	}
 	shared := debian
 	shared.Nodes = nil
-	if got := MissingPrivileges(nil, []image.Desired{shared}, nil, granted); len(got) != 2 || got[0].Path != "/nodes" {
+	debian.Prune = true
+	former := []image.Former{{Name: "old", Storage: "iso"}}
+	got := MissingPrivileges(nil, []image.Desired{debian}, former, nil, granted)
+	allocates := func(path string) bool {
+		return slices.ContainsFunc(got, func(m MissingPrivilege) bool { return m.Path == path && m.Privilege == "Datastore.Allocate" })
+	}
+	if len(got) != len(want)+2 || !allocates("/storage/local") || !allocates("/storage/iso") {
+		t.Errorf("got %+v, want Datastore.Allocate where files are deleted", got)
+	}
+	if got := MissingPrivileges(nil, []image.Desired{shared}, nil, nil, granted); len(got) != 2 || got[0].Path != "/nodes" {
 		t.Errorf("got %v for a shared storage, want the privilege on all nodes", got)
 	}
 }
@@ -152,12 +162,12 @@ func TestGrantsAddMissingPrivilegesAndKeepOthers(t *testing.T) {
 	}
 	for name, granted := range tests {
 		t.Run(name, func(t *testing.T) {
-			missing := MissingPrivileges(guests, images, nil, granted)
+			missing := MissingPrivileges(guests, images, nil, nil, granted)
 			if len(missing) == 0 {
 				t.Fatal("got no missing, want some to grant")
 			}
 			after := applied(granted, Grants(missing, granted))
-			if left := MissingPrivileges(guests, images, nil, after); len(left) != 0 {
+			if left := MissingPrivileges(guests, images, nil, nil, after); len(left) != 0 {
 				t.Errorf("got %v, want nothing lacking any more", left)
 			}
 			for _, object := range []string{"/", "/vms", "/vms/100", "/vms/210", "/storage/local", "/sdn/zones/localnetwork/vmbr0/20", "/pool/lab"} {

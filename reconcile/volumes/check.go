@@ -102,7 +102,7 @@ func (s *Source) savedStates(r Request) []cluster.Touch {
 func (s *Source) checkOwners(ctx context.Context, v *view, r Request) error {
 	for _, t := range r.Touches {
 		owner, ok := guest.VolumeOwner(t.Volume)
-		if _, listed := v.now.Row(owner); !ok || listed || owner == r.Guest.VMID {
+		if _, listed := v.now.Row(owner); !ok || guest.BelongsToNoGuest(t.Volume) || listed || owner == r.Guest.VMID {
 			continue
 		}
 		exists, err := s.reader.Exists(ctx, owner)

@@ -19,11 +19,16 @@ type InUseError struct {
 
 // Error names the volume and every use of it.
 func (e *InUseError) Error() string {
+	return fmt.Sprintf("the call would %s %s, which is in use: %s", e.Effect, e.Volume, e.Users())
+}
+
+// Users names every use of the volume.
+func (e *InUseError) Users() string {
 	words := make([]string, len(e.By))
 	for i, use := range e.By {
 		words[i] = use.String()
 	}
-	return fmt.Sprintf("the call would %s %s, which is in use: %s", e.Effect, e.Volume, strings.Join(words, "; "))
+	return strings.Join(words, "; ")
 }
 
 // Hint says what ends the refusal.

@@ -50,7 +50,7 @@ func (s *Source) readChanged(ctx context.Context, v *view, nodes []string) error
 	}
 	for _, g := range found {
 		v.reread[g.ref.VMID] = true
-		v.fresh.add(v.frame.layout, g.ref, g.node, g.references)
+		v.fresh.add(v.frame.layout, g)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (s *Source) readPart(ctx context.Context, f *frame, node string) (*part, er
 	}
 	found, err := s.readGuests(ctx, rows)
 	for _, g := range found {
-		p.uses.add(f.layout, g.ref, g.node, g.references)
+		p.uses.add(f.layout, g)
 	}
 	return p, err
 }
@@ -47,6 +47,7 @@ func (s *Source) readPart(ctx context.Context, f *frame, node string) (*part, er
 type guestReferences struct {
 	ref        guest.Ref
 	node       string
+	creating   bool // a call is creating the guest, or left it partly created
 	references []guest.Reference
 }
 
@@ -108,7 +109,7 @@ func (s *Source) readAt(ctx context.Context, row cluster.Row) (guestReferences, 
 		if err != nil {
 			return guestReferences{}, err
 		}
-		g := guestReferences{ref: seen.Ref, node: row.Node}
+		g := guestReferences{ref: seen.Ref, node: row.Node, creating: cluster.PartlyCreated(seen)}
 		if known := s.knownReferences(row.VMID); known.digest == seen.Digest {
 			g.references = known.references
 			return g, nil

@@ -32,7 +32,7 @@ func (s *Source) readStored(ctx context.Context, f *frame, r Request) (stored, e
 		if owner, ok := guest.VolumeOwner(t.Volume); ok && !guest.IsBaseVolume(t.Volume) {
 			at.vmid = owner
 		}
-		if t.Volume == "" || read[at] {
+		if t.Volume == "" || read[at] || guest.BelongsToNoGuest(t.Volume) { // a file has neither clones nor an owner
 			continue
 		}
 		read[at] = true

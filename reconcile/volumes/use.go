@@ -29,6 +29,13 @@ type uses struct {
 	byVolume map[string][]Use // by key of the layout
 	byFile   map[string][]Use // by file name, for paths
 	byOwner  map[int][]Use    // by the vmid in the volume's id
+	creating []creation       // guests that are being created
+}
+
+// creation is a guest that is being created: what from is not known until it has ended.
+type creation struct {
+	ref  guest.Ref
+	node string
 }
 
 func newUses() uses {
@@ -36,16 +43,20 @@ func newUses() uses {
 }
 
 // add adds the references of one guest.
-func (u uses) add(l layout, ref guest.Ref, node string, references []guest.Reference) {
-	for _, r := range references {
-		use := Use{Guest: ref, Node: node, Reference: r}
+func (u *uses) add(l layout, g guestReferences) {
+	if g.creating {
+		u.creating = append(u.creating, creation{g.ref, g.node})
+	}
+	ref := g.ref
+	for _, r := range g.references {
+		use := Use{Guest: ref, Node: g.node, Reference: r}
 		if r.Relation == guest.ByPath {
 			u.byFile[r.Volume] = append(u.byFile[r.Volume], use)
 			continue
 		}
 		key := l.key(r.Volume)
 		u.byVolume[key] = append(u.byVolume[key], use)
-		if owner, ok := guest.VolumeOwner(r.Volume); ok && owner != ref.VMID {
+		if owner, ok := guest.VolumeOwner(r.Volume); ok && owner != ref.VMID && r.Relation != guest.Shares {
 			u.byOwner[owner] = append(u.byOwner[owner], use)
 		}
 	}

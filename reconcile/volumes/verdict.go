@@ -2,6 +2,7 @@ package volumes
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,12 @@ func verdict(v view, s stored, r Request) error {
 			return &UnknownError{
 				Cause: NoSuchVolume, What: "storage " + guest.VolumeStorage(t.Volume) + " does not list " + t.Volume + " on " + r.Node,
 				Fix: "correct the volume in the manifest; if it exists, grant the token Datastore.Audit on the storage and VM.Config.Disk on the guest in its name",
+			}
+		}
+		if g, isCreated := v.creation(t); isCreated {
+			return &UnknownError{
+				Cause: GuestUnread, What: fmt.Sprintf("%s on %s is being created, and what from is not known", g.ref, g.node),
+				Fix: "wait until it is created; if that was interrupted, remove the guest in Proxmox",
 			}
 		}
 		if by := v.others(t, r); len(by) > 0 {
@@ -43,6 +50,27 @@ func (v view) others(t cluster.Touch, r Request) []Use {
 	}
 	slices.SortFunc(found, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.CompactFunc(found, func(a, b Use) bool { return a.String() == b.String() })
+}
+
+// creation returns a guest that is being created, perhaps from a file that the call deletes. The configuration of a guest does not name such a file.
+func (v view) creation(t cluster.Touch) (creation, bool) {
+	if t.Effect != cluster.Deletes || !guest.BelongsToNoGuest(t.Volume) {
+		return creation{}, false
+	}
+	created := slices.Clone(v.fresh.creating)
+	for _, p := range v.parts {
+		for _, g := range p.uses.creating {
+			if !v.reread[g.ref.VMID] {
+				created = append(created, g)
+			}
+		}
+	}
+	shared := v.frame.layout.isShared(guest.VolumeStorage(t.Volume))
+	i := slices.IndexFunc(created, func(g creation) bool { return shared || g.node == v.node })
+	if i < 0 {
+		return creation{}, false
+	}
+	return created[i], true
 }
 
 // usesOf returns all uses of a touched volume, whoever has them.

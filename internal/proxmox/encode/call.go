@@ -21,6 +21,9 @@ func Call(call cluster.Call) (*wire.Exchange, map[string]string, error) {
 	if call.Op == cluster.OpDownload {
 		return encodeDownload(call) // it is about no guest
 	}
+	if call.Op == cluster.OpDeleteFile {
+		return encodeDeleteFile(call) // neither
+	}
 	if call.Op.IsObject() {
 		return encodeObject(call)
 	}
@@ -81,7 +84,7 @@ func Call(call cluster.Call) (*wire.Exchange, map[string]string, error) {
 	case cluster.OpBackup:
 		x.To(http.MethodPost, route.Backup, "/nodes/"+call.Node+"/vzdump")
 		params["vmid"] = strconv.Itoa(call.VMID)
-	case cluster.OpDownload, cluster.OpObjectAdd, cluster.OpObjectSet, cluster.OpObjectRemove: // above
+	case cluster.OpDownload, cluster.OpDeleteFile, cluster.OpObjectAdd, cluster.OpObjectSet, cluster.OpObjectRemove: // above
 	case cluster.OpDestroy:
 		x.To(http.MethodDelete, route.Guest, about.Path()+query(params)) // Proxmox rejects a body
 	default:

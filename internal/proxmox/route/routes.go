@@ -14,6 +14,7 @@ const (
 	Storages           = "/storage"
 	Replication        = "/cluster/replication"
 	Content            = "/nodes/{node}/storage/{storage}/content"
+	Volume             = Content + "/{volume}"
 	Download           = "/nodes/{node}/storage/{storage}/download-url"
 	Snapshots          = Guest + "/snapshot"
 	HAResources        = "/cluster/ha/resources"

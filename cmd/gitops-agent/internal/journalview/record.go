@@ -45,7 +45,13 @@ func recordText(body journal.Body) string {
 	case journal.Disowned:
 		return fmt.Sprintf("%d%s", b.VMID, term.Prefixed(": ", b.Reason))
 	case journal.Downloaded:
-		return fmt.Sprintf("Image/%s: %s on %s, %d bytes", b.Name, b.Volume, b.Node, b.Size)
+		text := fmt.Sprintf("Image/%s: %s on %s, %d bytes", b.Name, b.Volume, b.Node, b.Size)
+		if b.Gone {
+			text += ", gone"
+		} else if b.Prune {
+			text += ", deleted when nothing uses it"
+		}
+		return text
 	case journal.OwnedObject:
 		return fmt.Sprintf("%s/%s, id %s, %s, marker %s", b.Kind, b.Name, b.ID, b.Origin, b.Marker)
 	case journal.DisownedObject:

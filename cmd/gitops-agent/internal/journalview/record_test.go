@@ -19,6 +19,8 @@ func TestRecordText(t *testing.T) {
 		"waited":          {journal.Waited{Step: "9c41", Seconds: 540}, "9c41 open for at least 9m0s"},
 		"begun":           {journal.Begun{Step: "9c41", Op: "start", Kind: "Container", Name: "dns", VMID: 210}, "start of Container/dns (210), step 9c41"},
 		"begun_image":     {journal.Begun{Step: "9c41", Op: "download", Kind: "Image", Name: "debian-13"}, "download of Image/debian-13, step 9c41"},
+		"deleted":         {journal.Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:iso/a.iso", Size: 5, Prune: true, Gone: true}, "Image/debian-13: local:iso/a.iso on pve1, 5 bytes, gone"},
+		"to_be_deleted":   {journal.Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:iso/a.iso", Size: 5, Prune: true}, "Image/debian-13: local:iso/a.iso on pve1, 5 bytes, deleted when nothing uses it"},
 		"downloaded":      {journal.Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:iso/a.iso", Size: 5}, "Image/debian-13: local:iso/a.iso on pve1, 5 bytes"},
 		"introduced":      {journal.Introduced{Kind: "Container", Name: "dns", By: []journal.Introduction{bob, alice, bob}}, "Container/dns by alice, bob"},
 		"introduced_over": {journal.Introduced{Kind: "Container", Name: "dns"}, "Container/dns by an unknown signer"},

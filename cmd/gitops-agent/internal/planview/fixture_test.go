@@ -49,7 +49,7 @@ func fixtureDocument() Document {
 func fixture() []plannedGuest {
 	return []plannedGuest{
 		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), heldByPolicy(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(), inRollout(),
-		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), pool(), orphanedPool(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
+		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), formerFile(), pool(), orphanedPool(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
 
@@ -362,6 +362,15 @@ func imageFile() plannedGuest {
 	return plannedGuest{plan: plan.Guest{
 		Ref: ref(image.Kind, "debian-13", 0), Managed: true, Origin: at("images.yaml", 1, 1), Changes: []guest.Change{file},
 		Steps: []plan.Step{step(cluster.OpDownload, guest.Live, "it is not on pve1", file)},
+	}}
+}
+
+func formerFile() plannedGuest {
+	s := step(cluster.OpDeleteFile, guest.Destructive, "removed from the repository")
+	s.Volumes = []string{"local:iso/debian-12-0123456789ab.iso"}
+	return plannedGuest{plan: plan.Guest{
+		Ref: ref(image.Kind, "debian-12", 0), Present: true, Steps: []plan.Step{s},
+		Conditions: []plan.Condition{{Type: plan.Warned, Reason: plan.ReasonFileInUse, Message: "local:iso/debian-12-ba9876543210.iso stays on pve1: VirtualMachine/web-1 (201) has it as ide2"}},
 	}}
 }
 

@@ -38,11 +38,11 @@ type Failure struct {
 }
 
 // Missing returns the privileges that the token that writes does not have, nil if its privileges are not known.
-func (f Found) Missing(guests []guest.Desired, images []image.Desired, objects []kind.Desired) []preflight.MissingPrivilege {
+func (f Found) Missing(guests []guest.Desired, images []image.Desired, former []image.Former, objects []kind.Desired) []preflight.MissingPrivilege {
 	if f.Granted == nil {
 		return nil
 	}
-	return preflight.MissingPrivileges(guests, images, objects, f.Granted)
+	return preflight.MissingPrivileges(guests, images, former, objects, f.Granted)
 }
 
 // Find reads the cluster and returns what the guests need and the cluster does not have.
