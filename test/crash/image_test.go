@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 )
 
 // imageServer is the server of the files, from which the config of the agents allows downloads.
@@ -40,4 +41,13 @@ func (w *world) files() []string {
 		files = append(files, row.VolID)
 	}
 	return files
+}
+
+// prune says that the present file of an Image must be deleted, if the Image prunes.
+func (w *world) prune(o *thing) {
+	w.Helper()
+	if o.prunes() {
+		w.post("/announce", map[string]any{"volume": o.volume()})
+		o.must(http.MethodDelete)
+	}
 }

@@ -71,7 +71,11 @@ var thingKinds = []thingKind{
 	{
 		kind: "Image", prepare: (*world).publish,
 		spec: func(o *thing) []string {
-			return []string{"url: " + o.url(), "checksum: sha256:" + o.checksum(), "storage: local", "nodes: [pve1]", "content: import"}
+			lines := []string{"url: " + o.url(), "checksum: sha256:" + o.checksum(), "storage: local", "nodes: [pve1]", "content: import"}
+			if o.prunes() {
+				lines = append(lines, "prune: true")
+			}
+			return lines
 		},
 	},
 }
@@ -110,8 +114,11 @@ func (o *thing) manifest() string {
 	return manifest(o.kind, o.id, lines...)
 }
 
-// isFile reports whether the object is an Image: another text is another file, and the removal of the manifest removes no file.
+// isFile reports whether the object is an Image: another text is another file. The former file stays unless the Image prunes.
 func (o *thing) isFile() bool { return o.collection == "" }
+
+// prunes reports whether former files of an Image are deleted.
+func (o *thing) prunes() bool { return o.destroy == "allow" }
 
 // path returns under which path the simulator counts the effects on the object.
 func (o *thing) path() string {
@@ -173,6 +180,9 @@ func (w *world) editThing() *thing {
 	if o == nil {
 		return nil
 	}
+	if o.isFile() {
+		w.prune(o)
+	}
 	o.text = w.text()
 	if o.isFile() {
 		w.publish(o)
@@ -192,7 +202,7 @@ func (w *world) editThingByHand() *thing {
 	if o.isFile() {
 		w.post("/announce", map[string]any{"volume": o.volume()})
 		w.personCalls(http.MethodDelete, "/nodes/pve1/storage/local/content/"+o.volume(), "")
-		o.must(http.MethodPost)
+		o.must(http.MethodDelete, http.MethodPost) // by the person, and by the agent
 		return o
 	}
 	row := w.liveThing(o)
@@ -213,7 +223,9 @@ func (w *world) removeThing() *thing {
 		return nil
 	}
 	o.wanted = false
-	if !o.isFile() {
+	if o.isFile() {
+		w.prune(o)
+	} else {
 		o.approve = o.destroy == "approve"
 		o.must(http.MethodDelete)
 	}
@@ -263,8 +275,8 @@ func (w *world) compareThings() (differences []string, more bool) {
 func (w *world) unlike(o *thing, files []string) string {
 	w.Helper()
 	if o.isFile() {
-		if !slices.Contains(files, o.volume()) {
-			return "got no file " + o.volume()
+		if must := o.wanted || !o.prunes(); slices.Contains(files, o.volume()) != must {
+			return fmt.Sprintf("got the file %s: %t, want it: %t", o.volume(), !must, must)
 		}
 		return ""
 	}
