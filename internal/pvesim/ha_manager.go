@@ -23,9 +23,9 @@ func (c *call) haCall(typ, word, state string) (rep reply, managed bool, err err
 	return rep, true, err
 }
 
-// scheduleHA makes the manager act on a resource after HADelay, with tasks of its own. The state is locked.
+// scheduleHA makes the manager act on a resource in its next round, with tasks of its own. The state is locked.
 func (s *Sim) scheduleHA(h *haResource) {
-	s.afterDelay(s.opts.HADelay, func() {
+	s.afterRounds(1, func() {
 		s.mu.Lock()
 		g, current := s.guests[h.vmid], s.ha[h.vmid]
 		idle := g == nil || current != h || s.noQuorum

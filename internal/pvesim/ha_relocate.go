@@ -24,7 +24,7 @@ func (c *call) haMigrate(target string) (rep reply, managed bool, err error) {
 			return err
 		}
 		t.logLine("Requesting HA migration for %s %d to node %s", kindLabel(h.kind), h.vmid, target)
-		t.sim.afterDelay(t.sim.opts.HADelay, func() { t.sim.haMove(h, target) })
+		t.sim.afterRounds(1, func() { t.sim.haMove(h, target) })
 		return nil
 	})
 	return rep, true, err
@@ -46,11 +46,24 @@ func haRequestMove(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	c.sim.afterDelay(c.sim.opts.HADelay, func() { c.sim.haMove(h, target) })
+	c.sim.afterRounds(1, func() { c.sim.haMove(h, target) })
 	var o object
 	o.str("sid", h.sid())
 	o.str("requested-node", target)
 	return dataReply(o.bytes())
+}
+
+// afterRounds runs f after rounds of the manager, each of which takes HADelay. If the cluster has no quorum then, it runs f in the first round in which it has.
+func (s *Sim) afterRounds(rounds time.Duration, f func()) {
+	round := s.opts.HADelay
+	s.afterDelay(rounds*round, func() {
+		for s.lacksQuorum() {
+			if !s.wait(max(round, time.Millisecond)) {
+				return
+			}
+		}
+		f()
+	})
 }
 
 // afterDelay runs f after d. It does not run f if d is negative, as when the manager is switched off, or if the Sim is closed first.
@@ -63,6 +76,12 @@ func (s *Sim) afterDelay(d time.Duration, f func()) {
 			f()
 		}
 	})
+}
+
+func (s *Sim) lacksQuorum() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.noQuorum
 }
 
 // haMove migrates a managed guest in a task of the manager.
@@ -85,7 +104,7 @@ func (s *Sim) haMove(h *haResource, target string) {
 //
 // Source: PVE::HA::Manager manage, which removes ignored services.
 func (s *Sim) fence(node string) {
-	s.afterDelay(fenceRounds*s.opts.HADelay, func() {
+	s.afterRounds(fenceRounds, func() {
 		var lost []*guest
 		_ = s.locked(func() error {
 			if !slices.Contains(s.down, node) || s.noQuorum {

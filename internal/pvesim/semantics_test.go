@@ -179,6 +179,26 @@ func TestResourcesDelayed(t *testing.T) {
 	})
 }
 
+// A cluster that lost its quorum before the manager's round keeps the request, as the manager reads its configuration in each round.
+func TestHAActsWhenQuorumIsBack(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "")
+		c.ok("POST", "/cluster/ha/resources", "sid=vm:100", "state=started")
+		c.sim.LoseQuorum()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if body := c.ok("GET", "/cluster/resources", "type=vm").body; strings.Contains(body, "hastate") || c.sim.Running(100) {
+			t.Fatalf("without quorum: got %s, want no state of the manager, and the guest stopped", body)
+		}
+		c.sim.RegainQuorum()
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		if body := c.ok("GET", "/cluster/resources", "type=vm").body; !strings.Contains(body, `"hastate":"started"`) || !c.sim.Running(100) {
+			t.Errorf("a round after it has quorum: got %s, want the guest started by the manager", body)
+		}
+	})
+}
+
 func TestHAActsAfterDelay(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "")
