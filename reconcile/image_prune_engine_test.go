@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/volumes"
 )
 
 const (
@@ -414,5 +415,43 @@ func TestNoFileIsDeletedWithoutGuests(t *testing.T) {
 			return held
 		})
 		l.remainsISO()
+	})
+}
+
+// TestFileStaysWhileGuestsAreHidden limits the token to a pool while a guest outside of the pool has the former file in its drive. The file stays, since the token does
+// not see every guest. Then the token sees the guest, which uses the file. Then the drive is emptied.
+func TestFileStaysWhileGuestsAreHidden(t *testing.T) {
+	runLabWithPrune(t, func(t *testing.T, l *lab) {
+		role := pvesim.DefaultTokens()[1]
+		everywhere := append(slices.Clone(role.ACL[0].Privileges), "Sys.AccessNetwork", "Datastore.Allocate")
+		_, err := l.sim.AddVM(pvesim.Guest{VMID: 1000, Config: "name: other\nide2: " + isoVolume + ",media=cdrom\n"})
+		l.ok(err)
+		l.sim.AddPool("mine", "", 209, 9000)
+		isOfGuests := func(privilege string) bool { return strings.HasPrefix(privilege, "VM.") }
+		outside := slices.DeleteFunc(slices.Clone(everywhere), isOfGuests)
+		l.sim.SetPrivileges(role.ID, []pvesim.ACL{{Path: "/", Privileges: outside}, {Path: "/pool/mine", Privileges: everywhere}})
+		inventory, err := l.cluster.Inventory(t.Context())
+		l.ok(err)
+		if _, listed := inventory.Row(1000); listed {
+			t.Fatal("got the guest outside of the pool listed, want it hidden")
+		}
+		defer l.start()()
+		l.newISO("pve1")
+		eventually(t, "the hold", func() bool {
+			held, isHeld := l.heldFor("Image/debian-13", gate.HoldVolumeUsersUnknown)
+			return isHeld && strings.Contains(held.Message, string(volumes.NoAudit)) && strings.Contains(held.Hint, "VM.Audit on /vms")
+		})
+		l.remainsISO()
+		l.sim.SetPrivileges(role.ID, []pvesim.ACL{{Path: "/", Privileges: everywhere}})
+		eventually(t, "the use by the guest", func() bool {
+			return slices.ContainsFunc(l.object("Image/debian-13").Conditions, func(c plan.Condition) bool {
+				return c.Reason == plan.ReasonFileInUse && strings.Contains(c.Message, "1000")
+			})
+		})
+		l.remainsISO()
+		l.ok(l.sim.Edit(1000, "ide2", "none,media=cdrom"))
+		time.Sleep(30 * time.Minute) // of the backoff
+		eventually(t, "the deletion", func() bool { return !l.hasFile("pve1", isoVolume) })
+		l.converge()
 	})
 }

@@ -13,7 +13,7 @@ func Privileges(d Desired) []guest.Need {
 		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: d.Origin},
 	}
 	if d.Prune {
-		needs = append(needs, deletion(d.Storage, "prune", d.Origin))
+		needs = append(needs, deletion(d.Storage, d.Origin)...)
 	}
 	if len(d.Nodes) == 0 {
 		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Origin})
@@ -25,16 +25,17 @@ func Privileges(d Desired) []guest.Need {
 }
 
 // DeletionPrivileges returns the privileges that the token needs to list and to delete a former file of an Image on a storage.
-//
-// Source: PVE API, permissions of DELETE /nodes/{node}/storage/{storage}/content/{volume}.
 func DeletionPrivileges(storage string) []guest.Need {
-	none := guest.Origin{}
-	return []guest.Need{
-		{Path: "/storage/" + storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: none},
-		deletion(storage, "prune", none),
-	}
+	list := guest.Need{Path: "/storage/" + storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage"}
+	return append([]guest.Need{list}, deletion(storage, guest.Origin{})...)
 }
 
-func deletion(storage, key string, origin guest.Origin) guest.Need {
-	return guest.Need{Path: "/storage/" + storage, Privilege: "Datastore.Allocate", Key: key, Origin: origin}
+// deletion returns what a deletion needs: the call, and that every guest is visible, since any guest may use the file.
+//
+// Source: PVE API, permissions of DELETE /nodes/{node}/storage/{storage}/content/{volume}.
+func deletion(storage string, origin guest.Origin) []guest.Need {
+	return []guest.Need{
+		{Path: "/storage/" + storage, Privilege: "Datastore.Allocate", Key: "prune", Origin: origin},
+		{Path: "/vms", Privilege: "VM.Audit", Key: "prune", Origin: origin},
+	}
 }

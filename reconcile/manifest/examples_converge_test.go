@@ -112,6 +112,7 @@ func convergeTree(t *testing.T, files []manifest.File, rules *policy.Set) {
 	sim := pvesim.New(pvesim.Options{TaskTime: time.Second, Nodes: []string{"pve1", "pve2", "pve3"}, Storages: []pvesim.Storage{
 		{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
 		{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"},
+		{ID: "images", Type: "dir", Path: "/mnt/pve/images", Content: "import", Shared: true},
 		{ID: "nfs", Type: "dir", Path: "/mnt/pve/nfs", Content: "import,backup", Shared: true},
 		{ID: "san", Type: "dir", Path: "/mnt/pve/san", Content: "images", Shared: true},
 	}})

@@ -143,6 +143,13 @@ func TestMissingPrivilegesOfImages(t *testing.T) {
 	if got := MissingPrivileges(nil, []image.Desired{shared}, nil, nil, granted); len(got) != 2 || got[0].Path != "/nodes" {
 		t.Errorf("got %v for a shared storage, want the privilege on all nodes", got)
 	}
+	delete(granted, "/vms")
+	seesAll := func(m MissingPrivilege) bool { return m.Path == "/vms" && m.Privilege == "VM.Audit" }
+	got = MissingPrivileges(nil, []image.Desired{debian}, former, nil, granted)
+	i := slices.IndexFunc(got, seesAll)
+	if i < 0 || !slices.Contains(got[i].For, Cause{debian.Ref(), "prune", origin}) || !slices.Contains(got[i].For, Cause{former[0].Ref(), "prune", guest.Origin{}}) {
+		t.Errorf("got %+v, want VM.Audit on /vms for both Images", got)
+	}
 }
 
 // What is granted takes nothing away: the token then missing nothing, and has on every path what it had.

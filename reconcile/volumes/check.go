@@ -71,6 +71,9 @@ func (s *Source) check(ctx context.Context, f *frame, r Request) error {
 	if err := s.readChanged(ctx, &view, nodes); err != nil {
 		return err
 	}
+	if err := s.checkAuditAgain(ctx, r); err != nil {
+		return err
+	}
 	if err := s.checkOwners(ctx, &view, r); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 type fakeCluster struct {
 	fixture.FakeReader
 	missing     string // a path without VM.Audit
+	taken       bool   // the token loses VM.Audit after its privileges were read once
 	offline     string // a node
 	storages    []cluster.Storage
 	jobs        []cluster.Replication
@@ -42,7 +43,11 @@ func (f *fakeCluster) Inventory(ctx context.Context) (cluster.Inventory, error) 
 
 func (f *fakeCluster) MissingAudit(context.Context) (string, error) {
 	f.Note("permissions")
-	return f.missing, nil
+	missing := f.missing
+	if f.taken {
+		f.missing = "/vms"
+	}
+	return missing, nil
 }
 
 func (f *fakeCluster) Nodes(context.Context) ([]cluster.Node, error) {
@@ -167,6 +172,8 @@ func TestCheck(t *testing.T) {
 		"migration_of_a_shared_volume":    {func(f *fakeCluster) { f.set(1000, "scsi3", shared) }, migrates(shared), "", ""},
 		"migration_leaves_shared_ones":    {func(f *fakeCluster) { f.set(1000, "scsi9", "ceph:vm-201-disk-7") }, migrates(local), "", ""},
 		"no_audit":                        {func(f *fakeCluster) { f.missing = "/vms" }, deletes(local), "", NoAudit},
+		"audit_taken_before_a_file":       {func(f *fakeCluster) { f.taken = true }, deletes("local:iso/debian-13.iso"), "", NoAudit},
+		"audit_taken_before_a_disk":       {func(f *fakeCluster) { f.taken = true }, deletes(local), "", ""}, // its name shows a hidden owner
 		"node_offline":                    {func(f *fakeCluster) { f.offline = "pve2" }, deletes(shared), "", NodeOffline},
 		"node_offline_without_the_volume": {func(f *fakeCluster) { f.offline = "pve2" }, deletes(local), "", ""},
 		"node_offline_without_guests":     {func(f *fakeCluster) { f.offline = "pve2"; f.Listed.Rows = f.Listed.Rows[:3] }, deletes(shared), "", ""},

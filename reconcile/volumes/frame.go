@@ -24,15 +24,8 @@ type frame struct {
 // readFrame reads a frame: five requests. It fails if the token may not see every guest.
 func (s *Source) readFrame(ctx context.Context) (*frame, error) {
 	f := &frame{started: time.Now(), online: make(map[string]bool), replicas: make(map[int][]string), versions: s.readVersions(), parts: make(map[string]**flight[*part])}
-	path, err := s.reader.MissingAudit(ctx)
-	switch {
-	case err != nil:
-		return nil, unreadable("the token's privileges", err)
-	case path != "":
-		return nil, &UnknownError{
-			Cause: NoAudit, What: "the token lacks VM.Audit on " + path + ", so Proxmox hides guests from it",
-			Fix: "grant the token VM.Audit on " + path + ", propagated; gitops-agent config check --cluster prints the command",
-		}
+	if err := s.checkAudit(ctx); err != nil {
+		return nil, err
 	}
 	nodes, err := s.reader.Nodes(ctx)
 	if err != nil {
