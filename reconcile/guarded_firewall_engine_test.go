@@ -125,11 +125,12 @@ func TestGroupOfAGuardedFirewall(t *testing.T) {
 // change needs another one.
 func TestOneApprovalForAChangeOfASet(t *testing.T) {
 	set := func(last ...int) string {
-		text := "apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec:\n  entries:\n"
+		var text strings.Builder
+		text.WriteString("apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec:\n  entries:\n")
 		for _, n := range last {
-			text += fmt.Sprintf("    - {cidr: 10.0.0.%d}\n", n)
+			fmt.Fprintf(&text, "    - {cidr: 10.0.0.%d}\n", n)
 		}
-		return text
+		return text.String()
 	}
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.grant("Sys.Modify")
