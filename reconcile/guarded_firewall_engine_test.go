@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/report"
 )
 
 // TestGuardedFirewallIsOpenedWithApprovals opens a guarded firewall: until that is approved, the old one is kept, also after a restart and against edits.
@@ -251,4 +253,80 @@ func TestNamesInAGroupOfAGuardedFirewall(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A guest that the agent has not read since its start may name a set: its node is offline, or one reading fails.
+func TestSetOfAGuardedGuestThatWasNotRead(t *testing.T) {
+	const set = "apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec: {entries: [{cidr: 10.9.0.1}]}\n"
+	for name, hide := range map[string]func(l *lab) (show func()){
+		"its node is offline": func(l *lab) func() {
+			l.sim.StopNode("pve2")
+			time.Sleep(time.Minute)
+			return func() { l.sim.StartNode("pve2") }
+		},
+		"its configuration cannot be read": func(l *lab) func() {
+			l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.ErrorText, Method: "GET", Path: "/qemu/201/pending", Text: "got timeout", Times: -1}))
+			return l.sim.ClearFaults
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
+				l.grant("Sys.Modify")
+				l.files["admins.yaml"] = set
+				web := vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{type: in, action: ACCEPT, source: +dc/admins}]")
+				l.files["web.yaml"] = strings.Replace(web, "node: pve1", "node: pve2", 1)
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.push("a guest and a set", alice)
+				stop := l.start()
+				l.converge()
+				stop()
+				show := hide(l)
+				l.files["admins.yaml"] = strings.Replace(set, "10.9.0.1", "0.0.0.0/1", 1)
+				l.push("half of the world", alice)
+				defer l.start()()
+				isHeld := func() bool {
+					list := l.object("IPSet/admins").Held
+					return len(list) > 0 && list[0].Reason == gate.HoldGuard
+				}
+				eventually(t, "the hold", isHeld)
+				show()
+				time.Sleep(3 * time.Minute)
+				if got := l.adminEntries(); got != "10.9.0.1" || !isHeld() {
+					t.Errorf("after the guest was read: got the entries %s and %+v, want the former entry and a hold", got, l.object("IPSet/admins").Held)
+				}
+			})
+		})
+	}
+}
+
+// The approval of a group names the set that its rules will name, and not the entries of the set: they need an approval of their own before and after.
+func TestSetThatAGroupOfAGuardedFirewallWillName(t *testing.T) {
+	const set = "apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec: {entries: [{cidr: 10.9.0.1}]}\n"
+	const group = "apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: web}\nspec:\n  rules:\n    - {type: in, action: ACCEPT, source: 10.1.1.1}\n"
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		l.files["admins.yaml"], l.files["group.yaml"] = set, group
+		l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{group: web}]")
+		l.push("a guest, its group and a set", alice)
+		defer l.start()()
+		l.converge()
+		held := func(label string) []report.HeldStep { return l.object(label).Held }
+		l.files["group.yaml"] = group + "    - {type: in, action: ACCEPT, source: +dc/admins}\n"
+		l.push("admins too", alice)
+		eventually(t, "the hold of the group", func() bool { return len(held("SecurityGroup/web")) > 0 })
+		l.files["admins.yaml"] = strings.Replace(set, "10.9.0.1", "0.0.0.0/1", 1)
+		l.push("half of the world", alice)
+		eventually(t, "the hold of the set", func() bool { return len(held("IPSet/admins")) > 0 && held("IPSet/admins")[0].Reason == gate.HoldGuard })
+		l.approve(held("SecurityGroup/web")[0].Digest)
+		eventually(t, "the rules of the group", func() bool { return len(held("SecurityGroup/web")) == 0 && strings.Contains(l.webRules(), "admins") })
+		time.Sleep(3 * time.Minute)
+		if got := l.adminEntries(); got != "10.9.0.1" {
+			t.Errorf("after the approval of the group: got the entries %s, want the former one", got)
+		}
+		l.approve(held("IPSet/admins")[0].Digest)
+		l.converge()
+		if got := l.adminEntries(); got != "0.0.0.0/1" {
+			t.Errorf("after both approvals: got the entries %s, want the new one", got)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/firewall"
@@ -28,7 +29,7 @@ func (c FirewallChange) Weakens(around Around) []Weakening {
 	among := []firewall.Names{firewallNames(around.Firewall, false), firewallNames(around.Firewall, true)}
 	var found []Weakening
 	for _, g := range around.Guests {
-		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.Kind, c.ID, g, around, among[0]) {
+		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.Kind, c.ID, g, around, among) {
 			continue
 		}
 		if g.Firewall == nil || c.weakens(g.Firewall, among) {
@@ -68,10 +69,10 @@ func short(text string) string {
 // Concerns returns the function of a kind that returns the guests with guarded firewalls which may name an object, or something that names it.
 func (use FirewallUse) Concerns(of guest.Kind) func(id string, around Around) []guest.Ref {
 	return func(id string, around Around) []guest.Ref {
-		now := firewallNames(around.Firewall, false)
+		among := []firewall.Names{firewallNames(around.Firewall, false), firewallNames(around.Firewall, true)}
 		var refs []guest.Ref
 		for _, g := range around.Guests {
-			if g.Has(guest.GuardFirewall) && use.mayReach(of, id, g, around, now) {
+			if g.Has(guest.GuardFirewall) && use.mayReach(of, id, g, around, among) {
 				refs = append(refs, g.Ref)
 			}
 		}
@@ -79,16 +80,20 @@ func (use FirewallUse) Concerns(of guest.Kind) func(id string, around Around) []
 	}
 }
 
-// mayReach reports whether the live firewall of a guest names an object, or a group or a set that names it. A firewall that was not read may, and so may one with a
-// group or a set that is not known.
-func (use FirewallUse) mayReach(of guest.Kind, id string, g Guarded, around Around, now firewall.Names) bool {
-	seen, exists := around.Observed.Guests[g.VMID]
-	if !exists {
-		return false
+// mayReach reports whether the live firewall of a guest names an object, or a group or a set that names it as it is or as its manifest says: an approval of a group does
+// not cover what the sets contain that it will name. A firewall that was not read may, also of a guest that was not read, and so may one with a group or a set that is
+// not known.
+func (use FirewallUse) mayReach(of guest.Kind, id string, g Guarded, around Around, among []firewall.Names) bool {
+	seen, wasRead := around.Observed.Guests[g.VMID]
+	if !wasRead {
+		_, exists := around.Observed.Inventory.Row(g.VMID)
+		return exists
 	}
 	if seen.Firewall == nil || seen.Firewall.Err != "" {
 		return true
 	}
-	all, unknownGroups, unknownSets := firewall.Reached(seen.Firewall, now)
-	return use(all, id) != "" || unknownGroups && of != FirewallGroups || unknownSets && of == FirewallAliases
+	return slices.ContainsFunc(among, func(names firewall.Names) bool {
+		all, unknownGroups, unknownSets := firewall.Reached(seen.Firewall, names)
+		return use(all, id) != "" || unknownGroups && of != FirewallGroups || unknownSets && of == FirewallAliases
+	})
 }
