@@ -13,10 +13,16 @@ import (
 // maxFirewallSteps bounds the steps of a turn that works on a firewall, or on the items of an object: each call is a step.
 const maxFirewallSteps = 2000
 
+// maxDeletions bounds the steps of a turn that deletes former files of an Image. Each of them ends a record, so many of them are no loop.
+const maxDeletions = 2000
+
 // mostSteps returns how many steps the turn may have.
 func (t *turn) mostSteps() int {
-	if t.last.Op == cluster.OpFirewall || t.last.IsAboutItem() {
+	switch {
+	case t.last.Op == cluster.OpFirewall, t.last.IsAboutItem():
 		return maxFirewallSteps
+	case t.last.Op == cluster.OpDeleteFile:
+		return maxDeletions
 	}
 	return maxStepsInARow
 }
