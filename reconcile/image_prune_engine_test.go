@@ -455,3 +455,46 @@ func TestFileStaysWhileGuestsAreHidden(t *testing.T) {
 		l.converge()
 	})
 }
+
+// TestFormerFileWantedAgain delays the call that deletes a former file until after a revert, which wants the file for a new guest. No guest has a file that is deleted.
+func TestFormerFileWantedAgain(t *testing.T) {
+	fromISO := func(source string) string {
+		return strings.Replace(vmYAML("new-1", 210), "source: {clone: {name: tmpl-debian-12}}", "source: {iso: {"+source+"}}\n  disks: {scsi0: {storage: local-lvm, size: 1Gi}}", 1)
+	}
+	for name, test := range map[string]struct {
+		change  func(l *lab)
+		created bool
+	}{
+		"downloaded_again": {func(l *lab) {
+			l.publishISO(debianSum)
+			l.files["image.yaml"], l.files["new.yaml"] = isoYAML(debianSum, "pve1"), fromISO("image: debian-13")
+		}, true},
+		"lost": {func(l *lab) {
+			l.files["image.yaml"], l.files["new.yaml"] = isoYAML(debianSum, "pve1"), fromISO("image: debian-13")
+		}, false},
+		"volume": {func(l *lab) { l.files["new.yaml"] = fromISO(`volume: "` + isoVolume + `"`) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLabWithPrune(t, func(t *testing.T, l *lab) {
+				defer l.start()()
+				l.delayed("DELETE", "/content/")
+				l.newISO("pve1")
+				time.Sleep(50 * time.Second)
+				if !l.hasFile("pve1", isoVolume) || l.sim.Counters().Routes[deletions] != 1 {
+					t.Fatalf("got %d deletions, want one that has not acted yet", l.sim.Counters().Routes[deletions])
+				}
+				test.change(l)
+				l.push("revert", alice)
+				for range 240 {
+					time.Sleep(5 * time.Second)
+					if strings.Contains(l.sim.Value(210, "ide2"), isoVolume) && !l.hasFile("pve1", isoVolume) {
+						t.Fatal("got a guest whose file was deleted, want it to wait for the deletion")
+					}
+				}
+				if got := strings.Contains(l.sim.Value(210, "ide2"), isoVolume); got != test.created {
+					t.Errorf("got the guest with the file: %t, want %t", got, test.created)
+				}
+			})
+		})
+	}
+}

@@ -19,7 +19,7 @@ import (
 
 // images returns the Images of the manifests and the files that were downloaded for Images.
 func (b *Basis) images(state journal.State) plan.Images {
-	return plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Allowed: b.AllowedServer}
+	return plan.Images{Wanted: b.Images, Downloaded: state.Downloaded, Open: state.Open, Allowed: b.AllowedServer}
 }
 
 // image returns what the manifests want of an Image, and whether one describes it.

@@ -26,6 +26,9 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if w.superseded(basis) {
 		return epoch.ErrSuperseded
 	}
+	if err := w.checkOpenDeletions(basis, call); err != nil {
+		return err
+	}
 	if err := w.checkScope(ctx, basis, step); err != nil {
 		return err
 	}

@@ -48,8 +48,8 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 
 // Keys of journal.Begun.Detail.
 const (
-	detailCalls     = "calls"     // how many calls the step makes
-	detailVolume    = "volume"    // of a call about a file: its id
+	detailCalls     = "calls" // how many calls the step makes
+	detailVolume    = plan.DetailVolume
 	detailPrune     = "prune"     // of a download: the manifest lets the agent delete the file when nothing uses it any more; missing if it does not
 	detailRecorded  = "recorded"  // of a deletion of a file: the node in the record of its download
 	detailLast      = "last"      // the operation of the last call, if it is not the step's

@@ -14,6 +14,7 @@ import (
 type Images struct {
 	Wanted     []image.Desired
 	Downloaded map[journal.FileOn]journal.Downloaded // by the agent
+	Open       []journal.OpenStep                    // steps that have not ended
 	Allowed    func(server string) bool              // reports whether the host of the agent allows downloads from a server; nil allows none
 
 	only string // the label of the one Image that is planned; "" plans all
@@ -162,6 +163,9 @@ func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (
 		return unknown(ReasonNotObserved, fmt.Sprintf("the files in %s on %s could not be read: %s", d.Storage, node, files.Err), "")
 	case !read || files.ReadAt.IsZero():
 		return unknown(ReasonNotObserved, fmt.Sprintf("the files in %s on %s were not read yet", d.Storage, node), "")
+	case slices.Contains(OpenDeletions(images.Open, node, got.Inventory), d.Volume()):
+		return unknown(ReasonNotObserved, fmt.Sprintf("the deletion of %s on %s has not ended", d.Volume(), node),
+			"wait until it has ended, or until the call cannot act any more; the agent then goes on by itself")
 	case !exists:
 		return "it has not been downloaded on " + node, nil
 	}

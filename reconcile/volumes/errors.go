@@ -51,6 +51,7 @@ const (
 	GuestHidden  Cause = "guest-hidden"   // a guest that may use the volume is missing in the list of guests
 	Unreadable   Cause = "unreadable"     // a list of the cluster or of a storage could not be read
 	NoSuchVolume Cause = "no-such-volume" // the storage does not list the volume
+	BeingDeleted Cause = "being-deleted"  // a call of this agent may still delete the file
 )
 
 // UnknownError refuses a call because the users of its volumes are not known.
