@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
 
@@ -126,18 +127,10 @@ func TestGroupOfAGuardedFirewall(t *testing.T) {
 // TestOneApprovalForAChangeOfASet adds five entries to a set that a guarded firewall admits, and removes one. One approval covers them, also across a restart; another
 // change needs another one.
 func TestOneApprovalForAChangeOfASet(t *testing.T) {
-	set := func(last ...int) string {
-		var text strings.Builder
-		text.WriteString("apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec:\n  entries:\n")
-		for _, n := range last {
-			fmt.Fprintf(&text, "    - {cidr: 10.0.0.%d}\n", n)
-		}
-		return text.String()
-	}
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.grant("Sys.Modify")
 		l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{type: in, action: ACCEPT, source: +dc/admins}]")
-		l.files["admins.yaml"] = set(1, 2)
+		l.files["admins.yaml"] = adminSet(1, 2)
 		l.push("a guest and its set", alice)
 		stop := l.start()
 		defer func() { stop() }()
@@ -158,7 +151,7 @@ func TestOneApprovalForAChangeOfASet(t *testing.T) {
 			})
 			return digest
 		}
-		l.files["admins.yaml"] = set(2, 3, 4, 5, 6, 7)
+		l.files["admins.yaml"] = adminSet(2, 3, 4, 5, 6, 7)
 		l.push("five entries more", alice)
 		first := held()
 		stop()
@@ -170,7 +163,7 @@ func TestOneApprovalForAChangeOfASet(t *testing.T) {
 		if got := entries(); got != "1 2" {
 			t.Fatalf("got the entries %s before the approval, want 1 2", got)
 		}
-		l.files["admins.yaml"] = set(2, 3, 4, 5, 6, 7, 8)
+		l.files["admins.yaml"] = adminSet(2, 3, 4, 5, 6, 7, 8)
 		l.push("one more", alice)
 		eventually(t, "another digest", func() bool { return held() != first })
 		l.approve(first)
@@ -178,7 +171,7 @@ func TestOneApprovalForAChangeOfASet(t *testing.T) {
 		if got := entries(); got != "1 2" {
 			t.Fatalf("got the entries %s with the approval of another change, want 1 2", got)
 		}
-		l.files["admins.yaml"] = set(2, 3, 4, 5, 6, 7, 9)
+		l.files["admins.yaml"] = adminSet(2, 3, 4, 5, 6, 7, 9)
 		l.push("another one", alice)
 		eventually(t, "a third digest", func() bool { held(); return strings.Contains(l.object("IPSet/admins").Held[0].Message, "10.0.0.9") })
 		l.approve(held())
@@ -186,10 +179,10 @@ func TestOneApprovalForAChangeOfASet(t *testing.T) {
 		if got := entries(); got != "2 3 4 5 6 7 9" {
 			t.Errorf("got the entries %s, want 2 3 4 5 6 7 9", got)
 		}
-		l.files["admins.yaml"] = set(2, 3)
+		l.files["admins.yaml"] = adminSet(2, 3)
 		l.push("fewer", alice)
 		l.converge()
-		l.files["admins.yaml"] = set(2, 3, 4, 5, 6, 7, 9)
+		l.files["admins.yaml"] = adminSet(2, 3, 4, 5, 6, 7, 9)
 		l.push("the approved ones again", alice)
 		held() // the approval is used up
 		time.Sleep(2 * time.Minute)
@@ -197,6 +190,85 @@ func TestOneApprovalForAChangeOfASet(t *testing.T) {
 			t.Errorf("got the entries %s without another approval, want 2 3", got)
 		}
 	})
+}
+
+// TestApprovalEndsWithItsChange approves that a set gets five entries, of which the agent adds some. The change is reverted, or a person makes the rest of it. The same change
+// needs another approval then.
+func TestApprovalEndsWithItsChange(t *testing.T) {
+	revert := func(l *lab) {
+		l.files["admins.yaml"] = adminSet(1, 2)
+		l.push("revert", alice)
+	}
+	tests := map[string]struct{ end, empty func(l *lab) }{
+		"reverted": {revert, func(*lab) {}},
+		"completed_by_hand": {func(l *lab) {
+			for n := 3; n <= 7; n++ {
+				if cidr := fmt.Sprintf("10.0.0.%d", n); !strings.Contains(l.adminEntries(), cidr) {
+					l.edit("POST", "/cluster/firewall/ipset/admins", "cidr="+cidr)
+				}
+			}
+		}, revert},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.grant("Sys.Modify")
+				l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{type: in, action: ACCEPT, source: +dc/admins}]")
+				l.files["admins.yaml"] = adminSet(1, 2)
+				l.push("a guest and its set", alice)
+				stop := l.start()
+				defer func() { stop() }()
+				l.converge()
+				before := l.adminEntries()
+				isHeld := func() bool {
+					held := l.object("IPSet/admins").Held
+					return len(held) > 0 && held[0].Reason == gate.HoldGuard
+				}
+				l.files["admins.yaml"] = adminSet(1, 2, 3, 4, 5, 6, 7)
+				l.push("five entries more", alice)
+				eventually(t, "the hold", isHeld)
+				digest := l.object("IPSet/admins").Held[0].Digest
+				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.Latency, Method: "POST", Path: "/ipset/admins", Delay: 10 * time.Second, Times: -1}))
+				l.approve(digest)
+				eventually(t, "the first entry", func() bool { return l.adminEntries() != before })
+				stop()
+				if n := strings.Count(l.adminEntries(), "10.0.0."); n >= 7 {
+					t.Fatalf("got %d entries when the agent stopped, want a part of them", n)
+				}
+				test.end(l)
+				stop = l.start()
+				l.converge()
+				eventually(t, "the end of the approval", func() bool {
+					for _, o := range l.journal.State().Orders {
+						if o.Order == gate.ApprovePrefix+digest {
+							return o.State == journal.OrderExpired
+						}
+					}
+					return false
+				})
+				test.empty(l)
+				l.converge()
+				time.Sleep(30 * time.Minute)
+				l.files["admins.yaml"] = adminSet(1, 2, 3, 4, 5, 6, 7)
+				l.push("the same again", alice)
+				eventually(t, "another hold", isHeld)
+				time.Sleep(5 * time.Minute)
+				if got := l.adminEntries(); got != before {
+					t.Errorf("got the entries %s without another approval, want %s", got, before)
+				}
+			})
+		})
+	}
+}
+
+// adminSet returns the manifest of the set admins with addresses by their last number.
+func adminSet(last ...int) string {
+	var text strings.Builder
+	text.WriteString("apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec:\n  entries:\n")
+	for _, n := range last {
+		fmt.Fprintf(&text, "    - {cidr: 10.0.0.%d}\n", n)
+	}
+	return text.String()
 }
 
 // TestNamesInAGroupOfAGuardedFirewall changes a set and an alias that a group of a guarded guest names. The group has no manifest in one case.

@@ -13,10 +13,11 @@ import (
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/plan"
 )
 
 // tidy journals changes that need no step: ownership of guests that are gone or were renamed, vmids that no guest uses, volumes that slots hold now,
-// and expired orders.
+// expired orders, and approvals whose change has ended.
 func (e *Engine) tidy(ctx context.Context) {
 	if !e.mayWrite() {
 		return
@@ -26,7 +27,7 @@ func (e *Engine) tidy(ctx context.Context) {
 	for _, d := range e.guests {
 		named[d.VMID] = d.Ref
 	}
-	records := slices.Concat(e.ownershipChanges(state, named), e.objectChanges(state), e.fileChanges(state), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()))
+	records := slices.Concat(e.ownershipChanges(state, named), e.objectChanges(state), e.fileChanges(state), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()), e.endedApprovals(state), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()))
 	if len(records) == 0 {
 		return
 	}
@@ -124,6 +125,15 @@ func (e *Engine) keptVMIDs(state journal.State) []journal.Body {
 func expiredOrders(state journal.State, now time.Time) []journal.Body {
 	return state.ExpiredOrders("", func(o journal.Order) bool {
 		return o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(gate.OrderLifetime))
+	})
+}
+
+// endedApprovals ends the approvals of changes of lists that have begun and ended without the call that uses them up: the manifest wants another list, or somebody made
+// the remaining calls. Who asks for the same list again needs new ones.
+func (e *Engine) endedApprovals(state journal.State) []journal.Body {
+	return state.ExpiredOrders("the change that it approves has ended", func(o journal.Order) bool {
+		return o.State == journal.OrderSeen && o.Change != journal.ListChange{} &&
+			plan.HasListChangeEnded(o.Change, e.objects(), e.observer.Snapshot().Objects[guest.Kind(o.Change.Kind)])
 	})
 }
 

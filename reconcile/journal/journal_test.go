@@ -51,6 +51,7 @@ func oneOfEach() []Body {
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",
 			ProvenTime: proven, State: OrderReleased, Step: "s1", VMID: 101, Identity: "i1", Entry: "e1", Limited: true, Why: "no", UPID: "UPID:pve1:1", Log: "a\nb", Volume: "pbs:backup/vm/101/2026-01-01T00:00:00Z",
+			Change: ListChange{Kind: "IPSet", ID: "admins", Final: "f1"},
 		},
 		Overridden{VMID: 101, Order: "k1", State: "stopped", Until: proven},
 		Writer{Number: 3, Nonce: "ABCDEFGHIJKLMNOP"},

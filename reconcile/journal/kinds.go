@@ -190,7 +190,7 @@ var kinds = []*kind{
 		name: "ordered", version: 1,
 		newer: func(b Ordered) int {
 			fields := b.VMID != 0 || b.Identity != "" || b.Entry != "" || b.Limited || b.Why != "" || b.UPID != "" || b.Log != "" || b.Volume != ""
-			return laterField(5, b.Signer != "" || b.State == OrderFailed || fields)
+			return max(laterField(5, b.Signer != "" || b.State == OrderFailed || fields), laterField(15, b.Change != ListChange{}))
 		},
 		decode:   decodeVia(func(b Ordered) Ordered { b.ProvenTime = b.ProvenTime.UTC(); return b }),
 		complete: func(b Ordered) bool { return b.Key != "" && b.State.valid() },

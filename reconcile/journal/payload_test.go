@@ -98,6 +98,10 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{Downloaded{Name: "a", Node: "pve1", Volume: "local:iso/a.iso", Gone: true}},
 			`{"v":15,"records":[{"downloaded":{"name":"a","node":"pve1","volume":"local:iso/a.iso","size":0,"gone":true}}]}`,
 		},
+		"approval_of_a_begun_change": {
+			[]Body{Ordered{Key: "k", State: OrderSeen, Change: ListChange{Kind: "IPSet", ID: "a", Final: "f"}}},
+			`{"v":15,"records":[{"ordered":{"key":"k","state":"seen","change":{"kind":"IPSet","id":"a","final":"f"}}}]}`,
+		},
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
 		"futile":  {[]Body{event, futile}, `{"v":3,"records":[{"event":{"name":"x"}},{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`},

@@ -303,7 +303,19 @@ type Ordered struct {
 	UPID     string `json:"upid,omitempty"`    // of the task that executed the order
 	Log      string `json:"log,omitempty"`     // the last lines of the task's log
 	Volume   string `json:"volume,omitempty"`  // of the backup that the order made
+
+	Change ListChange `json:"change,omitzero"` // of an approval: what it released a call of, if that is a change of a list
 }
+
+// ListChange is a change of the list that an object contains. It takes several calls.
+type ListChange struct {
+	Kind  string `json:"kind"`
+	ID    string `json:"id"`    // of the object in Proxmox
+	Final string `json:"final"` // SHA-256 of the list after all calls
+}
+
+// Object returns what identifies the object in Proxmox.
+func (c ListChange) Object() ObjectID { return ObjectID{c.Kind, c.ID} }
 
 // Overridden records that an order gave a guest another run state than its manifest wants, until a time. It replaces the guest's earlier Overridden
 // record. A record without Until ends it.

@@ -60,6 +60,23 @@ const (
 	detailOverride  = "override"  // of the guest before the order, as JSON; missing if there was none
 )
 
+// noteApprovals returns the records that note in the approvals of a change of a list that the change has begun. They end with the change, also if it ends without the call
+// that uses them up.
+func noteApprovals(step plan.Step, verdict gate.Verdict, state journal.State) []journal.Body {
+	if step.Object == nil || step.Object.Whole == nil {
+		return nil
+	}
+	change := plan.NewListChange(step.Guest.Kind, step.Object.ID, step.Object.Whole.Final)
+	var records []journal.Body
+	for _, key := range verdict.ApprovalKeys {
+		if approval := state.Orders[key].Ordered; approval.State == journal.OrderSeen && approval.Change != change {
+			approval.Change = change
+			records = append(records, approval)
+		}
+	}
+	return records
+}
+
 // closing returns the records that end a step: its outcome, and the changes of ownership, vmids and orders that follow from it.
 func closing(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	ended := journal.Ended{Step: begun.Step, Result: c.result, Sent: c.sent && begun.Op == journal.OpDestroy}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -24,7 +25,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	if err := w.noteTasks(ctx, begun); err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
-	if err := w.begin(ctx, basis, step, begun, seen); err != nil {
+	if err := w.begin(ctx, basis, step, verdict, begun, seen); err != nil {
 		return nil, err
 	}
 	w.fillsSeen.Store(id, true)
@@ -51,7 +52,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 
 // begin journals the intent, unless the epoch of the basis has ended. Destroys begin one at a time, so that two lanes cannot both begin the
 // last destroy that the guards allow.
-func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun journal.Begun, seen guest.Observed) error {
+func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, begun journal.Begun, seen guest.Observed) error {
 	if step.Op == cluster.OpDestroy {
 		w.destroying.Lock()
 		defer w.destroying.Unlock()
@@ -59,7 +60,8 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun 
 			return fmt.Errorf("hold %s of %s: %s", step.Op, step.Guest, v.Message)
 		}
 	}
-	records := beginFilling(basis, begun, step, w.journal.State(), seen)
+	state := w.journal.State()
+	records := slices.Concat(beginFilling(basis, begun, step, state, seen), noteApprovals(step, verdict, state))
 	return w.appendIfCurrent(ctx, basis, append(records, w.beginOrder(step, begun, seen)...)...)
 }
 

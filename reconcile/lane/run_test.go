@@ -114,3 +114,26 @@ func TestClosing(t *testing.T) {
 		})
 	}
 }
+
+// TestNoteApprovals checks that the first call of a change of a list notes the change in the approvals that released it, and no other order.
+func TestNoteApprovals(t *testing.T) {
+	step := plan.Step{Guest: guest.Ref{Kind: "IPSet", Name: "admins"}, Object: &plan.ObjectStep{ID: "admins", Whole: &plan.ContentChange{Final: "list"}}}
+	noted := func(key string) journal.Ordered {
+		return journal.Ordered{Key: key, State: journal.OrderSeen, Change: plan.NewListChange("IPSet", "admins", "list")}
+	}
+	orders := map[string]journal.Order{}
+	for _, o := range []journal.Ordered{
+		{Key: "new", State: journal.OrderSeen}, {Key: "other", State: journal.OrderSeen}, {Key: "ended", State: journal.OrderExpired}, noted("noted"),
+	} {
+		orders[o.Key] = journal.Order{Ordered: o}
+	}
+	state, verdict := journal.State{Orders: orders}, gate.Verdict{ApprovalKeys: []string{"ended", "new", "noted"}}
+	want := []journal.Body{noted("new")}
+	if diff := cmp.Diff(want, noteApprovals(step, verdict, state)); diff != "" {
+		t.Errorf("records differ (-want +got):\n%s", diff)
+	}
+	step.Object = &plan.ObjectStep{ID: "admins"}
+	if got := noteApprovals(step, verdict, state); got != nil {
+		t.Errorf("got %v for a step that weakens nothing by a list, want nothing", got)
+	}
+}

@@ -1,13 +1,17 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"reflect"
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
 )
 
 // managesContent reports whether the manifest describes the list that the object contains.
@@ -83,6 +87,34 @@ func (o objectPlan) contentWeakenings(next kind.ItemCall) ([]kind.Weakening, *Co
 	after.Keys = maps.Clone(o.live.Keys)
 	after.Keys[content.Key] = next.After
 	return now, &ContentChange{Final: final, Concerns: o.kind.Concerns(o.desired.ID, around(o.kind, o.desired.ID, o.want, o.got)), Goes: len(loses(after)) > 0}
+}
+
+// NewListChange returns what identifies the change of the list of an object to a final list.
+func NewListChange(of guest.Kind, id, final string) journal.ListChange {
+	sum := sha256.Sum256([]byte(final))
+	return journal.ListChange{Kind: string(of), ID: id, Final: hex.EncodeToString(sum[:])}
+}
+
+// HasListChangeEnded reports whether a change of a list has ended: the manifests want another list or none, or the list is as it was to become. An object that was not read, or that
+// does not exist, does not show that.
+func HasListChangeEnded(change journal.ListChange, wanted []kind.Desired, read cluster.Objects) bool {
+	at := slices.IndexFunc(wanted, func(d kind.Desired) bool { return objectID(d) == change.Object() })
+	if at < 0 {
+		return true
+	}
+	k, known := kinds.Of(wanted[at].Kind)
+	if !known {
+		return false
+	}
+	o := objectPlan{kind: k, desired: wanted[at]}
+	if !o.managesContent() {
+		return true
+	}
+	var exists bool
+	if o.live, exists = read.ByID[change.ID]; !exists {
+		return false
+	}
+	return NewListChange(o.desired.Kind, o.desired.ID, k.Content.Final(o.desired, o.live)) != change || !o.contentDiffers()
 }
 
 // KeepsApprovals reports whether the approvals that release the step release a later one too.
