@@ -498,3 +498,25 @@ func TestFormerFileWantedAgain(t *testing.T) {
 		})
 	}
 }
+
+// A person inserts the file half a second after its users were read for the first time, while a later call of the agent takes four seconds.
+func TestFileIsInsertedWhileACallIsSlow(t *testing.T) {
+	for _, path := range []string{"/storage/local/content", "/nodes/pve1/tasks$"} {
+		t.Run(path, func(t *testing.T) {
+			runLabWithPrune(t, func(t *testing.T, l *lab) {
+				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.Latency, Method: "GET", Path: path, Delay: 4 * time.Second, Times: -1}))
+				defer l.start()()
+				l.newISO("pve1")
+				for l.sim.Counters().Routes["GET /access/permissions"] == 0 {
+					time.Sleep(50 * time.Millisecond)
+				}
+				time.Sleep(500 * time.Millisecond)
+				l.ok(l.sim.Edit(209, "ide2", isoVolume+",media=cdrom"))
+				time.Sleep(5 * time.Minute)
+				if !l.hasFile("pve1", isoVolume) || l.sim.Counters().Routes[deletions] != 0 {
+					t.Errorf("got %d deletions, want the file of the drive kept", l.sim.Counters().Routes[deletions])
+				}
+			})
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
@@ -42,15 +43,22 @@ func (w *Worker) checkOpenWrites() error {
 // errFileChanged refuses to delete a file that is not the one that the agent downloaded.
 var errFileChanged = errors.New("the file is not the one that the agent downloaded")
 
-// lastCheckFormer reads the file again immediately before the call that deletes it. It must be the one of the record. Its users were read just before.
+// lastCheckFormer reads the file again before the call that deletes it, which must be the one of the record, and then its users: Proxmox does not look at them, and each
+// call after this reading is time in which a person may insert the file into a drive. No digest protects the call, so what needs no reading is compared last.
 func (w *Worker) lastCheckFormer(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
-	if err := w.checkOpenWrites(); err != nil {
-		return err
-	}
 	at := cluster.FilePlace{Node: call.Node, Storage: call.Params[cluster.ParamStorage], Content: call.Params[cluster.ParamContent]}
 	files, err := w.cluster.Files(ctx, at)
 	if err != nil {
 		return fmt.Errorf("list files again before the call: %w", err)
+	}
+	if err := w.confirmWriter(ctx, 0); err != nil {
+		return err
+	}
+	if err := w.checkVolumesSince(ctx, step, time.Now()); err != nil {
+		return err
+	}
+	if err := w.confirmWriter(ctx, writer.Recent); err != nil { // reads the mark again only if the reading of the users was slow
+		return err
 	}
 	size, exists := files[call.File()]
 	record, recorded := w.journal.State().Downloaded[step.Former.On()]
@@ -60,7 +68,7 @@ func (w *Worker) lastCheckFormer(ctx context.Context, basis *Basis, step plan.St
 	case !exists || !recorded || size != record.Size || record.Size != step.Former.Size:
 		return errFileChanged
 	}
-	return w.confirmWriter(ctx, writer.Recent) // reads the mark again only if the reading above was slow
+	return w.checkOpenWrites()
 }
 
 // noteFile adds to the intent of a step about a file what settling needs.

@@ -32,6 +32,9 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if err := w.checkScope(ctx, basis, step); err != nil {
 		return err
 	}
+	if step.Former != nil {
+		return w.lastCheckFormer(ctx, basis, step, call)
+	}
 	if err := w.checkVolumes(ctx, step); err != nil {
 		return err
 	}
@@ -44,9 +47,6 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	}
 	if step.Object != nil {
 		return w.lastCheckObject(ctx, basis, step, call)
-	}
-	if step.Former != nil {
-		return w.lastCheckFormer(ctx, basis, step, call)
 	}
 	if !isRisky(step, call) && isRefusedByDigest(call) {
 		if len(step.Touches) > 0 && w.superseded(basis) {

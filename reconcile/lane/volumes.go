@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -14,13 +15,18 @@ import (
 // checkVolumes refuses a step that acts on volumes of other guests, or whose users are not known. Each call of the step is checked for the whole step,
 // so that no guest is stopped for a destroy that is refused. A step that acts on no such volume costs nothing.
 func (w *Worker) checkVolumes(ctx context.Context, step plan.Step) error {
+	return w.checkVolumesSince(ctx, step, time.Time{})
+}
+
+// checkVolumesSince is checkVolumes by readings that began after a time.
+func (w *Worker) checkVolumesSince(ctx context.Context, step plan.Step, since time.Time) error {
 	if len(step.Touches) == 0 {
 		return nil
 	}
 	owned := w.journal.State().Owned
 	return w.volumes.Check(ctx, volumes.Request{
 		Guest: step.Guest, Op: step.Op, Node: step.Calls[len(step.Calls)-1].Node, Touches: step.Touches,
-		Owned: func(vmid int) bool { _, ours := owned[vmid]; return ours },
+		Owned: func(vmid int) bool { _, ours := owned[vmid]; return ours }, Since: since,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -16,6 +17,7 @@ type Request struct {
 	Node    string // of the call
 	Touches []cluster.Touch
 	Owned   func(vmid int) bool // whether the agent owns a guest
+	Since   time.Time           // readings that began earlier do not count; zero for those of the Window
 }
 
 // Check returns nil if no other guest uses the touched volumes, and otherwise an InUseError or an UnknownError. The volumes are then reserved for
@@ -24,7 +26,7 @@ func (s *Source) Check(ctx context.Context, r Request) error {
 	if len(r.Touches) == 0 {
 		return nil
 	}
-	f, err := s.sharedFrame(ctx)
+	f, err := s.sharedFrame(ctx, r.Since)
 	if err != nil {
 		return err
 	}

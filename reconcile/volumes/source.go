@@ -92,9 +92,9 @@ func share[T any](ctx context.Context, s *Source, slot **flight[T], usable func(
 	}
 }
 
-// sharedFrame returns a frame whose reading began at most Window ago.
-func (s *Source) sharedFrame(ctx context.Context) (*frame, error) {
-	return share(ctx, s, &s.frame, func(f *flight[*frame]) bool { return time.Since(f.started) <= Window }, s.readFrame)
+// sharedFrame returns a frame whose reading began at most Window ago, and not before since.
+func (s *Source) sharedFrame(ctx context.Context, since time.Time) (*frame, error) {
+	return share(ctx, s, &s.frame, func(f *flight[*frame]) bool { return time.Since(f.started) <= Window && !f.started.Before(since) }, s.readFrame)
 }
 
 // sharedPart returns the uses by the guests of a node, read after the frame. It serves as long as the frame does.
