@@ -41,7 +41,7 @@ func (e *Engine) assess(planned plan.Plan) {
 			continue
 		}
 		t := e.track(p.Ref)
-		p, uses := t.withoutUsedFile(p)
+		p, uses := t.withoutUsedFiles(p)
 		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], uses, now)
 		e.noteHolds(t, p)
 		e.noteHidden(t, p)

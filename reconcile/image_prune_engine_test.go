@@ -520,3 +520,33 @@ func TestFileIsInsertedWhileACallIsSlow(t *testing.T) {
 		})
 	}
 }
+
+// Two former files that only a snapshot names are both as they shall be: each has its own condition, and neither is a difference.
+func TestFilesOfASnapshotAreNoDifference(t *testing.T) {
+	runLabWithPrune(t, func(t *testing.T, l *lab) {
+		l.ok(l.sim.EditFile(209, func(config string) string {
+			return config + "\n[before]\nide2: " + isoVolume + ",media=cdrom\nide3: " + newerISO + ",media=cdrom\nname: keep-1\nsnaptime: 946684800\n"
+		}))
+		defer l.start()()
+		l.newISO("pve1")
+		eventually(l, "the reason", func() bool { return l.imageHasReason(plan.ReasonFileInUse) })
+		thirdSum := strings.Repeat("cd", 32)
+		l.publishISO(thirdSum)
+		l.files["image.yaml"] = isoYAML(thirdSum, "pve1")
+		l.push("a third image", alice)
+		inUse := func() (files []string) {
+			for _, c := range l.object("Image/debian-13").Conditions {
+				if c.Reason == plan.ReasonFileInUse {
+					files = append(files, c.Message)
+				}
+			}
+			return files
+		}
+		eventually(l, "both reasons", func() bool { return len(inUse()) == 2 })
+		time.Sleep(6 * time.Hour)
+		got := l.object("Image/debian-13")
+		if files := inUse(); got.Sync != report.Synced || len(got.Held) != 0 || len(files) != 2 || !strings.Contains(files[0]+files[1], isoVolume) || !strings.Contains(files[0]+files[1], newerISO) {
+			t.Errorf("got %s, held %+v and %q, want it in sync with a condition for each file", got.Sync, got.Held, files)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
@@ -26,9 +27,10 @@ type track struct {
 	hidden     bool // as last logged: the token may not see the guest
 	retry      backoff
 	flaps      flapDamper
-	failed     error     // why the last turn of its lane ended early; nil if it did not
-	failedStep plan.Step // the step that failed; the zero value if none did
-	warnings   []string  // of the tasks of its last steps
+	failed     error                    // why the last turn of its lane ended early; nil if it did not
+	failedStep plan.Step                // the step that failed; the zero value if none did
+	refused    map[journal.FileOn]error // of an Image: why its last turn, which ended early, did not delete former files
+	warnings   []string                 // of the tasks of its last steps
 
 	assessed    bool // an earlier cycle found out whether the guest was in sync
 	synced      bool
@@ -72,7 +74,7 @@ func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 		return false
 	}
 	newFailure = t.failed == nil || t.failedStep.Op != r.Step.Op
-	t.retry, t.failed, t.failedStep = t.retry.after(r.Err, r.Step.Op, now), r.Err, r.Step
+	t.retry, t.failed, t.failedStep, t.refused = t.retry.after(r.Err, r.Step.Op, now), r.Err, r.Step, r.Refused
 	return newFailure
 }
 
@@ -87,8 +89,12 @@ func (t *track) judge(g gate.Gate, step plan.Step) gate.Verdict {
 
 // volumeHold returns the verdict on a step whose last try was refused because of its volumes, and whether it was.
 func (t *track) volumeHold(step plan.Step) (gate.Verdict, bool) {
-	refusal, inUse, refused := volumes.Refusal(t.failed)
-	if !refused || step.Op != t.failedStep.Op || len(step.Touches) == 0 {
+	failed := t.failed
+	if step.Former != nil {
+		failed = t.refused[step.Former.On()]
+	}
+	refusal, inUse, refused := volumes.Refusal(failed)
+	if !refused || step.Former == nil && step.Op != t.failedStep.Op || len(step.Touches) == 0 {
 		return gate.Verdict{}, false
 	}
 	v := gate.Verdict{Held: true, Reason: gate.HoldVolumeUsersUnknown, Message: refusal.Error(), Hint: refusal.Hint()}
@@ -99,7 +105,9 @@ func (t *track) volumeHold(step plan.Step) (gate.Verdict, bool) {
 }
 
 // recover forgets the failures of the guest.
-func (t *track) recover() { t.retry, t.failed, t.failedStep = backoff{}, nil, plan.Step{} }
+func (t *track) recover() {
+	t.retry, t.failed, t.failedStep, t.refused = backoff{}, nil, plan.Step{}, nil
+}
 
 // hangingTask returns the task of the guest that still runs after its time, or nil.
 func (t *track) hangingTask() *lane.HangingTaskError { return lane.HangingTask(t.failed) }

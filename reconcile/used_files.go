@@ -8,18 +8,22 @@ import (
 	"gitops-agent/reconcile/volumes"
 )
 
-// withoutUsedFile returns the plan of an Image without the deletion of a former file that the last try found in use, and with a condition instead: a file that is
-// used is as it shall be. It returns whether there is one.
-func (t *track) withoutUsedFile(p plan.Guest) (plan.Guest, bool) {
-	var used *volumes.InUseError
-	if t.failedStep.Former == nil || !errors.As(t.failed, &used) {
+// withoutUsedFiles returns the plan of an Image without the deletions of former files that the last try found in use, and with a condition for each instead: a file
+// that is used is as it shall be. It returns whether there are any.
+func (t *track) withoutUsedFiles(p plan.Guest) (plan.Guest, bool) {
+	var steps []plan.Step
+	conditions := slices.Clone(p.Conditions)
+	for _, step := range p.Steps {
+		var used *volumes.InUseError
+		if step.Former == nil || !errors.As(t.refused[step.Former.On()], &used) {
+			steps = append(steps, step)
+			continue
+		}
+		conditions = append(conditions, plan.FileInUse(*step.Former, "it is in use by "+used.Users()))
+	}
+	if len(steps) == len(p.Steps) {
 		return p, false
 	}
-	isUsed := func(s plan.Step) bool { return s.Former != nil && s.Former.On() == t.failedStep.Former.On() }
-	if !slices.ContainsFunc(p.Steps, isUsed) {
-		return p, false
-	}
-	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps), isUsed)
-	p.Conditions = append(slices.Clone(p.Conditions), plan.FileInUse(*t.failedStep.Former, "it is in use by "+used.Users()))
+	p.Steps, p.Conditions = steps, conditions
 	return p, true
 }

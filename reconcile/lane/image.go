@@ -15,6 +15,7 @@ import (
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/volumes"
 )
 
 // images returns the Images of the manifests and the files that were downloaded for Images.
@@ -65,8 +66,11 @@ func (w *Worker) advanceImage(ctx context.Context, t *turn) (again bool, err err
 		switch refusal := w.checkFormer(ctx, step); { // before an intent is journaled: a file may be in use for months
 		case refusal == nil:
 			return true, w.runImage(ctx, basis, t, step, verdict)
-		case err == nil:
-			t.Step, err = step, refusal // another former file may be free
+		default:
+			t.refuse(step, refusal)
+			if err == nil {
+				t.Step, err = step, refusal // another former file may be free
+			}
 		}
 	}
 	return false, err
@@ -77,9 +81,21 @@ func (w *Worker) runImage(ctx context.Context, basis *Basis, t *turn, step plan.
 	err := w.runObject(ctx, basis, t, step, verdict)
 	if step.Former != nil {
 		w.volumes.Written(0)
+		t.refuse(step, err)
 	}
 	t.Heavy = t.Heavy || err == nil && step.Op.IsHeavy()
 	return err
+}
+
+// refuse keeps why a former file was not deleted, if a check of its users refused that.
+func (t *turn) refuse(step plan.Step, err error) {
+	if _, _, refused := volumes.Refusal(err); !refused {
+		return
+	}
+	if t.Refused == nil {
+		t.Refused = make(map[journal.FileOn]error)
+	}
+	t.Refused[step.Former.On()] = err
 }
 
 // filePlace returns where the file of a step is, from the id of its volume.

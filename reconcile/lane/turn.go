@@ -38,6 +38,7 @@ type Result struct {
 	Orders   int                                 // of these, steps of orders
 	Err      error                               // why the turn ended early; nil if it did not
 	Step     plan.Step                           // the step that failed, or the last one
+	Refused  map[journal.FileOn]error            // of an Image: why a former file was not deleted, since it is used or its users are not known
 	Warnings []string                            // of the tasks of its steps
 	Heavy    bool                                // a step moved the guest or its disks, or restarted it
 }
