@@ -63,14 +63,13 @@ func (w *Worker) advanceImage(ctx context.Context, t *turn) (again bool, err err
 			}
 			return true, w.runImage(ctx, basis, t, step, verdict)
 		}
-		switch refusal := w.checkFormer(ctx, step); { // before an intent is journaled: a file may be in use for months
-		case refusal == nil:
+		refusal := w.checkFormer(ctx, step) // before an intent is journaled: a file may be in use for months
+		if refusal == nil {
 			return true, w.runImage(ctx, basis, t, step, verdict)
-		default:
-			t.refuse(step, refusal)
-			if err == nil {
-				t.Step, err = step, refusal // another former file may be free
-			}
+		}
+		t.refuse(step, refusal)
+		if err == nil {
+			t.Step, err = step, refusal // another former file may be free
 		}
 	}
 	return false, err
