@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"slices"
+
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
@@ -48,10 +50,5 @@ func (e *Engine) fileChanges(state journal.State) []journal.Body {
 
 // isKeyOpen reports whether a step of an object is open in the journal.
 func isKeyOpen(state journal.State, key object.Key) bool {
-	for _, open := range state.Open {
-		if open.Key() == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(state.Open, func(open journal.OpenStep) bool { return open.Key() == key })
 }

@@ -39,7 +39,6 @@ type Remote struct {
 }
 
 // scpLike matches the short form of ssh URLs, user@host:path.
-
 var scpLike = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(.*)$`)
 
 // Parse parses a remote's URL and refuses unsafe ones. Its errors never contain the URL, which may contain a secret.

@@ -16,6 +16,13 @@ type FileReader interface {
 // FilePlace is where a node keeps files of one content.
 type FilePlace struct{ Node, Storage, Content string }
 
+// FilePlaceOf returns where a node has the file with the id of a volume.
+func FilePlaceOf(node, volume string) FilePlace {
+	storage, path, _ := strings.Cut(volume, ":")
+	content, _, _ := strings.Cut(path, "/")
+	return FilePlace{Node: node, Storage: storage, Content: content}
+}
+
 // Compare orders places by node, storage and content.
 func (p FilePlace) Compare(other FilePlace) int {
 	return cmp.Or(strings.Compare(p.Node, other.Node), strings.Compare(p.Storage, other.Storage), strings.Compare(p.Content, other.Content))

@@ -84,6 +84,11 @@ func firewallNames(objects map[guest.Kind][]Lasting, next bool) firewall.Names {
 	return names
 }
 
+// firewallNames returns what the objects of the datacenter's firewall mean in rules, as they are and as their manifests want them.
+func (a Around) firewallNames() []firewall.Names {
+	return []firewall.Names{firewallNames(a.Firewall, false), firewallNames(a.Firewall, true)}
+}
+
 // putName adds an object to names. One without an id does not exist.
 func putName(names *firewall.Names, of guest.Kind, id string, o cluster.Object) {
 	exists := o.ID != ""

@@ -46,8 +46,7 @@ var errFileChanged = errors.New("the file is not the one that the agent download
 // lastCheckFormer reads the file again before the call that deletes it, which must be the one of the record, and then its users: Proxmox does not look at them, and each
 // call after this reading is time in which a person may insert the file into a drive. No digest protects the call, so what needs no reading is compared last.
 func (w *Worker) lastCheckFormer(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
-	at := cluster.FilePlace{Node: call.Node, Storage: call.Params[cluster.ParamStorage], Content: call.Params[cluster.ParamContent]}
-	files, err := w.cluster.Files(ctx, at)
+	files, err := w.cluster.Files(ctx, cluster.FilePlaceOf(call.Node, call.File()))
 	if err != nil {
 		return fmt.Errorf("list files again before the call: %w", err)
 	}

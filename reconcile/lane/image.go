@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -99,9 +98,7 @@ func (t *turn) refuse(step plan.Step, err error) {
 
 // filePlace returns where the file of a step is, from the id of its volume.
 func filePlace(begun journal.Begun) cluster.FilePlace {
-	storage, path, _ := strings.Cut(begun.Detail[detailVolume], ":")
-	content, _, _ := strings.Cut(path, "/")
-	return cluster.FilePlace{Node: begun.Node, Storage: storage, Content: content}
+	return cluster.FilePlaceOf(begun.Node, begun.Detail[detailVolume])
 }
 
 // fileResult derives the outcome of a call about a file whose task is not known from the list of files: Proxmox shows a file only when it is complete.

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"gitops-agent/reconcile/guest/form"
-
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/guest/form"
 	"gitops-agent/reconcile/manifest/tree"
 )
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest/form"
-
 	"gitops-agent/reconcile/manifest/tree"
 )
 

@@ -4,10 +4,9 @@ import (
 	"slices"
 	"strconv"
 
-	"gitops-agent/reconcile/guest/form"
-
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/guest/form"
 	"gitops-agent/reconcile/image"
 )
 

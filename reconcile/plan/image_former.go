@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -84,14 +83,12 @@ func isLocal(node, storage string, inventory cluster.Inventory) bool {
 
 // formerPlace returns where a former file is read and deleted: on the node that downloaded it, or on another one if that is offline and they share the storage.
 func formerPlace(record journal.Downloaded, inventory cluster.Inventory) cluster.FilePlace {
-	storage, path, _ := strings.Cut(record.Volume, ":")
-	content, _, _ := strings.Cut(path, "/")
-	at := cluster.FilePlace{Node: record.Node, Storage: storage, Content: content}
+	at := cluster.FilePlaceOf(record.Node, record.Volume)
 	if !slices.Contains(inventory.Offline, record.Node) {
 		return at
 	}
 	for _, s := range inventory.Capacity.Storages {
-		if s.Storage == storage && s.Shared && s.Available && !slices.Contains(inventory.Offline, s.Node) {
+		if s.Storage == at.Storage && s.Shared && s.Available && !slices.Contains(inventory.Offline, s.Node) {
 			at.Node = s.Node
 			return at
 		}

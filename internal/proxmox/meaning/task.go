@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"gitops-agent/internal/proxmox/reply"
-
 	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
