@@ -201,8 +201,8 @@ func deletionStep(d image.Desired, named bool, record journal.Downloaded, at clu
 	}
 }
 
-// fileUser returns which guest uses a file, or which manifest names it, "" if none is known. The last check before the call also reads snapshots, and guests
-// anew.
+// fileUser returns which guest uses a file, or which manifest names it, "" if none is known. The last check before the call reads the guests again, with
+// their snapshots.
 func fileUser(want Desired, got cluster.Snapshot, volume string, at cluster.FilePlace) string {
 	local := isLocal(at.Node, at.Storage, got.Inventory)
 	for _, list := range [][]guest.Desired{want.Guests, want.Others} {

@@ -296,7 +296,7 @@ func (w *world) mayApprove(row report.Guest) bool {
 		slices.ContainsFunc(w.things, func(o *thing) bool { return o.approve && o.kind == string(row.Kind) && o.id == row.Name })
 }
 
-// isOpeningHeld reports whether people leave the guarded firewall of a guest closed for now.
+// isOpeningHeld reports whether the opening of the guarded firewall of a guest waits for an approval that the world has not given.
 func (w *world) isOpeningHeld(row report.Guest) bool {
 	return slices.ContainsFunc(w.guests, func(g *machine) bool { return g.vmid == row.VMID && g.asked != nil })
 }

@@ -119,10 +119,7 @@ type firewallRule struct {
 // rulesOf reads the rules of a firewall, none if Proxmox does not answer.
 func (w *world) rulesOf(path string) []firewallRule {
 	w.Helper()
-	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.endpoint+"/api2/json"+path+"/rules", http.NoBody)
-	w.ok(err)
-	req.Header.Set("Authorization", "PVEAPIToken="+w.token)
-	resp, err := w.api.Do(req)
+	resp, err := w.exchange(http.MethodGet, path+"/rules", "")
 	if err != nil {
 		return nil
 	}

@@ -33,7 +33,7 @@ type machine struct {
 	dependsOn   *machine // nil if it depends on none
 	ports       []int    // of the rules of its firewall; nil if the manifest has no firewall
 	guarded     bool     // its firewall: opening it needs an approval
-	asked       []int    // the ports of its manifest, if they open its guarded firewall and nobody approves that yet; nil if they are ports
+	asked       []int    // the ports of its manifest, if they open its guarded firewall and wait for an approval; nil if they are ports
 	formerPorts []int    // ports at the end of the round before
 	service     *service // that shows whether it is ready; nil if its run state does
 
@@ -46,7 +46,7 @@ type machine struct {
 
 	wanted  bool // a manifest names it
 	changed bool // in this round
-	approve bool // whatever the agent holds for it is approved, except that its guarded firewall is opened while asked is not nil
+	approve bool // every step of it that the agent holds is approved, but not the opening of its guarded firewall while asked is not nil
 	effects map[string]int
 }
 

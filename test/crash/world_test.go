@@ -203,11 +203,7 @@ func haGuest(number int) int { return 20000 + number }
 
 func (w *world) call(method, path, params string, into any) {
 	w.Helper()
-	req, err := http.NewRequestWithContext(w.Context(), method, w.endpoint+"/api2/json"+path, strings.NewReader(params))
-	w.ok(err)
-	req.Header.Set("Authorization", "PVEAPIToken="+w.token)
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := w.api.Do(req)
+	resp, err := w.exchange(method, path, params)
 	w.ok(err)
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
@@ -216,6 +212,16 @@ func (w *world) call(method, path, params string, into any) {
 		w.Fatalf("%s %s %s: got %s %s, want 200", method, path, params, resp.Status, body)
 	}
 	w.ok(json.Unmarshal(body, into))
+}
+
+// exchange sends a request to the API of the simulator.
+func (w *world) exchange(method, path, params string) (*http.Response, error) {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), method, w.endpoint+"/api2/json"+path, strings.NewReader(params))
+	w.ok(err)
+	req.Header.Set("Authorization", "PVEAPIToken="+w.token)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return w.api.Do(req)
 }
 
 // post sends a request to the control endpoint of the simulator.

@@ -113,7 +113,7 @@ func (p *process) isRecordObsolete(id string) bool {
 	return !exists || !plan.IsOwnedObject(k, owned, live)
 }
 
-// checkJobs requires that a job which the agent made has its record as long as Proxmox lists the job: without the record nobody would know that it is the agent's.
+// checkJobs requires that a job which the agent made has its record as long as Proxmox lists the job: only the record says that the job is the agent's.
 // A job of a late call may come when its record has ended.
 func (r *run) checkJobs() {
 	for _, id := range r.scenario.jobs {

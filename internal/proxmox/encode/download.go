@@ -41,7 +41,7 @@ func CheckFilePlace(at cluster.FilePlace) error {
 // downloadParams are the parameters of a download apart from its place. Certificates of servers are always verified.
 var downloadParams = []string{"storage", "content", "filename", "url", "checksum", "checksum-algorithm", "compression"}
 
-// encodeDownload returns the exchange of a call that lets a node fetch a file. A call without a checksum is refused here: Proxmox would keep whatever the
+// encodeDownload returns the exchange of a call that lets a node fetch a file. A call without a checksum is refused here: Proxmox would keep anything that the
 // server sends.
 //
 // Source: PVE API, POST /nodes/{node}/storage/{storage}/download-url.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"gitops-agent/reconcile/encrypted"
@@ -33,15 +32,8 @@ func withEncrypted(set manifest.Set, folders []folder) (manifest.Set, error) {
 
 // repositoryOf returns the root of the repository that the first folder is in. Without a repository it is the only folder, or the working directory.
 func repositoryOf(folders []folder) string {
-	if at, err := filepath.Abs(folders[0].dir); err == nil {
-		for ; ; at = filepath.Dir(at) {
-			if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-				return at
-			}
-			if at == filepath.Dir(at) {
-				break
-			}
-		}
+	if root, found := repositoryRoot(folders[0].dir); found {
+		return root
 	}
 	if len(folders) == 1 {
 		return folders[0].dir

@@ -47,16 +47,13 @@ func (f *folder) readImports(ctx context.Context) error {
 // locate reports whether a folder is inside of the repository that a directory belongs to, and the symbolic link through which its path leads, or "". A
 // directory that belongs to no repository has no such bound.
 func locate(dir, folder string) (link string, inside bool) {
-	root, err := filepath.Abs(dir)
-	to, err2 := filepath.Abs(folder)
-	if err != nil || err2 != nil {
+	to, err := filepath.Abs(folder)
+	if err != nil {
 		return "", false
 	}
-	for !exists(filepath.Join(root, ".git")) {
-		if root == filepath.Dir(root) {
-			return "", true
-		}
-		root = filepath.Dir(root)
+	root, found := repositoryRoot(dir)
+	if !found {
+		return "", true
 	}
 	relative, err := filepath.Rel(root, to)
 	if err != nil || !filepath.IsLocal(relative) {
@@ -70,6 +67,20 @@ func locate(dir, folder string) (link string, inside bool) {
 		}
 	}
 	return "", true
+}
+
+// repositoryRoot returns the root of the repository that a directory belongs to, and whether it belongs to one.
+func repositoryRoot(dir string) (root string, found bool) {
+	root, err := filepath.Abs(dir)
+	for ; err == nil; root = filepath.Dir(root) {
+		if exists(filepath.Join(root, ".git")) {
+			return root, true
+		}
+		if root == filepath.Dir(root) {
+			break
+		}
+	}
+	return "", false
 }
 
 func exists(path string) bool {
