@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
+)
+
+// weakenings returns what a change of an object takes from guests with guards.
+func weakenings(k *kind.Kind, c kind.Change, want Desired, got cluster.Snapshot) []kind.Weakening {
+	if k.Weakens == nil || len(want.Objects.Guarded) == 0 {
+		return nil
+	}
+	return k.Weakens(c, around(k, c.ID, want, got))
+}
+
+// around returns what a change of an object is judged among.
+func around(k *kind.Kind, id string, want Desired, got cluster.Snapshot) kind.Around {
+	a := kind.Around{Guests: want.Objects.Guarded, Others: lasting(k, id, want, got), Observed: got}
+	if kind.IsOfFirewall(k.Name) {
+		a.Firewall = firewallObjects(want, got)
+	}
+	return a
+}
+
+// firewallObjects returns the objects of the datacenter's firewall that are known, as they are and as their manifests want them.
+func firewallObjects(want Desired, got cluster.Snapshot) map[guest.Kind][]kind.Lasting {
+	all := want.Objects
+	if all.all != nil {
+		all = *all.all
+	}
+	objects := make(map[guest.Kind][]kind.Lasting)
+	wanted := all.wantedIDs()
+	for name, list := range got.Objects {
+		for id, now := range list.ByID {
+			if kind.IsOfFirewall(name) && !wanted[journal.ObjectID{Kind: string(name), ID: id}] {
+				objects[name] = append(objects[name], kind.Lasting{Now: now, Next: now})
+			}
+		}
+	}
+	for _, d := range all.Wanted {
+		list := got.Objects[d.Kind]
+		now, exists := list.ByID[d.ID]
+		if !kind.IsOfFirewall(d.Kind) || !exists && !list.Knows(d.ID) {
+			continue
+		}
+		next := asWanted(now, d)
+		next.ID = d.ID
+		objects[d.Kind] = append(objects[d.Kind], kind.Lasting{Now: now, Next: next})
+	}
+	return objects
+}
+
+// lasting returns the objects of a kind other than one that exist and stay. What manifests leave alone stays as it is.
+func lasting(k *kind.Kind, except string, want Desired, got cluster.Snapshot) []kind.Lasting {
+	all := want.Objects
+	if all.all != nil {
+		all = *all.all
+	}
+	wanted := make(map[string]kind.Desired)
+	for _, d := range all.Wanted {
+		if d.Kind == k.Name {
+			wanted[d.ID] = d
+		}
+	}
+	var others []kind.Lasting
+	live := got.Objects[k.Name].ByID
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		now := live[id]
+		d, isWanted := wanted[id]
+		_, isOwned := all.Owned[journal.ObjectID{Kind: string(k.Name), ID: id}]
+		switch {
+		case id == except || isOwned && !isWanted:
+			continue
+		case isWanted:
+			if resolved, blocked := resolveGuests(k, d, want, got, now); blocked == nil {
+				others = append(others, kind.Lasting{Now: now, Next: asWanted(now, resolved)})
+				continue
+			}
+		}
+		others = append(others, kind.Lasting{Now: now, Next: now})
+	}
+	return others
+}
+
+// asWanted returns an object as its manifest wants it.
+func asWanted(now cluster.Object, d kind.Desired) cluster.Object {
+	c := kind.Change{ID: now.ID, Got: now, Set: make(map[string]string)}
+	for _, in := range d.Keys {
+		if in.Text == "" {
+			c.Delete = append(c.Delete, in.Key)
+		} else {
+			c.Set[in.Key] = in.Text
+		}
+	}
+	return c.After()
+}
