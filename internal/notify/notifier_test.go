@@ -58,6 +58,12 @@ func (l *lab) settings(routes ...Route) Settings {
 	return s
 }
 
+// fails makes a receiver fail with err from now on, or succeed if err is nil.
+func (l *lab) fails(name string, err error) { l.mu.Lock(); defer l.mu.Unlock(); l.fail[name] = err }
+
+// result returns how many messages had a result.
+func (l *lab) result(r Result) int { l.mu.Lock(); defer l.mu.Unlock(); return l.results[r] }
+
 var errHangs = errors.New("hangs")
 
 func (l *lab) take(ctx context.Context, name string, m Message) error {
@@ -189,7 +195,9 @@ func TestProblemsAreRepeatedUntilTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, Route{Receiver: "a", RepeatInterval: 4 * time.Hour})
 		web := report.Guest{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-101", VMID: 101}, Sync: report.OutOfSync, Held: []report.HeldStep{{Op: cluster.OpDestroy}}}
+		l.mu.Lock()
 		l.report.Guests = []report.Guest{web}
+		l.mu.Unlock()
 		l.held("4f1c")
 		if got := l.sent("a", time.Second); len(got) != 1 {
 			t.Fatalf("got %d messages, want 1", len(got))
@@ -275,30 +283,28 @@ func TestDeliveryIsRetriedAndBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, Route{Receiver: "a"}, Route{Receiver: "b"})
-		l.fail["a"] = errors.New("connection refused")
+		l.fails("a", errors.New("connection refused"))
 		l.failed(101)
 		if got := l.sent("b", time.Second); len(got) != 1 {
 			t.Errorf("got %q for the other receiver, want it not to wait", got)
 		}
 		time.Sleep(10 * time.Minute)
-		l.mu.Lock()
-		delete(l.fail, "a")
-		l.mu.Unlock()
-		if got := l.sent("a", 10*time.Minute); len(got) != 1 || l.results[Retried] < 5 || l.results[Retried] > 20 {
-			t.Errorf("got %q after %d retries, want one message after a few", got, l.results[Retried])
+		l.fails("a", nil)
+		if got := l.sent("a", 10*time.Minute); len(got) != 1 || l.result(Retried) < 5 || l.result(Retried) > 20 {
+			t.Errorf("got %q after %d retries, want one message after a few", got, l.result(Retried))
 		}
-		l.fail["a"] = &permanentError{errors.New("status 404")}
-		retried := l.results[Retried]
+		l.fails("a", &permanentError{errors.New("status 404")})
+		retried := l.result(Retried)
 		l.failed(102)
-		if l.sent("b", time.Second); l.results[Failed] != 1 || l.results[Retried] != retried {
-			t.Errorf("got results %v, want a permanent error not to be retried", l.results)
+		if l.sent("b", time.Second); l.result(Failed) != 1 || l.result(Retried) != retried {
+			t.Errorf("got %d failed and %d retried, want 1 and %d: a permanent error is not retried", l.result(Failed), l.result(Retried), retried)
 		}
-		l.fail["a"] = errHangs
+		l.fails("a", errHangs)
 		for vmid := range 200 {
 			l.failed(1000 + vmid)
 			l.sent("b", time.Second)
 		}
-		if dropped := l.results[Dropped]; dropped < 100 || dropped > 200 {
+		if dropped := l.result(Dropped); dropped < 100 || dropped > 200 {
 			t.Errorf("got %d messages dropped for a receiver that hangs, want those beyond the queue", dropped)
 		}
 	})
@@ -378,18 +384,14 @@ func TestMessagesOfADeadReceiverDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, Route{Receiver: "a"})
-		l.mu.Lock()
-		l.fail["a"] = errors.New("connection refused")
-		l.mu.Unlock()
+		l.fails("a", errors.New("connection refused"))
 		for vmid := range 10 {
 			l.failed(100 + vmid)
 			l.sent("a", time.Second)
 		}
 		l.sent("a", giveUp+2*lastRetry)
-		l.mu.Lock()
-		failed := l.results[Failed]
-		delete(l.fail, "a")
-		l.mu.Unlock()
+		failed := l.result(Failed)
+		l.fails("a", nil)
 		if got := l.sent("a", 12*time.Hour); failed != 10 || len(got) != 0 {
 			t.Errorf("got %d failed messages, and %q later, want all 10 failed after an hour", failed, got)
 		}
@@ -409,8 +411,8 @@ func TestEventsBeyondAGroupOfAWebhookAreCounted(t *testing.T) {
 			l.failed(100 + vmid)
 			synctest.Wait()
 		}
-		if got := l.sent("a", 2*time.Minute); len(got) != maxGroup || l.results[Sent] != maxGroup || l.results[Dropped] != 10 {
-			t.Errorf("got %d messages and results %v, want 50 sent and 10 dropped", len(got), l.results)
+		if got := l.sent("a", 2*time.Minute); len(got) != maxGroup || l.result(Sent) != maxGroup || l.result(Dropped) != 10 {
+			t.Errorf("got %d messages, %d sent and %d dropped, want 50 sent and 10 dropped", len(got), l.result(Sent), l.result(Dropped))
 		}
 	})
 }
