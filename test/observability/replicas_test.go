@@ -45,9 +45,11 @@ func replicas(w *world) {
 		standby = first
 	}
 	w.ready(standby)
-	for _, r := range both {
+	for _, r := range both { // Prometheus takes new targets every five seconds, which would be enough for the leader to miss a standby
 		w.prometheus.target(r.address)
 		w.Cleanup(func() { w.prometheus.forget(r.address) })
+	}
+	for _, r := range both {
 		w.look(r)
 		w.scraped()
 	}
