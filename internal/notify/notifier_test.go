@@ -58,8 +58,8 @@ func (l *lab) settings(routes ...Route) Settings {
 	return s
 }
 
-// fails makes a receiver fail with err from now on, or succeed if err is nil.
-func (l *lab) fails(name string, err error) { l.mu.Lock(); defer l.mu.Unlock(); l.fail[name] = err }
+// failWith makes the receiver a fail with err from now on, or succeed if err is nil.
+func (l *lab) failWith(err error) { l.mu.Lock(); defer l.mu.Unlock(); l.fail["a"] = err }
 
 // result returns how many messages had a result.
 func (l *lab) result(r Result) int { l.mu.Lock(); defer l.mu.Unlock(); return l.results[r] }
@@ -283,23 +283,23 @@ func TestDeliveryIsRetriedAndBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, Route{Receiver: "a"}, Route{Receiver: "b"})
-		l.fails("a", errors.New("connection refused"))
+		l.failWith(errors.New("connection refused"))
 		l.failed(101)
 		if got := l.sent("b", time.Second); len(got) != 1 {
 			t.Errorf("got %q for the other receiver, want it not to wait", got)
 		}
 		time.Sleep(10 * time.Minute)
-		l.fails("a", nil)
+		l.failWith(nil)
 		if got := l.sent("a", 10*time.Minute); len(got) != 1 || l.result(Retried) < 5 || l.result(Retried) > 20 {
 			t.Errorf("got %q after %d retries, want one message after a few", got, l.result(Retried))
 		}
-		l.fails("a", &permanentError{errors.New("status 404")})
+		l.failWith(&permanentError{errors.New("status 404")})
 		retried := l.result(Retried)
 		l.failed(102)
 		if l.sent("b", time.Second); l.result(Failed) != 1 || l.result(Retried) != retried {
 			t.Errorf("got %d failed and %d retried, want 1 and %d: a permanent error is not retried", l.result(Failed), l.result(Retried), retried)
 		}
-		l.fails("a", errHangs)
+		l.failWith(errHangs)
 		for vmid := range 200 {
 			l.failed(1000 + vmid)
 			l.sent("b", time.Second)
@@ -384,14 +384,14 @@ func TestMessagesOfADeadReceiverDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, Route{Receiver: "a"})
-		l.fails("a", errors.New("connection refused"))
+		l.failWith(errors.New("connection refused"))
 		for vmid := range 10 {
 			l.failed(100 + vmid)
 			l.sent("a", time.Second)
 		}
 		l.sent("a", giveUp+2*lastRetry)
 		failed := l.result(Failed)
-		l.fails("a", nil)
+		l.failWith(nil)
 		if got := l.sent("a", 12*time.Hour); failed != 10 || len(got) != 0 {
 			t.Errorf("got %d failed messages, and %q later, want all 10 failed after an hour", failed, got)
 		}
