@@ -47,16 +47,19 @@ count() {
   fi
 }
 
-# failures prints what the failed tests of a -json run wrote, at most 80 lines of each, and then their names.
+# failures prints what the failed tests of a -json run wrote, and then their names. Of each it prints the lines that the test itself wrote, since the logs of
+# programs come after them and are long, and then the last 80 lines.
 failures() {
-  local name failed
+  local name failed output=$work/output
   grep '"Action":"build-output"' "$1" | text | tail -100 || true
   failed=$(sed -n 's/.*"Action":"fail","Package":"\([^"]*\)".*"Test":"\([^"]*\)".*/\1 \2/p' "$1" | sort -u)
   grep -A 40 -E '"Output":"(panic:|fatal error:|WARNING: DATA RACE)' "$1" | text | head -200 || true
   while read -r name; do
     [ -n "$name" ] || continue
     printf -- '-- %s\n' "$name"
-    grep -F "\"Action\":\"output\",\"Package\":\"${name% *}\",\"Test\":\"${name#* }\"" "$1" | text | tail -80 || true
+    grep -F "\"Action\":\"output\",\"Package\":\"${name% *}\",\"Test\":\"${name#* }\"" "$1" | text > "$output" || true
+    head -n -80 "$output" | grep -E '_test\.go:[0-9]+: ' | tail -40 || true
+    tail -80 "$output"
   done <<< "$failed"
   printf 'failed: %s\n' "${failed//$'\n'/, }"
 }
