@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
@@ -35,7 +36,7 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	for _, p := range planned.Guests {
 		if step, _, ok := judge.Next(p); ok && (p.Ref.VMID != 0 || !p.Ref.Kind.IsGuest()) {
 			w := work[keyOf(p.Ref)]
-			work[keyOf(p.Ref)] = queue.Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, step.Uses()...)}
+			work[keyOf(p.Ref)] = queue.Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, e.usesOf(p, step, judge)...)}
 		}
 	}
 	e.leaveAlone(work, state, now)
@@ -51,6 +52,21 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	case retries:
 		e.claimErr = nil // nothing needs the claim any more
 	}
+}
+
+// usesOf returns what the next turn of an object may use: what its next step uses. The turn of an Image that failed the last time goes on after a failure, and
+// may use what any released step uses.
+func (e *Engine) usesOf(p plan.Guest, next plan.Step, judge gate.Gate) []queue.Resource {
+	if p.Ref.Kind != image.Kind || e.trackOf(keyOf(p.Ref)).failed == nil {
+		return next.Uses()
+	}
+	var uses []queue.Resource
+	for _, step := range p.Steps {
+		if !judge.Judge(step).Held {
+			uses = append(uses, step.Uses()...)
+		}
+	}
+	return uses
 }
 
 // waitingWork is released work that is offered as soon as this process is the confirmed writer.

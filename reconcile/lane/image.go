@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
@@ -41,37 +43,81 @@ func (b *Basis) plannedImage(images plan.Images, files map[cluster.FilePlace]clu
 	return planned.Guests[0], true
 }
 
-// advanceImage executes the next released step of an Image. It returns whether another step may follow.
+// advanceImage executes the next released step of an Image. It returns whether another step may follow. A step that fails ends the turn only after the steps about
+// the other files: a full storage of one node is no reason to withhold the file from another.
 func (w *Worker) advanceImage(ctx context.Context, t *turn) (again bool, err error) {
 	basis, state := w.basis(), w.journal.State()
 	images := basis.images(state).For(t.Key.Label)
 	t.Files = observe.ReadFiles(ctx, w.cluster, images.Places(basis.Inventory))
 	planned, ok := basis.plannedImage(images, t.Files)
 	if !ok {
-		return false, nil
+		return false, t.endWithFailure()
 	}
 	judge := basis.Gate(state, time.Now())
 	for _, step := range planned.Steps {
 		verdict := judge.Judge(step)
-		if verdict.Held {
+		if verdict.Held || t.failures.has(step) {
 			continue
 		}
-		if step.Former == nil {
-			if slices.ContainsFunc(step.Uses(), func(s queue.Resource) bool { return !slices.Contains(t.uses, s) }) {
-				return false, nil // the engine offers the Image again with what this step uses
+		if step.Former == nil && slices.ContainsFunc(step.Uses(), func(s queue.Resource) bool { return !slices.Contains(t.uses, s) }) {
+			break // the engine offers the Image again with what this step uses
+		}
+		if step.Former != nil {
+			if refusal := w.checkFormer(ctx, step); refusal != nil { // before an intent is journaled: a file may be in use for months
+				t.refuse(step, refusal)
+				t.failures.add(step, refusal)
+				continue
 			}
-			return true, w.runImage(ctx, basis, t, step, verdict)
 		}
-		refusal := w.checkFormer(ctx, step) // before an intent is journaled: a file may be in use for months
-		if refusal == nil {
-			return true, w.runImage(ctx, basis, t, step, verdict)
+		if err := w.runImage(ctx, basis, t, step, verdict); err != nil {
+			if !w.mayTryOthers(ctx, t.Key, err) {
+				return false, err
+			}
+			t.failures.add(step, err)
 		}
-		t.refuse(step, refusal)
-		if err == nil {
-			t.Step, err = step, refusal // another former file may be free
-		}
+		return true, nil
 	}
-	return false, err
+	return false, t.endWithFailure()
+}
+
+// mayTryOthers reports whether the turn may go on with other files of an Image after a step about one failed: the failure says nothing about them, and nothing of the
+// Image is open.
+func (w *Worker) mayTryOthers(ctx context.Context, key object.Key, err error) bool {
+	isOpen := slices.ContainsFunc(w.journal.State().Open, func(open journal.OpenStep) bool { return open.Key() == key })
+	return ctx.Err() == nil && !isOpen && !errors.Is(err, epoch.ErrSuperseded) && !errors.Is(err, cluster.ErrWritesStopped)
+}
+
+// fileFailures are the steps about files of an Image that failed in a turn. The turn does not try them again.
+type fileFailures struct {
+	files map[journal.FileOn]bool
+	step  plan.Step // of err
+	err   error     // the first failure; a refusal to delete a file only if nothing else failed
+}
+
+func (f *fileFailures) has(step plan.Step) bool { return f.files[fileOf(step)] }
+
+func (f *fileFailures) add(step plan.Step, err error) {
+	if f.files == nil {
+		f.files = make(map[journal.FileOn]bool)
+	}
+	f.files[fileOf(step)] = true
+	_, _, onlyRefused := volumes.Refusal(f.err)
+	if _, _, isRefusal := volumes.Refusal(err); f.err == nil || onlyRefused && !isRefusal {
+		f.step, f.err = step, err
+	}
+}
+
+// fileOf returns the file that a step of an Image is about.
+func fileOf(step plan.Step) journal.FileOn {
+	return journal.FileOn{Node: step.Calls[0].Node, Volume: step.Calls[0].File()}
+}
+
+// endWithFailure returns the failure that the turn reports, nil if no file of the Image failed.
+func (t *turn) endWithFailure() error {
+	if t.failures.err != nil {
+		t.Step = t.failures.step
+	}
+	return t.failures.err
 }
 
 // runImage executes a step of an Image.

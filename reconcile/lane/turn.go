@@ -49,6 +49,7 @@ type turn struct {
 	uses      []queue.Resource  // what the turn may use together with other guests
 	last      plan.Step         // the last step that was executed
 	rewritten bool              // the size of a disk was written again, since the volume is larger than its text
+	failures  fileFailures      // of an Image: the files that a step failed about
 	kept      *cluster.Snapshot // the reading that serves the next step too, since nothing but records followed it; nil if none does
 }
 
