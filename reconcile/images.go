@@ -42,7 +42,7 @@ func (e *Engine) fileChanges(state journal.State) []journal.Body {
 		}
 		if plan.IsGone(record, snapshot) {
 			record.Gone = true
-			records = append(records, record)
+			records = append(records, record.Downloaded)
 		}
 	}
 	return records

@@ -22,7 +22,7 @@ func newPrunes(images []image.Desired, state journal.State) []journal.Body {
 	for _, record := range state.Downloaded {
 		if prune, named := prunes[record.Name]; named && prune != record.Prune {
 			record.Prune = prune
-			changed = append(changed, record)
+			changed = append(changed, record.Downloaded)
 		}
 	}
 	slices.SortFunc(changed, func(a, b journal.Downloaded) int {

@@ -15,7 +15,7 @@ type fold struct {
 	acceptedAt  time.Time
 	evidence    *entry[Evidence] // about the accepted revision
 	open        map[string]*openStep
-	downloaded  *index[FileOn, Downloaded]
+	downloaded  *index[FileOn, File]
 	objects     *index[ObjectID, OwnedObject]
 	assigned    *index[Label, int]
 	owned       *index[int, Owned]
@@ -55,7 +55,7 @@ type destroy struct {
 func newFold() *fold {
 	return &fold{
 		open:        map[string]*openStep{},
-		downloaded:  newIndex[FileOn, Downloaded](),
+		downloaded:  newIndex[FileOn, File](),
 		objects:     newIndex[ObjectID, OwnedObject](),
 		assigned:    newIndex[Label, int](),
 		owned:       newIndex[int, Owned](),

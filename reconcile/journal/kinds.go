@@ -67,7 +67,7 @@ var kinds = []*kind{
 				f.downloaded.remove(b.On())
 				return
 			}
-			f.downloaded.set(b.On(), r, b)
+			f.downloaded.set(b.On(), r, File{b, r.Time})
 		},
 		kept: "until the next `downloaded` of the volume on the node; one with gone no longer",
 	}.kind(),

@@ -12,7 +12,7 @@ type State struct {
 	AcceptedAt          time.Time                  // time of that acceptance
 	Evidence            *Evidence                  // about the accepted revision; nil if its signature contains what the log knows
 	Open                []OpenStep                 // begun and not ended, in the order in which they began
-	Downloaded          map[FileOn]Downloaded      // files that nodes downloaded for the agent
+	Downloaded          map[FileOn]File            // files that nodes downloaded for the agent
 	Objects             map[ObjectID]OwnedObject   // that the agent owns, apart from guests
 	Assigned            map[Label]int              // vmid by label
 	Owned               map[int]Owned              // by vmid
@@ -45,6 +45,12 @@ type ObjectID struct{ Kind, ID string }
 
 // FileOn is a file on a node, by the id of its volume.
 type FileOn struct{ Node, Volume string }
+
+// File is a file that a node downloaded for the agent.
+type File struct {
+	Downloaded
+	Time time.Time // of the record: a reading of the node that began before says nothing about the file
+}
 
 // OpenStep is a step without an outcome.
 type OpenStep struct {

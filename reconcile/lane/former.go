@@ -108,5 +108,5 @@ func closingFile(begun journal.Begun, c conclusion, state journal.State) []journ
 		return nil
 	}
 	record.Gone = true
-	return []journal.Body{record}
+	return []journal.Body{record.Downloaded}
 }

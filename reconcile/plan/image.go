@@ -13,9 +13,9 @@ import (
 // Images are the Images that manifests describe, and what the plan needs to know about them.
 type Images struct {
 	Wanted     []image.Desired
-	Downloaded map[journal.FileOn]journal.Downloaded // by the agent
-	Open       []journal.OpenStep                    // steps that have not ended
-	Allowed    func(server string) bool              // reports whether the host of the agent allows downloads from a server; nil allows none
+	Downloaded map[journal.FileOn]journal.File // by the agent
+	Open       []journal.OpenStep              // steps that have not ended
+	Allowed    func(server string) bool        // reports whether the host of the agent allows downloads from a server; nil allows none
 
 	only string // the label of the one Image that is planned; "" plans all
 }
@@ -182,7 +182,7 @@ func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (
 }
 
 // record returns the record about the file of an Image. On a shared storage another node may have downloaded it.
-func (i Images) record(d image.Desired, node string) (journal.Downloaded, bool) {
+func (i Images) record(d image.Desired, node string) (journal.File, bool) {
 	if record, found := i.Downloaded[journal.FileOn{Node: node, Volume: d.Volume()}]; found || len(d.Nodes) > 0 {
 		return record, found
 	}
@@ -191,7 +191,7 @@ func (i Images) record(d image.Desired, node string) (journal.Downloaded, bool) 
 			return record, true
 		}
 	}
-	return journal.Downloaded{}, false
+	return journal.File{}, false
 }
 
 // downloadStep returns the step in which a node downloads the file of an Image. A repetition does no harm: Proxmox never overwrites a file.

@@ -40,8 +40,8 @@ func TestFileWithAnOpenDeletionIsNotThere(t *testing.T) {
 			if test.unlisted {
 				files.Sizes = nil
 			}
-			images := Images{Wanted: []image.Desired{d}, Open: test.open, Allowed: func(string) bool { return true }, Downloaded: map[journal.FileOn]journal.Downloaded{
-				{Node: "pve1", Volume: d.Volume()}: {Name: d.Name, Node: "pve1", Volume: d.Volume(), Size: 5},
+			images := Images{Wanted: []image.Desired{d}, Open: test.open, Allowed: func(string) bool { return true }, Downloaded: map[journal.FileOn]journal.File{
+				{Node: "pve1", Volume: d.Volume()}: {Downloaded: journal.Downloaded{Name: d.Name, Node: "pve1", Volume: d.Volume(), Size: 5}},
 			}}
 			p := planImage(images, d, cluster.Snapshot{
 				Inventory: cluster.Inventory{Capacity: cluster.Capacity{Storages: test.storages}},

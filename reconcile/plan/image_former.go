@@ -16,8 +16,8 @@ import (
 // or the last one did before it was removed.
 
 // Formers returns the former files, sorted by Image, node and volume.
-func (i Images) Formers(inventory cluster.Inventory) []journal.Downloaded {
-	var formers []journal.Downloaded
+func (i Images) Formers(inventory cluster.Inventory) []journal.File {
+	var formers []journal.File
 	for _, record := range i.Downloaded {
 		d, named := i.named(record.Name)
 		prunes := record.Prune
@@ -28,7 +28,7 @@ func (i Images) Formers(inventory cluster.Inventory) []journal.Downloaded {
 			formers = append(formers, record)
 		}
 	}
-	slices.SortFunc(formers, func(a, b journal.Downloaded) int {
+	slices.SortFunc(formers, func(a, b journal.File) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Volume, b.Volume))
 	})
 	return formers
@@ -71,7 +71,7 @@ func (i Images) named(name string) (image.Desired, bool) {
 
 // isWanted reports whether a manifest describes the file of a record. A storage is assumed to be shared unless the inventory shows that it is not: the same file
 // may then be that of another node.
-func (i Images) isWanted(record journal.Downloaded, inventory cluster.Inventory) bool {
+func (i Images) isWanted(record journal.File, inventory cluster.Inventory) bool {
 	local := isLocal(record.Node, guest.VolumeStorage(record.Volume), inventory)
 	return slices.ContainsFunc(i.Wanted, func(d image.Desired) bool { return d.Volume() == record.Volume && (d.IsOn(record.Node) || !local) })
 }
@@ -82,7 +82,7 @@ func isLocal(node, storage string, inventory cluster.Inventory) bool {
 }
 
 // formerPlace returns where a former file is read and deleted: on the node that downloaded it, or on another one if that is offline and they share the storage.
-func formerPlace(record journal.Downloaded, inventory cluster.Inventory) cluster.FilePlace {
+func formerPlace(record journal.File, inventory cluster.Inventory) cluster.FilePlace {
 	at := cluster.FilePlaceOf(record.Node, record.Volume)
 	if !slices.Contains(inventory.Offline, record.Node) {
 		return at
@@ -102,14 +102,19 @@ func HasLeft(node string, inventory cluster.Inventory) bool {
 	return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n cluster.NodeCapacity) bool { return n.Node == node }) && !slices.Contains(inventory.Offline, node)
 }
 
-// IsGone reports whether a former file is certainly not there any more: a reading of its place does not list it, or its node has left the cluster.
-func IsGone(record journal.Downloaded, got cluster.Snapshot) bool {
+// IsGone reports whether a former file is certainly not there any more: a reading of its place since the record does not list it, or its node has left the cluster.
+func IsGone(record journal.File, got cluster.Snapshot) bool {
 	if HasLeft(record.Node, got.Inventory) {
 		return true
 	}
 	files := got.Files[formerPlace(record, got.Inventory)]
 	_, listed := files.Sizes[record.Volume]
-	return files.Err == "" && !files.ReadAt.IsZero() && !listed
+	return files.Err == "" && isReadSince(files, record) && !listed
+}
+
+// isReadSince reports whether a place was read since a record about a file there.
+func isReadSince(files cluster.Files, record journal.File) bool {
+	return !files.ReadAt.IsZero() && files.ReadAt.After(record.Time)
 }
 
 // planFormers adds the deletions of former files to the plans of their Images. An Image without a manifest gets a plan if it has a former file.
@@ -129,7 +134,7 @@ func planFormers(want Desired, planned []Guest, got cluster.Snapshot) []Guest {
 }
 
 // planFormer adds the deletion of a former file to the plan of its Image, or a condition that says why the file stays.
-func planFormer(want Desired, record journal.Downloaded, p *Guest, got cluster.Snapshot) {
+func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapshot) {
 	d, named := want.Images.named(record.Name)
 	if IsGone(record, got) || named && lacksIn(p, record.Node) != "" {
 		return // the new file comes first
@@ -143,7 +148,7 @@ func planFormer(want Desired, record journal.Downloaded, p *Guest, got cluster.S
 		unknown.Message = fmt.Sprintf("%s on %s is to be deleted, and the node is offline", record.Volume, place.Node)
 	case files.Err != "":
 		unknown.Message = fmt.Sprintf("the files in %s on %s could not be read: %s", place.Storage, place.Node, files.Err)
-	case files.ReadAt.IsZero():
+	case !isReadSince(files, record):
 		unknown.Message = fmt.Sprintf("the files in %s on %s were not read yet", place.Storage, place.Node)
 	case size != record.Size:
 		unknown.Reason = ReasonForeignFile
@@ -162,7 +167,7 @@ func planFormer(want Desired, record journal.Downloaded, p *Guest, got cluster.S
 }
 
 // FileInUse returns the condition of an Image of which a former file stays, since something uses it.
-func FileInUse(record journal.Downloaded, user string) Condition {
+func FileInUse(record journal.File, user string) Condition {
 	return Condition{
 		Type: Warned, Reason: ReasonFileInUse, Message: fmt.Sprintf("%s stays on %s: %s", record.Volume, record.Node, user),
 		Hint: "the agent deletes it when nothing uses it any more",
@@ -184,7 +189,7 @@ func lacksIn(p *Guest, node string) string {
 }
 
 // deletionStep returns the step in which a node deletes a former file.
-func deletionStep(d image.Desired, named bool, record journal.Downloaded, at cluster.FilePlace) Step {
+func deletionStep(d image.Desired, named bool, record journal.File, at cluster.FilePlace) Step {
 	why := "removed from the repository"
 	switch {
 	case named && d.Volume() == record.Volume:

@@ -44,11 +44,11 @@ type Step struct {
 	Order   *order.Open // the signed order that asks for the step; nil for a step of a plan
 	Refused string      // of an order: why the guest does not allow it now, which ends the order; such a step has no calls
 
-	File   string              // of an Image or an object of package kinds: where its manifest lies; "" without one
-	Object *ObjectStep         // of an object of package kinds
-	Prunes bool                // of a download: the manifest lets the agent delete the file when nothing uses it any more
-	Former *journal.Downloaded // of the deletion of a file: the record of its download
-	Loses  []kind.Weakening    // what the step takes from guests with guards; it then needs an approval
+	File   string           // of an Image or an object of package kinds: where its manifest lies; "" without one
+	Object *ObjectStep      // of an object of package kinds
+	Prunes bool             // of a download: the manifest lets the agent delete the file when nothing uses it any more
+	Former *journal.File    // of the deletion of a file: the record of its download
+	Loses  []kind.Weakening // what the step takes from guests with guards; it then needs an approval
 
 	GoneVMID int              // of a step that creates a gone guest again: the vmid of the journal's record, if it is not the guest's
 	Weakens  *guard.Weakening // of the operation OpWeaken: what an approval puts into force; such a step has no calls
