@@ -44,9 +44,15 @@ spec:
 // runLabWithPrune runs a test with two nodes, an Image that was downloaded to pve1 and whose former files are deleted, and a guest that does not use it.
 func runLabWithPrune(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
+	runLabWithPruneOn(t, []string{"pve1", "pve2"}, test)
+}
+
+// runLabWithPruneOn is runLabWithPrune with other nodes, of which one is pve1.
+func runLabWithPruneOn(t *testing.T, nodes []string, test func(t *testing.T, l *lab)) {
+	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}}))
+		l := newLab(t, newSim(t, pvesim.Options{Nodes: nodes}))
 		l.files["cluster.yaml"] = clusterYAML
 		role := pvesim.DefaultTokens()[1]
 		l.sim.SetPrivileges(role.ID, []pvesim.ACL{{Path: "/", Privileges: append(slices.Clone(role.ACL[0].Privileges), "Sys.AccessNetwork", "Datastore.Allocate")}})

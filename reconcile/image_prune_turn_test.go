@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // TestManyFormerFilesAreDeleted lets the manifest allow the deletion of more former files than another object may have steps in a row. It is no failure.
@@ -70,4 +72,49 @@ func TestFailingFileHoldsUpNoOther(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestManyNodesAfterAFailure lets the first of many nodes fail once. The next turn is offered every node, and has more steps than one of another object may have.
+func TestManyNodesAfterAFailure(t *testing.T) {
+	var nodes []string
+	for i := range 15 {
+		nodes = append(nodes, fmt.Sprintf("pve%d", i+1))
+	}
+	runLabWithPruneOn(t, nodes, func(t *testing.T, l *lab) {
+		defer l.start()()
+		l.ok(l.sim.Inject(pvesim.Fault{Method: http.MethodPost, Path: "/nodes/pve2/.*/download-url$", Kind: pvesim.TaskFails, Text: "no space", Times: 1}))
+		l.files["image.yaml"] = isoYAML(debianSum, nodes...)
+		l.push("on all nodes", alice)
+		eventually(t, "the failure", func() bool { return l.imageHasReason(plan.ConditionReason(cluster.OpDownload)) })
+		eventually(t, "the files", func() bool {
+			if l.imageHasReason(plan.ReasonFlapping) {
+				t.Fatal("got repairs that are spaced out, and nothing was repaired")
+			}
+			return len(l.journal.State().Downloaded) == len(nodes)
+		})
+		if got := l.object("Image/debian-13"); got.Sync != report.Synced {
+			t.Errorf("got %+v, want the turn to end without another failure", got)
+		}
+		l.converge()
+	})
+}
+
+// TestFileThatDisappearsAgain removes the file of an Image after each download. The downloads become less frequent, and a turn has only one of them.
+func TestFileThatDisappearsAgain(t *testing.T) {
+	runLabWithPrune(t, func(t *testing.T, l *lab) {
+		defer l.start()()
+		l.converge()
+		l.sim.ResetCounters()
+		spaced := false
+		for range 2 * 3600 {
+			time.Sleep(time.Second)
+			if l.hasFile("pve1", isoVolume) {
+				l.ok(l.sim.RemoveVolume(isoVolume))
+			}
+			spaced = spaced || l.imageHasReason(plan.ReasonFlapping)
+		}
+		if got := l.sim.Counters().Routes[downloads]; got < 8 || got > 14 || !spaced {
+			t.Errorf("got %d downloads in two hours, spaced out %t; want about one in twelve minutes after the first two, with the condition", got, spaced)
+		}
+	})
 }

@@ -67,7 +67,7 @@ func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 		t.warnings = r.Warnings
 	}
 	if r.Err == nil {
-		if r.Steps > r.Orders { // an order repairs nothing
+		if r.Steps > r.Intended {
 			t.flaps = t.flaps.add(now, flapCost(r.Heavy))
 		}
 		t.recover()

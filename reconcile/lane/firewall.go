@@ -3,6 +3,7 @@ package lane
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
@@ -13,16 +14,13 @@ import (
 // maxFirewallSteps bounds the steps of a turn that works on a firewall, or on the items of an object: each call is a step.
 const maxFirewallSteps = 2000
 
-// maxDeletions bounds the steps of a turn that deletes former files of an Image. Each of them ends a record, so many of them are no loop.
-const maxDeletions = 2000
-
 // mostSteps returns how many steps the turn may have.
 func (t *turn) mostSteps() int {
 	switch {
 	case t.last.Op == cluster.OpFirewall, t.last.IsAboutItem():
 		return maxFirewallSteps
-	case t.last.Op == cluster.OpDeleteFile:
-		return maxDeletions
+	case t.last.Op == cluster.OpDownload, t.last.Op == cluster.OpDeleteFile:
+		return math.MaxInt // one for each file
 	}
 	return maxStepsInARow
 }

@@ -43,20 +43,21 @@ func (b *Basis) plannedImage(images plan.Images, files map[cluster.FilePlace]clu
 	return planned.Guests[0], true
 }
 
-// advanceImage executes the next released step of an Image. It returns whether another step may follow. A step that fails ends the turn only after the steps about
-// the other files: a full storage of one node is no reason to withhold the file from another.
+// advanceImage executes the next released step of an Image. It returns whether another step may follow. A turn has one step about each file: a file that
+// disappears again at once is no loop of downloads. A step that fails ends the turn only after the steps about the other files: a full storage of one node is no
+// reason to withhold the file from another.
 func (w *Worker) advanceImage(ctx context.Context, t *turn) (again bool, err error) {
 	basis, state := w.basis(), w.journal.State()
 	images := basis.images(state).For(t.Key.Label)
 	t.Files = observe.ReadFiles(ctx, w.cluster, images.Places(basis.Inventory))
 	planned, ok := basis.plannedImage(images, t.Files)
 	if !ok {
-		return false, t.endWithFailure()
+		return false, t.endOfFiles()
 	}
 	judge := basis.Gate(state, time.Now())
 	for _, step := range planned.Steps {
 		verdict := judge.Judge(step)
-		if verdict.Held || t.failures.has(step) {
+		if verdict.Held || t.files.tried[fileOf(step)] {
 			continue
 		}
 		if step.Former == nil && slices.ContainsFunc(step.Uses(), func(s queue.Resource) bool { return !slices.Contains(t.uses, s) }) {
@@ -65,19 +66,18 @@ func (w *Worker) advanceImage(ctx context.Context, t *turn) (again bool, err err
 		if step.Former != nil {
 			if refusal := w.checkFormer(ctx, step); refusal != nil { // before an intent is journaled: a file may be in use for months
 				t.refuse(step, refusal)
-				t.failures.add(step, refusal)
+				t.files.note(step, refusal)
 				continue
 			}
 		}
-		if err := w.runImage(ctx, basis, t, step, verdict); err != nil {
-			if !w.mayTryOthers(ctx, t.Key, err) {
-				return false, err
-			}
-			t.failures.add(step, err)
+		err := w.runImage(ctx, basis, t, step, verdict)
+		if err != nil && !w.mayTryOthers(ctx, t.Key, err) {
+			return false, err
 		}
+		t.files.note(step, err)
 		return true, nil
 	}
-	return false, t.endWithFailure()
+	return false, t.endOfFiles()
 }
 
 // mayTryOthers reports whether the turn may go on with other files of an Image after a step about one failed: the failure says nothing about them, and nothing of the
@@ -87,22 +87,21 @@ func (w *Worker) mayTryOthers(ctx context.Context, key object.Key, err error) bo
 	return ctx.Err() == nil && !isOpen && !errors.Is(err, epoch.ErrSuperseded) && !errors.Is(err, cluster.ErrWritesStopped)
 }
 
-// fileFailures are the steps about files of an Image that failed in a turn. The turn does not try them again.
-type fileFailures struct {
-	files map[journal.FileOn]bool
+// triedFiles are the files of an Image that a turn had a step about.
+type triedFiles struct {
+	tried map[journal.FileOn]bool
 	step  plan.Step // of err
-	err   error     // the first failure; a refusal to delete a file only if nothing else failed
+	err   error     // the first failure; a refusal to delete a file only if nothing else failed; nil if nothing did
 }
 
-func (f *fileFailures) has(step plan.Step) bool { return f.files[fileOf(step)] }
-
-func (f *fileFailures) add(step plan.Step, err error) {
-	if f.files == nil {
-		f.files = make(map[journal.FileOn]bool)
+// note takes the outcome of a step, nil if it succeeded.
+func (f *triedFiles) note(step plan.Step, err error) {
+	if f.tried == nil {
+		f.tried = make(map[journal.FileOn]bool)
 	}
-	f.files[fileOf(step)] = true
+	f.tried[fileOf(step)] = true
 	_, _, onlyRefused := volumes.Refusal(f.err)
-	if _, _, isRefusal := volumes.Refusal(err); f.err == nil || onlyRefused && !isRefusal {
+	if _, _, isRefusal := volumes.Refusal(err); err != nil && (f.err == nil || onlyRefused && !isRefusal) {
 		f.step, f.err = step, err
 	}
 }
@@ -112,17 +111,21 @@ func fileOf(step plan.Step) journal.FileOn {
 	return journal.FileOn{Node: step.Calls[0].Node, Volume: step.Calls[0].File()}
 }
 
-// endWithFailure returns the failure that the turn reports, nil if no file of the Image failed.
-func (t *turn) endWithFailure() error {
-	if t.failures.err != nil {
-		t.Step = t.failures.step
+// endOfFiles returns the failure with which a turn ends that has no step about another file, nil if no step failed.
+func (t *turn) endOfFiles() error {
+	if t.files.err != nil {
+		t.Step = t.files.step
 	}
-	return t.failures.err
+	return t.files.err
 }
 
-// runImage executes a step of an Image.
+// runImage executes a step of an Image. It repairs something only if it downloads a file that the agent has downloaded before.
 func (w *Worker) runImage(ctx context.Context, basis *Basis, t *turn, step plan.Step, verdict gate.Verdict) error {
+	_, hadFile := w.journal.State().Downloaded[fileOf(step)]
 	err := w.runObject(ctx, basis, t, step, verdict)
+	if err == nil && (!hadFile || step.Former != nil) {
+		t.Intended++
+	}
 	if step.Former != nil {
 		w.volumes.Written(0)
 		t.refuse(step, err)

@@ -51,7 +51,7 @@ func (w *Worker) executeOrder(ctx context.Context, basis *Basis, step plan.Step,
 		return false, err // its call was not sent, or its step is open
 	}
 	t.Steps++
-	t.Orders++
+	t.Intended++
 	t.last = step
 	return true, nil
 }

@@ -35,7 +35,7 @@ type Result struct {
 	Objects  map[guest.Kind]cluster.Objects      // of an object of package kinds: the last reading of its kind
 	Absence  cluster.Absence                     // "" if the guest was read
 	Steps    int                                 // steps that were executed
-	Orders   int                                 // of these, steps of orders
+	Intended int                                 // of these, steps that repair nothing: of orders, first downloads of files, deletions of former files
 	Err      error                               // why the turn ended early; nil if it did not
 	Step     plan.Step                           // the step that failed, or the last one
 	Refused  map[journal.FileOn]error            // of an Image: why a former file was not deleted, since it is used or its users are not known
@@ -49,7 +49,7 @@ type turn struct {
 	uses      []queue.Resource  // what the turn may use together with other guests
 	last      plan.Step         // the last step that was executed
 	rewritten bool              // the size of a disk was written again, since the volume is larger than its text
-	failures  fileFailures      // of an Image: the files that a step failed about
+	files     triedFiles        // of an Image
 	kept      *cluster.Snapshot // the reading that serves the next step too, since nothing but records followed it; nil if none does
 }
 
