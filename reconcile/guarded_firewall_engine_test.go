@@ -402,3 +402,25 @@ func TestSetThatAGroupOfAGuardedFirewallWillName(t *testing.T) {
 		}
 	})
 }
+
+// TestManyGuardedFirewallsAreAccepted accepts guarded firewalls that are together almost as large as a source may have. All of them are in the journal.
+func TestManyGuardedFirewallsAreAccepted(t *testing.T) {
+	const guests = 130
+	var class strings.Builder
+	class.WriteString("apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: walled}\nspec:\n  virtualMachine:\n    firewall:\n      guarded: true\n      enable: true\n      rules:\n")
+	for i := range 155 {
+		fmt.Fprintf(&class, "        - {type: in, action: ACCEPT, protocol: tcp, port: \"%d\", comment: %s}\n", 1000+i, strings.Repeat("x", 120))
+	}
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["class.yaml"], l.files["cluster.yaml"] = class.String(), strings.Replace(clusterYAML, "299", "499", 1)
+		for i := range guests {
+			l.files[fmt.Sprintf("web-%d.yaml", i)] = vmYAML(fmt.Sprint("web-", i), 300+i, "class: walled")
+		}
+		id := l.push("many guarded firewalls", alice)
+		defer l.start()()
+		l.waitForAcceptance(id)
+		if got := len(l.journal.State().Guarded); got != guests {
+			t.Errorf("got %d guarded guests, want %d", got, guests)
+		}
+	})
+}

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,6 +40,7 @@ func (p *parser) parse(files []File) {
 	p.checkDependencies()
 	p.checkOrder()
 	p.checkVolumes()
+	p.checkGuardedFirewalls()
 }
 
 // warnings returns what is allowed but may be unintended.
@@ -157,9 +157,6 @@ func (p *parser) guest(doc *document) {
 	p.set.Guests = append(p.set.Guests, g)
 }
 
-// maxGuardedFirewall bounds a guarded firewall, since the journal keeps all of them, and one append many.
-const maxGuardedFirewall = 32 << 10
-
 // desired lowers a guest, and reports problems between its fields.
 func (l *lowering) desired(doc *document, s spec) guest.Desired {
 	c, ref := s.shared(), guest.Ref{Kind: l.kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value}
@@ -181,9 +178,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		d.State = guest.RunState(c.state.value)
 	}
 	d.Intents, d.Secrets = l.sorted(), l.sortedSecrets()
-	if size := len(d.FirewallGuard()); size > maxGuardedFirewall {
-		l.problem(c.firewall.value.guarded.place, fmt.Sprintf("got a firewall of %d bytes as the journal keeps it, want at most %d beside guarded: true", size, maxGuardedFirewall), "use security groups or sets of the cluster")
-	}
+	checkGuardedFirewall(l, &d, c.firewall.value.guarded.place)
 	if d.Lifecycle.Recreate == "" {
 		d.Lifecycle.Recreate = d.DefaultRecreate()
 	}
