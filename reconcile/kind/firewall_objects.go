@@ -84,9 +84,27 @@ func firewallNames(objects map[guest.Kind][]Lasting, next bool) firewall.Names {
 	return names
 }
 
-// firewallNames returns what the objects of the datacenter's firewall mean in rules, as they are and as their manifests want them.
-func (a Around) firewallNames() []firewall.Names {
-	return []firewall.Names{firewallNames(a.Firewall, false), firewallNames(a.Firewall, true)}
+// FirewallObjects are the objects of the datacenter's firewall that are known. What they mean in rules is derived once, for the first change that needs it. It is not
+// safe for concurrent use.
+type FirewallObjects struct {
+	objects map[guest.Kind][]Lasting
+	meaning []firewall.Names
+}
+
+// NewFirewallObjects returns the objects by kind. Now of an object that does not exist has no id.
+func NewFirewallObjects(objects map[guest.Kind][]Lasting) *FirewallObjects {
+	return &FirewallObjects{objects: objects}
+}
+
+// names returns what the objects mean in rules, as they are and as their manifests want them.
+func (f *FirewallObjects) names() []firewall.Names {
+	if f == nil {
+		f = &FirewallObjects{}
+	}
+	if f.meaning == nil {
+		f.meaning = []firewall.Names{firewallNames(f.objects, false), firewallNames(f.objects, true)}
+	}
+	return f.meaning
 }
 
 // putName adds an object to names. One without an id does not exist.

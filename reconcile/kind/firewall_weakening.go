@@ -26,7 +26,7 @@ func (c FirewallChange) Weakens(around Around) []Weakening {
 	if reflect.DeepEqual(c.Before, c.After) {
 		return nil
 	}
-	among := around.firewallNames()
+	among := around.Firewall.names()
 	var found []Weakening
 	for _, g := range around.Guests {
 		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.Kind, c.ID, g, around, among) {
@@ -69,7 +69,7 @@ func short(text string) string {
 // Concerns returns the function of a kind that returns the guests with guarded firewalls which may name an object, or something that names it.
 func (use FirewallUse) Concerns(of guest.Kind) func(id string, around Around) []guest.Ref {
 	return func(id string, around Around) []guest.Ref {
-		among := around.firewallNames()
+		among := around.Firewall.names()
 		var refs []guest.Ref
 		for _, g := range around.Guests {
 			if g.Has(guest.GuardFirewall) && use.mayReach(of, id, g, around, among) {

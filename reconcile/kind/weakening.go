@@ -21,9 +21,9 @@ func (g Guarded) Has(field guest.GuardField) bool { return slices.Contains(g.Gua
 
 // Around is what a change of an object is judged among.
 type Around struct {
-	Guests   []Guarded                // sorted by vmid, also those whose manifests were removed
-	Others   []Lasting                // the other objects of the kind that stay, sorted by id
-	Firewall map[guest.Kind][]Lasting // of a change of the datacenter's firewall: all its objects that are known. Now has no id if the object does not exist
+	Guests   []Guarded        // sorted by vmid, also those whose manifests were removed
+	Others   []Lasting        // of a kind with a guard of its own: the other objects of the kind that stay, sorted by id
+	Firewall *FirewallObjects // of a change of the datacenter's firewall
 	Observed cluster.Snapshot
 }
 

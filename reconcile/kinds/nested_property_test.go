@@ -132,16 +132,17 @@ func TestNestedChangesAreHeld(t *testing.T) {
 				Firewall: &guest.FirewallWanted{Guarded: true, Options: map[string]string{"enable": "1"}, Rules: rules},
 			}},
 			Observed: cluster.Snapshot{Guests: map[int]guest.Observed{201: {Firewall: &guest.FirewallSeen{Rules: rules}}}},
-			Firewall: map[guest.Kind][]kind.Lasting{},
 		}
+		objects := map[guest.Kind][]kind.Lasting{}
 		for _, of := range ofFirewall {
 			for _, other := range nestedIDs {
 				if rapid.IntRange(0, 4).Draw(t, fmt.Sprintf("%s %s is known", of, other)) > 0 {
 					o := before.object(of, other)
-					around.Firewall[of] = append(around.Firewall[of], kind.Lasting{Now: o, Next: o})
+					objects[of] = append(objects[of], kind.Lasting{Now: o, Next: o})
 				}
 			}
 		}
+		around.Firewall = kind.NewFirewallObjects(objects)
 		k, _ := kinds.Of(name)
 		change := kind.Change{Op: cluster.OpObjectSet, ID: id, Got: before.object(name, id), Set: after.object(name, id).Keys}
 		if held := len(k.Weakens(change, around)) > 0; opened != "" && !held {
@@ -163,12 +164,13 @@ func TestNestedChangesThatCloseAreNotHeld(t *testing.T) {
 			Firewall: &guest.FirewallWanted{Guarded: true, Rules: rules},
 		}},
 		Observed: cluster.Snapshot{Guests: map[int]guest.Observed{201: {Firewall: &guest.FirewallSeen{Rules: rules}}}},
-		Firewall: map[guest.Kind][]kind.Lasting{},
 	}
+	objects := map[guest.Kind][]kind.Lasting{}
 	for _, of := range ofFirewall {
 		o := d.object(of, "a")
-		around.Firewall[of] = []kind.Lasting{{Now: o, Next: o}}
+		objects[of] = []kind.Lasting{{Now: o, Next: o}}
 	}
+	around.Firewall = kind.NewFirewallObjects(objects)
 	for _, test := range []struct {
 		of   guest.Kind
 		keys map[string]string

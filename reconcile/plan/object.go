@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
@@ -24,7 +25,8 @@ type Objects struct {
 
 	places bool // a guest under HA is to be placed: the rules of affinity are read
 
-	all *Objects // with the objects of all labels, if these are the objects of one label
+	all      *Objects                     // with the objects of all labels, if these are the objects of one label
+	firewall func() *kind.FirewallObjects // while objects are planned: the objects of the datacenter's firewall
 }
 
 // NewObjects returns the objects of manifests and of the journal, among the guests of the manifests.
@@ -204,6 +206,7 @@ func refOf(owned journal.OwnedObject) guest.Ref {
 // planned with the object that the manifest described before.
 func planObjects(want Desired, got cluster.Snapshot) []Guest {
 	var planned []Guest
+	want.Objects.firewall = sync.OnceValue(func() *kind.FirewallObjects { return firewallObjects(want, got) })
 	for _, d := range want.Objects.Wanted {
 		planned = append(planned, planObject(want, d, got))
 	}

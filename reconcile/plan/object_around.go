@@ -12,23 +12,34 @@ import (
 
 // weakenings returns what a change of an object takes from guests with guards.
 func weakenings(k *kind.Kind, c kind.Change, want Desired, got cluster.Snapshot) []kind.Weakening {
-	if k.Weakens == nil || len(want.Objects.Guarded) == 0 {
+	if !mayWeaken(k, want) {
 		return nil
 	}
 	return k.Weakens(c, around(k, c.ID, want, got))
 }
 
+// mayWeaken reports whether a guest has a guard that changes of a kind can weaken.
+func mayWeaken(k *kind.Kind, want Desired) bool {
+	guard := k.Guard
+	if kind.IsOfFirewall(k.Name) {
+		guard = guest.GuardFirewall
+	}
+	return k.Weakens != nil && slices.ContainsFunc(want.Objects.Guarded, func(g kind.Guarded) bool { return g.Has(guard) })
+}
+
 // around returns what a change of an object is judged among.
 func around(k *kind.Kind, id string, want Desired, got cluster.Snapshot) kind.Around {
-	a := kind.Around{Guests: want.Objects.Guarded, Others: lasting(k, id, want, got), Observed: got}
+	a := kind.Around{Guests: want.Objects.Guarded, Observed: got}
 	if kind.IsOfFirewall(k.Name) {
-		a.Firewall = firewallObjects(want, got)
+		a.Firewall = want.Objects.firewall()
+	} else {
+		a.Others = lasting(k, id, want, got)
 	}
 	return a
 }
 
 // firewallObjects returns the objects of the datacenter's firewall that are known, as they are and as their manifests want them.
-func firewallObjects(want Desired, got cluster.Snapshot) map[guest.Kind][]kind.Lasting {
+func firewallObjects(want Desired, got cluster.Snapshot) *kind.FirewallObjects {
 	all := want.Objects
 	if all.all != nil {
 		all = *all.all
@@ -52,7 +63,7 @@ func firewallObjects(want Desired, got cluster.Snapshot) map[guest.Kind][]kind.L
 		next.ID = d.ID
 		objects[d.Kind] = append(objects[d.Kind], kind.Lasting{Now: now, Next: next})
 	}
-	return objects
+	return kind.NewFirewallObjects(objects)
 }
 
 // lasting returns the objects of a kind other than one that exist and stay. What manifests leave alone stays as it is.

@@ -71,7 +71,7 @@ type ContentChange struct {
 
 // contentWeakenings returns what the whole change of the list takes from guests with guards, and what an approval of it names. Both are empty if it takes nothing.
 func (o objectPlan) contentWeakenings(next kind.ItemCall) ([]kind.Weakening, *ContentChange) {
-	if o.kind.Weakens == nil || len(o.want.Objects.Guarded) == 0 {
+	if !mayWeaken(o.kind, o.want) {
 		return nil, nil
 	}
 	content := o.kind.Content
