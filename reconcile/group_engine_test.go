@@ -235,3 +235,37 @@ func TestGroupCallWithoutReply(t *testing.T) {
 		})
 	}
 }
+
+// TestChangeOfOneGroupReadsNoOther gives one of many security groups many rules. Each step reads the list of groups and the rules of this group, and not those of the
+// others.
+func TestChangeOfOneGroupReadsNoOther(t *testing.T) {
+	const (
+		groups = 15
+		rules  = 20
+		route  = "GET /cluster/firewall/groups/{group}"
+	)
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		group := func(i, rules int) string {
+			text := fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: group-%d}\nspec:\n  rules:\n", i)
+			for port := range rules {
+				text += fmt.Sprintf("    - {type: in, action: ACCEPT, protocol: tcp, port: %d}\n", 80+port)
+			}
+			return text
+		}
+		for i := range groups {
+			l.files[fmt.Sprintf("group-%d.yaml", i)] = group(i, 1)
+		}
+		l.push("groups with one rule", alice)
+		defer l.start()()
+		l.converge()
+		l.sim.ResetCounters()
+		l.files["group-3.yaml"] = group(3, rules)
+		l.waitForAcceptance(l.push("more rules for one", alice))
+		l.converge()
+		c := l.sim.Counters()
+		if got, most := int(c.Routes[route]), int(c.Writes)+4*groups; got > most {
+			t.Errorf("got %d reads of the rules of a group, want at most %d: one for each of %d calls, and a few sweeps", got, most, c.Writes)
+		}
+	})
+}

@@ -28,6 +28,7 @@ type Object struct {
 type Objects struct {
 	ByID   map[string]Object
 	Asked  []string  // ids that were asked for: those that are not in ByID do not exist
+	Part   bool      // nothing but the objects of Asked was read
 	ReadAt time.Time // zero if the kind was never read
 	Err    string    // why the newest reading failed; ByID is older
 }

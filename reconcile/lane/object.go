@@ -41,7 +41,7 @@ func (w *Worker) advanceObject(ctx context.Context, t *turn) (again bool, err er
 	if len(objects.Wanted)+len(objects.Owned) == 0 || isOpenElsewhere(state, t, objects) {
 		return false, nil
 	}
-	t.Objects = observe.ReadObjects(ctx, w.cluster, readsFor(all, guest.Kind(t.Key.Kind())))
+	t.Objects = w.readObjects(ctx, all, objects, guest.Kind(t.Key.Kind()))
 	planned, ok := basis.plannedObject(objects, t.Objects)
 	if !ok {
 		return false, nil
@@ -76,14 +76,23 @@ func (w *Worker) runObject(ctx context.Context, basis *Basis, t *turn, step plan
 	return nil
 }
 
-// readsFor returns what has to be read for a step on an object of a kind: the kind and, if guests with guards may be concerned, the kinds whose objects name its objects.
-func readsFor(all plan.Objects, name guest.Kind) map[guest.Kind][]string {
-	reads := all.Reads()
-	related := len(all.Guarded) > 0 && kind.IsOfFirewall(name)
-	maps.DeleteFunc(reads, func(other guest.Kind, _ []string) bool {
-		return other != name && (!related || !kind.IsOfFirewall(other))
-	})
-	return reads
+// readObjects reads what a step on one object of a kind needs. If guests guard their firewalls, this is everything in the datacenter's firewall, since objects name
+// each other. Otherwise it is the kind: as a whole if that is one call, and the object alone if each object costs a call.
+func (w *Worker) readObjects(ctx context.Context, all, one plan.Objects, name guest.Kind) map[guest.Kind]cluster.Objects {
+	if kind.IsOfFirewall(name) && all.GuardFirewalls() {
+		reads := all.Reads()
+		maps.DeleteFunc(reads, func(other guest.Kind, _ []string) bool { return !kind.IsOfFirewall(other) })
+		return observe.ReadObjects(ctx, w.cluster, reads)
+	}
+	if k, known := kinds.Of(name); !known || k.Content == nil {
+		return observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{name: all.Reads()[name]})
+	}
+	read := observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{name: one.IDs(name)})
+	for name, objects := range read {
+		objects.Part = true
+		read[name] = objects
+	}
+	return read
 }
 
 // isOpenElsewhere reports whether a step of one of the objects is open under another label, as after a manifest got another name. That lane settles it first.

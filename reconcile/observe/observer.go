@@ -28,7 +28,8 @@ type Observer struct {
 	chosen         time.Time      // when the sweep chose guests last
 	files          map[cluster.FilePlace]cluster.Files
 	objects        map[guest.Kind]cluster.Objects
-	firewalls      map[int]bool // guests whose manifests describe a firewall, and whether that includes names
+	parts          map[guest.Kind]map[string]time.Time // when objects were read alone, after their kind
+	firewalls      map[int]bool                        // guests whose manifests describe a firewall, and whether that includes names
 	datacenter     cluster.Datacenter
 	datacenterRead time.Time
 

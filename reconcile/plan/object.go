@@ -137,6 +137,28 @@ func (o Objects) Reads() map[guest.Kind][]string {
 	return reads
 }
 
+// IDs returns the ids of the objects of a kind, sorted.
+func (o Objects) IDs(name guest.Kind) []string {
+	var ids []string
+	for _, d := range o.Wanted {
+		if d.Kind == name {
+			ids = append(ids, d.ID)
+		}
+	}
+	for id := range o.Owned {
+		if id.Kind == string(name) {
+			ids = append(ids, id.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// GuardFirewalls reports whether a guest guards its firewall.
+func (o Objects) GuardFirewalls() bool {
+	return slices.ContainsFunc(o.Guarded, func(g kind.Guarded) bool { return g.Has(guest.GuardFirewall) })
+}
+
 // namedByGuarded returns the objects that guarded firewalls name, and those that objects with manifests name, by kind. They are read if an object of the datacenter's
 // firewall may change: what names it then has to be known. A cluster without such objects causes no call.
 func (o Objects) namedByGuarded(reads map[guest.Kind][]string) map[guest.Kind][]string {
