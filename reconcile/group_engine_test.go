@@ -247,11 +247,12 @@ func TestChangeOfOneGroupReadsNoOther(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.grant("Sys.Modify")
 		group := func(i, rules int) string {
-			text := fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: group-%d}\nspec:\n  rules:\n", i)
+			var text strings.Builder
+			fmt.Fprintf(&text, "apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: group-%d}\nspec:\n  rules:\n", i)
 			for port := range rules {
-				text += fmt.Sprintf("    - {type: in, action: ACCEPT, protocol: tcp, port: %d}\n", 80+port)
+				fmt.Fprintf(&text, "    - {type: in, action: ACCEPT, protocol: tcp, port: %d}\n", 80+port)
 			}
-			return text
+			return text.String()
 		}
 		for i := range groups {
 			l.files[fmt.Sprintf("group-%d.yaml", i)] = group(i, 1)

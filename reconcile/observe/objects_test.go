@@ -18,7 +18,7 @@ func TestLearnObjects(t *testing.T) {
 	at := func(second int) time.Time { return time.Unix(int64(second), 0) }
 	reading := func(second int, part bool, asked, found string) cluster.Objects {
 		objects := cluster.Objects{ReadAt: at(second), Part: part, Asked: strings.Fields(asked), ByID: make(map[string]cluster.Object)}
-		for _, word := range strings.Fields(found) {
+		for word := range strings.FieldsSeq(found) {
 			id, version, _ := strings.Cut(word, "=")
 			objects.ByID[id] = cluster.Object{ID: id, Digest: version}
 		}
