@@ -122,6 +122,9 @@ func TestRequiredBackup(t *testing.T) {
 			if !unchanged() {
 				t.Errorf("%s: got the job %v, want it as it was", what, l.sim.BackupJob("nightly"))
 			}
+			if l.objectHasReason(web, plan.ReasonNoBackup) {
+				t.Errorf("%s: got no backup, and the job still backs the guest up", what)
+			}
 		}
 		keeps := func() bool {
 			live := l.sim.BackupJob("nightly")

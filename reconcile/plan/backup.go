@@ -9,7 +9,8 @@ import (
 	"gitops-agent/reconcile/kinds"
 )
 
-// withBackup adds whether a guest is backed up whose manifest requires it, and what its steps would take it out of: a pool or a node whose guests a job backs up.
+// withBackup adds whether a guest is backed up whose manifest requires it, and what its steps would take it out of: a pool or a node whose guests a job backs up. A job
+// that is to be removed or changed backs it up until then, and the step of the job says what that takes.
 func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) Guest {
 	live, exists := got.Guests[d.VMID]
 	if !d.Backup || !exists {
@@ -19,13 +20,14 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	node := cmp.Or(live.Node, row.Node)
 	jobs, err := backupJobs(want, got)
 	covered := len(kinds.BackedUpBy(jobs, d.VMID, node, row.Pool)) > 0
+	coveredNow := len(kinds.BackedUpBy(asTheyAre(got.Objects[kinds.BackupJobs]), d.VMID, node, row.Pool)) > 0
 	switch {
 	case err == notReadYet:
 	case err != "":
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: ReasonNoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: "the token needs Sys.Audit on /",
 		})
-	case !covered:
+	case !coveredNow:
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: ReasonNoBackup, Message: "its manifest requires backups, and no enabled backup job covers it", Hint: "add it to a BackupJob, or enable one",
 		})
@@ -51,6 +53,15 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		step.Loses = append(step.Loses, kind.Weakening{Guest: d.Ref, Field: guest.GuardBackup, Old: "in a backup job", New: "in no enabled job, by a move to the " + to})
 	}
 	return p
+}
+
+// asTheyAre returns objects as if no manifest changed them.
+func asTheyAre(list cluster.Objects) []kind.Lasting {
+	var objects []kind.Lasting
+	for _, o := range list.ByID {
+		objects = append(objects, kind.Lasting{Now: o, Next: o})
+	}
+	return objects
 }
 
 const notReadYet = "the jobs were not read yet"
