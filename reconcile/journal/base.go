@@ -31,9 +31,9 @@ func fillBase(w io.WriterAt, h *header, each func(add func(frame) error) error) 
 	return err
 }
 
-// addRecord adds a commit of one record.
-func addRecord(add func(frame) error, r Record) error {
-	f, err := frameOf(r)
+// addRecords adds a commit of records without a gap between their numbers.
+func addRecords(add func(frame) error, records []Record) error {
+	f, err := frameOf(records)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ type pruner struct {
 	inHistory bool
 }
 
-// pick adds f unchanged, or only the needed records of f. It does not decode a commit that is neither needed nor history.
+// pick adds f unchanged, or only the needed records of f: each in a commit of its own, so that damage loses few, but records that share a large firewall in one. It does not decode a commit that is neither needed nor history.
 func (p *pruner) pick(f frame, add func(frame) error) error {
 	if p.skip -= f.count; p.skip < 0 && f.time >= p.cutoff.UnixNano() {
 		p.inHistory = true
@@ -69,11 +69,15 @@ func (p *pruner) pick(f frame, add func(frame) error) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range records {
-		if !p.needed[r.Seq] {
+	for from := 0; from < len(records); from++ {
+		first := from
+		if !p.needed[records[first].Seq] {
 			continue
 		}
-		if err := addRecord(add, r); err != nil {
+		for from+1 < len(records) && p.needed[records[from+1].Seq] && shareFirewall(records[first], records[from+1]) {
+			from++
+		}
+		if err := addRecords(add, records[first:from+1]); err != nil {
 			return err
 		}
 	}

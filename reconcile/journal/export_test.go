@@ -39,7 +39,7 @@ func (p *FilesPlace) Tear(t *testing.T) {
 	t.Helper()
 	names, _ := p.disk.list()
 	active := parseListing(names).active()
-	f, err := frameOf(Record{Seq: p.journal.State().Seq + 1, Time: time.Now(), Body: Event{Name: "torn"}})
+	f, err := frameOf([]Record{{Seq: p.journal.State().Seq + 1, Time: time.Now(), Body: Event{Name: "torn"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

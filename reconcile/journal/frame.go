@@ -93,10 +93,14 @@ func (f frame) records() ([]Record, error) {
 	return f.number(bodies), nil
 }
 
-// frameOf returns a commit of one record, without its link.
-func frameOf(r Record) (frame, error) {
-	b, err := encodeBody(r.Body)
-	return frame{seq: r.Seq, time: r.Time.UnixNano(), count: 1, payload: payloadOf([]element{b})}, err
+// frameOf returns a commit of records of one time without a gap between their numbers, without its link.
+func frameOf(records []Record) (frame, error) {
+	bodies := make([]Body, len(records))
+	for i, r := range records {
+		bodies[i] = r.Body
+	}
+	elements, err := encodeBodies(bodies)
+	return frame{seq: records[0].Seq, time: records[0].Time.UnixNano(), count: len(records), payload: payloadOf(elements)}, err
 }
 
 // number gives bodies the numbers and the time of the frame.

@@ -119,7 +119,7 @@ var kinds = []*kind{
 			}
 			return laterField(4, b.Recreate != "")
 		},
-		decode:   decodeVia(func(b olderGuarded) Guarded { return b.Guarded }),
+		decode:   decodeVia(func(b olderGuarded) guardedAs { return b.guardedAs }),
 		complete: func(b Guarded) bool { return b.VMID > 0 },
 		fold:     func(f *fold, r Record, b Guarded) { f.guarded.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `guarded` or `disowned`",
@@ -305,13 +305,6 @@ const maxEvidence = 64 << 10
 
 // maxFlapLevel is above every level that the agent reaches.
 const maxFlapLevel = 1000
-
-// olderGuarded also accepts the fields that older releases wrote and that nothing reads.
-type olderGuarded struct {
-	Guarded
-	ShutdownTimeout ignored `json:"shutdownTimeoutNanos"`
-	Protection      ignored `json:"protection"`
-}
 
 // The rows by name and by type, and the newest version of a payload.
 var kindByName, kindByType, payloadVersion = indexKinds()

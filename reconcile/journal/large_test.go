@@ -127,6 +127,61 @@ func TestAppendBoundsACall(t *testing.T) {
 	}
 }
 
+// A thousand guests with one guarded firewall of 32 KiB are one commit, which contains the firewall once, also after a compaction.
+func TestSharedFirewalls(t *testing.T) {
+	t.Parallel()
+	dir, firewall := t.TempDir(), strings.Repeat("f", 32<<10)
+	bodies := []Body{Accepted{Commit: "c1"}}
+	for i := range 1000 {
+		bodies = append(bodies, guardedBy(i+1, firewall))
+	}
+	bodies = append(bodies, guardedBy(500, "another one")) // so that the compaction leaves a record out
+	opts := Options{Dir: dir, SegmentSize: 8 << 10, CompactAfter: 1, Retain: Retain{Records: 1, Age: time.Nanosecond}}
+	compacted := 0
+	opts.OnCompact = func(c Compacted) {
+		if c.Err == nil {
+			compacted++
+		}
+	}
+	j := openJournal(t, opts)
+	mustAppend(t, j, bodies...)
+	for i := range 100 {
+		mustAppend(t, j, Event{Name: "later", Message: strings.Repeat("x", 1000), VMID: i + 1})
+	}
+	waitForWriter(t, j)
+	want := j.State()
+	mustClose(t, j)
+	if compacted == 0 {
+		t.Fatal("got no compaction, want some")
+	}
+	if size := bytesIn(t, dir); size > 256<<10 {
+		t.Errorf("got %d bytes on disk, want the firewall once", size)
+	}
+	j = openJournal(t, Options{Dir: dir})
+	defer mustClose(t, j)
+	got := j.State()
+	if !reflect.DeepEqual(got.Guarded, want.Guarded) || got.Guarded[1000].Rules.Firewall != firewall {
+		t.Errorf("got %d guards, want the %d as before", len(got.Guarded), len(want.Guarded))
+	}
+}
+
+// bytesIn returns the size of the files in a folder.
+func bytesIn(t *testing.T, dir string) (size int64) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	return size
+}
+
 // Only the segment of a large commit has version 2, so that an older release can read the journal before and refuses it afterwards.
 func TestLargeCommitHasItsOwnVersion(t *testing.T) {
 	d := newMemDisk()

@@ -1,7 +1,7 @@
 package journal
 
 // MaxAppend bounds the records of one Append call: bytes as encoded in a commit. It leaves room for an acceptance with its orders and
-// the lifecycle rules of more than 20,000 guests with the longest names.
+// the lifecycle rules of more than 20,000 guests with the longest names. Package manifest bounds the guarded firewalls of a revision to half of it.
 const MaxAppend = 8 << 20
 
 const (

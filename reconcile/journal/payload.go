@@ -28,10 +28,15 @@ func encodeBody(b Body) (element, error) {
 	if err != nil {
 		return element{}, fmt.Errorf("encode %s: %w", k.name, err)
 	}
+	return element{k.needs(b), underName(k, body)}, nil
+}
+
+// underName returns an encoded body under the name of its kind.
+func underName(k *kind, body []byte) []byte {
 	out := make([]byte, 0, len(k.name)+len(body)+len(`{"":}`))
 	out = fmt.Appendf(out, `{"%s":`, k.name)
 	out = append(out, body...)
-	return element{k.needs(b), append(out, '}')}, nil
+	return append(out, '}')
 }
 
 // payloadOf joins elements to a payload.
@@ -81,14 +86,18 @@ func decodeRecords(payload []byte) ([]Body, error) {
 		return nil, err
 	}
 	var bodies []Body
-	lowest := 1
+	lowest, firewalls := 1, firewallsBefore{}
 	for dec.More() {
 		k, body, err := decodeElement(dec)
 		if err != nil {
 			return nil, err
 		}
+		body, needs, err := firewalls.whole(k, body)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
 		bodies = append(bodies, body)
-		lowest = max(lowest, k.needs(body))
+		lowest = max(lowest, needs)
 	}
 	if err := expect(dec, json.Delim(']'), json.Delim('}')); err != nil {
 		return nil, err

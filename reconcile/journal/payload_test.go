@@ -10,13 +10,9 @@ import (
 
 func encodeAll(t testing.TB, bodies []Body) []byte {
 	t.Helper()
-	var elements []element
-	for _, b := range bodies {
-		e, err := encodeBody(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		elements = append(elements, e)
+	elements, err := encodeBodies(bodies)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return payloadOf(elements)
 }
@@ -55,6 +51,11 @@ func TestDecodePayloadRefuses(t *testing.T) {
 		"version_2_without_applied": `{"v":2,"records":[{"event":{"name":"x"}}]}`,
 		"no_body":                   `{"v":1,"records":[{}]}`,
 		"two_bodies":                `{"v":1,"records":[{"event":{"name":"x"},"disowned":{"vmid":1}}]}`,
+		"firewall_as_unknown":       `{"v":16,"records":[{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		"firewall_as_later":         `{"v":16,"records":[{"guarded":{"vmid":1,"firewallAs":2}},{"guarded":{"vmid":2,"rules":{"firewall":"f"}}}]}`,
+		"firewall_as_without":       `{"v":16,"records":[{"guarded":{"vmid":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		"firewall_as_beside":        `{"v":16,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"rules":{"firewall":"f"},"firewallAs":2}}]}`,
+		"version_13_with_shared":    `{"v":13,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
 		"bytes_after_it":            `{"v":1,"records":[{"event":{"name":"x"}}]} {}`,
 	}
 	for name, payload := range tests {
@@ -102,6 +103,19 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{Ordered{Key: "k", State: OrderSeen, Change: ListChange{Kind: "IPSet", ID: "a", Final: "f"}}},
 			`{"v":15,"records":[{"ordered":{"key":"k","state":"seen","change":{"kind":"IPSet","id":"a","final":"f"}}}]}`,
 		},
+		"firewall": {
+			[]Body{guardedBy(1, "f"), guardedBy(2, "g")}, `{"v":13,"records":[{"guarded":{"vmid":1,"rules":{"firewall":"f"}}},{"guarded":{"vmid":2,"rules":{"firewall":"g"}}}]}`,
+		},
+		"shared_firewalls": {
+			[]Body{guardedBy(1, "f"), guardedBy(2, "g"), guardedBy(3, "f"), guardedBy(4, "g"), guardedBy(5, "")},
+			`{"v":16,"records":[{"guarded":{"vmid":1,"rules":{"firewall":"f"}}},{"guarded":{"vmid":2,"rules":{"firewall":"g"}}},` +
+				`{"guarded":{"vmid":3,"firewallAs":1}},{"guarded":{"vmid":4,"firewallAs":2}},{"guarded":{"vmid":5}}]}`,
+		},
+		"firewall_of_a_later_record_of_the_same_guest": {
+			[]Body{guardedBy(1, "f"), guardedBy(1, "g"), guardedBy(2, "f"), guardedBy(3, "f"), guardedBy(1, "f")},
+			`{"v":16,"records":[{"guarded":{"vmid":1,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"rules":{"firewall":"g"}}},` +
+				`{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":3,"firewallAs":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		},
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
 		"futile":  {[]Body{event, futile}, `{"v":3,"records":[{"event":{"name":"x"}},{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`},
@@ -124,6 +138,11 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// guardedBy returns the record of a guest with a guarded firewall.
+func guardedBy(vmid int, firewall string) Guarded {
+	return Guarded{VMID: vmid, Rules: GuardRules{Firewall: firewall}}
 }
 
 func TestRecordJSON(t *testing.T) {

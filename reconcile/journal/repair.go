@@ -125,7 +125,7 @@ func replaceAll(d disk, files []string, records []Record, now time.Time) error {
 	f, err := writeFile(d, baseName(next-1), func(w io.WriterAt) error {
 		return fillBase(w, &h, func(add func(frame) error) error {
 			for _, r := range records {
-				if err := addRecord(add, r); err != nil {
+				if err := addRecords(add, []Record{r}); err != nil {
 					return err
 				}
 			}

@@ -6,10 +6,10 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// The journal keeps every guarded firewall, and an acceptance records those of all guests at once, within journal.MaxAppend.
+// The journal keeps every guarded firewall, and an acceptance records those of all guests at once, within journal.MaxAppend. It writes equal ones once.
 const (
 	maxGuardedFirewall  = 32 << 10 // bytes of the firewall of one guest
-	maxGuardedFirewalls = 4 << 20  // bytes of those of all guests
+	maxGuardedFirewalls = 4 << 20  // bytes of all that differ; the rest of an acceptance has as much room
 )
 
 // checkGuardedFirewall reports a guarded firewall that is too large.
@@ -19,18 +19,19 @@ func checkGuardedFirewall(l *lowering, d *guest.Desired, at place) {
 	}
 }
 
-// checkGuardedFirewalls reports guarded firewalls that are too large together, at the largest of them.
+// checkGuardedFirewalls reports guarded firewalls that are too large together, at the largest of them. Those that are equal, such as those of a class, count once.
 func (p *parser) checkGuardedFirewalls() {
-	var total, guests, most int
+	var total, most int
 	var largest Guest
+	known := make(map[string]bool)
 	for _, g := range p.set.Guests {
-		size := len(g.desired.FirewallGuard())
-		if size == 0 {
+		text := g.desired.FirewallGuard()
+		if text == "" || known[text] {
 			continue
 		}
-		total, guests = total+size, guests+1
-		if size > most {
-			largest, most = g, size
+		known[text] = true
+		if total += len(text); len(text) > most {
+			largest, most = g, len(text)
 		}
 	}
 	if total <= maxGuardedFirewalls {
@@ -38,7 +39,7 @@ func (p *parser) checkGuardedFirewalls() {
 	}
 	p.report.add(Problem{
 		Origin: guest.Origin(p.specs[largest.Label()].shared().firewall.value.guarded.at), Guest: largest.Label(), Field: "firewall.guarded",
-		Message: fmt.Sprintf("got %d guests whose guarded firewalls take %d bytes as the journal keeps them, want at most %d; this one takes %d", guests, total, maxGuardedFirewalls, most),
+		Message: fmt.Sprintf("got %d different guarded firewalls, which take %d bytes as the journal keeps them, want at most %d; this one takes %d", len(known), total, maxGuardedFirewalls, most),
 		Hint:    "move rules that many guests have into security groups, and addresses into sets of the cluster",
 	})
 }
