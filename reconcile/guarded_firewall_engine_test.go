@@ -414,7 +414,7 @@ func TestManyGuardedFirewallsAreAccepted(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["class.yaml"], l.files["cluster.yaml"] = class.String(), strings.Replace(clusterYAML, "299", "499", 1)
 		for i := range guests {
-			l.files[fmt.Sprintf("web-%d.yaml", i)] = vmYAML(fmt.Sprint("web-", i), 300+i, "class: walled", fmt.Sprintf("firewall: {ipSets: {own: {comment: the set of web-%d}}}", i))
+			l.files[fmt.Sprintf("web-%d.yaml", i)] = vmYAML(fmt.Sprint("web-", i), 300+i, "class: walled", fmt.Sprintf("firewall: {ipSets: {own: {comment: web-%d}}}", i))
 		}
 		id := l.push("many guarded firewalls", alice)
 		defer l.start()()
