@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,10 +17,10 @@ import (
 // BenchmarkIdleTick measures a tick of a converged cluster of 1,000 guests without changes: the inventory, a quarter of the guests read in full, a
 // plan and a report. The processor time includes the simulator, which is in the same process. The target is 60 ms without the simulator. An
 // operation lasts as long as the time between two ticks.
-func BenchmarkIdleTick(b *testing.B) { benchmarkTick(b, 0, "") }
+func BenchmarkIdleTick(b *testing.B) { benchmarkTick(b, 0, "", nil) }
 
 // BenchmarkIdleTickWithOrders measures the same with 1,000 executed orders in the journal, which keeps them for 180 days.
-func BenchmarkIdleTickWithOrders(b *testing.B) { benchmarkTick(b, 1000, "") }
+func BenchmarkIdleTickWithOrders(b *testing.B) { benchmarkTick(b, 1000, "", nil) }
 
 // BenchmarkIdleTickWithFirewalls measures the same with a firewall of five rules on every guest: one of ten readings of a guest also reads its firewall.
 func BenchmarkIdleTickWithFirewalls(b *testing.B) {
@@ -27,11 +28,24 @@ func BenchmarkIdleTickWithFirewalls(b *testing.B) {
 	for i := range 5 {
 		rules = append(rules, fmt.Sprintf(`{type: in, action: ACCEPT, protocol: tcp, port: "%d"}`, 8000+i))
 	}
-	benchmarkTick(b, 0, "  firewall: {enable: true, policyIn: DROP, rules: ["+strings.Join(rules, ", ")+"]}\n")
+	benchmarkTick(b, 0, "  firewall: {enable: true, policyIn: DROP, rules: ["+strings.Join(rules, ", ")+"]}\n", nil)
 }
 
-// benchmarkTick measures a tick with a number of executed orders, and with a line in the spec of every guest.
-func benchmarkTick(b *testing.B, orders int, line string) {
+// BenchmarkIdleTickWithBackups measures the same with backups that every guest requires, and with twenty jobs that each select 50 of the guests by a label.
+func BenchmarkIdleTickWithBackups(b *testing.B) {
+	jobs := make(map[string]string)
+	for i := range groupsOfGuests {
+		jobs[fmt.Sprintf("job-%d.yaml", i)] = fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: job-%d}\n"+
+			"spec: {schedule: \"02:%02d\", storage: local, guests: {labels: {group: \"%d\"}}, retention: {keepLast: 3}}\n", i, i, i)
+	}
+	benchmarkTick(b, 0, "  backup: required\n", jobs)
+}
+
+// groupsOfGuests is how many groups the label group divides the guests into.
+const groupsOfGuests = 20
+
+// benchmarkTick measures a tick with a number of executed orders, with a line in the spec of every guest, and with other files.
+func benchmarkTick(b *testing.B, orders int, line string, others map[string]string) {
 	const guests = 1000
 	sim := pvesim.New(pvesim.Options{Guests: guests, Seed: 7, TaskTime: time.Millisecond})
 	b.Cleanup(sim.Close)
@@ -47,9 +61,11 @@ func benchmarkTick(b *testing.B, orders int, line string) {
 	})
 	l.files["cluster.yaml"] = strings.Replace(clusterYAML, "from: 200, to: 299", "from: 1000, to: 2999", 1)
 	l.files["fleet.yaml"] = adopted(sim, line)
+	l.grant("Sys.Modify", "Datastore.Allocate")
+	maps.Copy(l.files, others)
 	l.push("adopt the fleet", alice)
-	if r := l.once(); !r.Converged || len(r.Guests) != guests {
-		b.Fatalf("got %d guests, converged %t, want a converged fleet", len(r.Guests), r.Converged)
+	if r := l.once(); !r.Converged || len(r.Guests) != guests+len(others) {
+		b.Fatalf("got %d guests and objects, converged %t, want a converged fleet", len(r.Guests), r.Converged)
 	}
 	l.open()
 	for i := range orders {
@@ -91,8 +107,8 @@ func adopted(sim *pvesim.Sim, line string) string {
 		if g.Kind == pvesim.LXC {
 			kind = "Container"
 		}
-		documents = append(documents, fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: %s\nmetadata: {name: guest-%d}\nspec:\n  vmid: %d\n"+
-			"  adopt: ifUnmanaged\n  memory: {size: %sMi}\n%s", kind, g.VMID, g.VMID, sim.Value(g.VMID, "memory"), line))
+		documents = append(documents, fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: %s\nmetadata: {name: guest-%d, labels: {group: \"%d\"}}\nspec:\n  vmid: %d\n"+
+			"  adopt: ifUnmanaged\n  memory: {size: %sMi}\n%s", kind, g.VMID, g.VMID%groupsOfGuests, g.VMID, sim.Value(g.VMID, "memory"), line))
 	}
 	return strings.Join(documents, "---\n")
 }

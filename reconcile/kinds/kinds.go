@@ -39,9 +39,15 @@ const BackupJobs = backupjob.Name
 // AffinityRules is the kind whose objects say where the HA manager runs guests.
 const AffinityRules = affinity.Name
 
-// BackedUpBy returns the ids of the jobs that back up a guest that is on a node and in a pool, and that will go on to do so.
-func BackedUpBy(jobs []kind.Lasting, vmid int, node, pool string) []string {
-	return backupjob.CoveredBy(jobs, backupjob.Place{VMID: vmid, Node: node, Pool: pool})
+// BackedUp reports whether a job backs up a guest that is on a node and in a pool.
+type BackedUp func(vmid int, node, pool string) bool
+
+// NewBackedUp returns which guests jobs back up, and will go on to back up.
+func NewBackedUp(jobs []kind.Lasting) BackedUp {
+	coverage := backupjob.NewCoverage(jobs)
+	return func(vmid int, node, pool string) bool {
+		return coverage.Has(backupjob.Place{VMID: vmid, Node: node, Pool: pool})
+	}
 }
 
 // NodesOf returns the nodes without which Proxmox refuses the objects.

@@ -18,16 +18,14 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	}
 	row, _ := got.Inventory.Row(d.VMID)
 	node := cmp.Or(live.Node, row.Node)
-	jobs, err := backupJobs(want, got)
-	covered := len(kinds.BackedUpBy(jobs, d.VMID, node, row.Pool)) > 0
-	coveredNow := len(kinds.BackedUpBy(asTheyAre(got.Objects[kinds.BackupJobs]), d.VMID, node, row.Pool)) > 0
+	err := jobsUnknown(got)
 	switch {
 	case err == notReadYet:
 	case err != "":
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: ReasonNoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: "the token needs Sys.Audit on /",
 		})
-	case !coveredNow:
+	case !want.derived.backedUp()(d.VMID, node, row.Pool):
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: ReasonNoBackup, Message: "its manifest requires backups, and no enabled backup job covers it", Hint: "add it to a BackupJob, or enable one",
 		})
@@ -43,7 +41,10 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 				nextNode = call.Params["target"]
 			}
 		}
-		if nextNode == node && nextPool == row.Pool || err == "" && (!covered || len(kinds.BackedUpBy(jobs, d.VMID, nextNode, nextPool)) > 0) {
+		if nextNode == node && nextPool == row.Pool {
+			continue
+		}
+		if stays := want.derived.staysBacked(); err == "" && (!stays(d.VMID, node, row.Pool) || stays(d.VMID, nextNode, nextPool)) {
 			continue
 		}
 		to := "node " + nextNode
@@ -55,26 +56,16 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	return p
 }
 
-// asTheyAre returns objects as if no manifest changed them.
-func asTheyAre(list cluster.Objects) []kind.Lasting {
-	var objects []kind.Lasting
-	for _, o := range list.ByID {
-		objects = append(objects, kind.Lasting{Now: o, Next: o})
-	}
-	return objects
-}
-
 const notReadYet = "the jobs were not read yet"
 
-// backupJobs returns the backup jobs that stay, or why they are not known.
-func backupJobs(want Desired, got cluster.Snapshot) (jobs []kind.Lasting, err string) {
-	k, _ := kinds.Of(kinds.BackupJobs)
+// jobsUnknown returns why the backup jobs are not known, "" if they are.
+func jobsUnknown(got cluster.Snapshot) string {
 	list := got.Objects[kinds.BackupJobs]
 	switch {
 	case list.Err != "":
-		return nil, list.Err
+		return list.Err
 	case list.ReadAt.IsZero():
-		return nil, notReadYet
+		return notReadYet
 	}
-	return lasting(k, "", want, got), ""
+	return ""
 }

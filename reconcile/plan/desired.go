@@ -29,7 +29,8 @@ type Desired struct {
 	Unplaced   map[string]Unplaced           // guests for which no node was chosen although their manifests leave it to the agent, by label
 	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
 
-	gone guard.GoneGuests // of Remembered
+	gone    guard.GoneGuests // of Remembered
+	derived *derived         // while it is planned
 
 	ClusterContext *ClusterContext // the other guests, if a guest is planned alone; else nil
 }

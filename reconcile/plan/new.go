@@ -17,6 +17,7 @@ import (
 func New(want Desired, got cluster.Snapshot) Plan {
 	plan := Plan{Cluster: want.Cluster, Revision: want.Revision, Guests: make([]Guest, 0, len(want.Guests))}
 	want.gone = guard.Gone(want.Remembered)
+	want.derived = newDerived(want, got)
 	volumes := newHolders(want, got)
 	named := make(map[int]bool, len(want.Guests))
 	for i := range want.Guests {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
@@ -25,8 +24,7 @@ type Objects struct {
 
 	places bool // a guest under HA is to be placed: the rules of affinity are read
 
-	all      *Objects                     // with the objects of all labels, if these are the objects of one label
-	firewall func() *kind.FirewallObjects // while objects are planned: the objects of the datacenter's firewall
+	all *Objects // with the objects of all labels, if these are the objects of one label
 }
 
 // NewObjects returns the objects of manifests and of the journal, among the guests of the manifests.
@@ -228,7 +226,6 @@ func refOf(owned journal.OwnedObject) guest.Ref {
 // planned with the object that the manifest described before.
 func planObjects(want Desired, got cluster.Snapshot) []Guest {
 	var planned []Guest
-	want.Objects.firewall = sync.OnceValue(func() *kind.FirewallObjects { return firewallObjects(want, got) })
 	for _, d := range want.Objects.Wanted {
 		planned = append(planned, planObject(want, d, got))
 	}
@@ -296,7 +293,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	}
 	p.Present, p.ReadAt = o.exists, got.Objects[d.Kind].ReadAt
 	var blocked *Condition
-	if o.desired, blocked = resolveGuests(k, d, want, got, o.live); blocked != nil {
+	if o.desired, blocked = resolveGuests(k, d, want, o.live); blocked != nil {
 		p.Conditions = append(p.Conditions, *blocked)
 		return p
 	}
@@ -341,16 +338,20 @@ func (o objectPlan) notManaged(isOwned bool) Condition {
 }
 
 // resolveGuests puts the vmids of the guests that a manifest names or selects into its keys. It returns a condition if that is not possible now.
-func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snapshot, live cluster.Object) (kind.Desired, *Condition) {
+func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, live cluster.Object) (kind.Desired, *Condition) {
 	if k.Resolve == nil {
 		return d, nil
 	}
-	found := kind.Found{Named: make(map[string]guest.Ref), HA: managedByHA(got), Orphans: want.Objects.Orphans, Live: live}
+	found := kind.Found{HA: want.derived.managedByHA(), Orphans: want.Objects.Orphans, Live: live}
+	if len(d.Guests) > 0 {
+		found.Named = want.derived.refs()
+	}
 	for _, list := range [][]guest.Desired{want.Others, want.Guests} {
+		if len(d.Selects) == 0 {
+			break
+		}
 		for i := range list {
-			g := &list[i]
-			found.Named[g.Label()] = g.Ref
-			if len(d.Selects) > 0 && g.VMID != 0 && hasLabels(g.Labels, d.Selects) {
+			if g := &list[i]; g.VMID != 0 && hasLabels(g.Labels, d.Selects) {
 				found.Selected = append(found.Selected, g.Ref)
 			}
 		}

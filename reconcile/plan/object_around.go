@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
@@ -31,9 +30,9 @@ func mayWeaken(k *kind.Kind, want Desired) bool {
 func around(k *kind.Kind, id string, want Desired, got cluster.Snapshot) kind.Around {
 	a := kind.Around{Guests: want.Objects.Guarded, Observed: got}
 	if kind.IsOfFirewall(k.Name) {
-		a.Firewall = want.Objects.firewall()
+		a.Firewall = want.derived.firewall()
 	} else {
-		a.Others = lasting(k, id, want, got)
+		a.Others = slices.DeleteFunc(slices.Clone(want.derived.lasting(k)), func(o kind.Lasting) bool { return o.Now.ID == id })
 	}
 	return a
 }
@@ -64,38 +63,6 @@ func firewallObjects(want Desired, got cluster.Snapshot) *kind.FirewallObjects {
 		objects[d.Kind] = append(objects[d.Kind], kind.Lasting{Now: now, Next: next})
 	}
 	return kind.NewFirewallObjects(objects)
-}
-
-// lasting returns the objects of a kind other than one that exist and stay. What manifests leave alone stays as it is.
-func lasting(k *kind.Kind, except string, want Desired, got cluster.Snapshot) []kind.Lasting {
-	all := want.Objects
-	if all.all != nil {
-		all = *all.all
-	}
-	wanted := make(map[string]kind.Desired)
-	for _, d := range all.Wanted {
-		if d.Kind == k.Name {
-			wanted[d.ID] = d
-		}
-	}
-	var others []kind.Lasting
-	live := got.Objects[k.Name].ByID
-	for _, id := range slices.Sorted(maps.Keys(live)) {
-		now := live[id]
-		d, isWanted := wanted[id]
-		_, isOwned := all.Owned[journal.ObjectID{Kind: string(k.Name), ID: id}]
-		switch {
-		case id == except || isOwned && !isWanted:
-			continue
-		case isWanted:
-			if resolved, blocked := resolveGuests(k, d, want, got, now); blocked == nil {
-				others = append(others, kind.Lasting{Now: now, Next: asWanted(now, resolved)})
-				continue
-			}
-		}
-		others = append(others, kind.Lasting{Now: now, Next: now})
-	}
-	return others
 }
 
 // asWanted returns an object as its manifest wants it.

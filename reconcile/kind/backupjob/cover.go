@@ -24,33 +24,61 @@ func PlaceOf(vmid int, inventory cluster.Inventory) Place {
 	return Place{VMID: vmid, Node: row.Node, Pool: row.Pool, Unknown: !listed}
 }
 
-// Covers reports whether a job is enabled and backs up a guest. What depends on an unknown place counts as assumed.
-//
-// Source: PVE::VZDump get_included_guests, which prefers a pool to a list, and a list to all guests.
-func Covers(job cluster.Object, p Place, assumed bool) bool {
-	keys := job.Keys
-	switch {
-	case keys[keyEnabled] != "1", keys[keyNode] != "" && !p.Unknown && keys[keyNode] != p.Node:
-		return false
-	case keys[keyNode] != "" && p.Unknown && !assumed:
-		return false
-	case keys[keyPool] != "":
-		return p.Unknown && assumed || !p.Unknown && keys[keyPool] == p.Pool
-	case keys[keyVMID] != "":
-		return slices.Contains(listOf(keys[keyVMID]), p.VMID)
-	}
-	return keys[keyAll] == "1" && !slices.Contains(listOf(keys[keyExclude]), p.VMID)
+// scope is which guests a job backs up, parsed.
+type scope struct {
+	enabled    bool
+	node, pool string // "" if the job names none
+	listed     bool   // it lists guests
+	all        bool   // it backs up all guests
+	vmids      []int  // that it lists or, if it backs up all guests, leaves out
 }
 
-// CoveredBy returns the ids of the jobs that cover a guest and will go on to do so.
-func CoveredBy(jobs []kind.Lasting, p Place) []string {
-	var ids []string
-	for _, job := range jobs {
-		if Covers(job.Now, p, false) && Covers(job.Next, p, false) {
-			ids = append(ids, job.Now.ID)
+func scopeOf(job cluster.Object) scope {
+	keys := job.Keys
+	s := scope{enabled: keys[keyEnabled] == "1", node: keys[keyNode], pool: keys[keyPool], listed: keys[keyVMID] != "", all: keys[keyAll] == "1", vmids: listOf(keys[keyVMID])}
+	if !s.listed {
+		s.vmids = listOf(keys[keyExclude])
+	}
+	return s
+}
+
+// covers reports whether the job is enabled and backs up a guest. What depends on an unknown place counts as assumed.
+//
+// Source: PVE::VZDump get_included_guests, which prefers a pool to a list, and a list to all guests.
+func (s scope) covers(p Place, assumed bool) bool {
+	switch {
+	case !s.enabled, s.node != "" && !p.Unknown && s.node != p.Node:
+		return false
+	case s.node != "" && p.Unknown && !assumed:
+		return false
+	case s.pool != "":
+		return p.Unknown && assumed || !p.Unknown && s.pool == p.Pool
+	case s.listed:
+		return slices.Contains(s.vmids, p.VMID)
+	}
+	return s.all && !slices.Contains(s.vmids, p.VMID)
+}
+
+// Coverage is which guests jobs cover, and will go on to cover.
+type Coverage []struct{ now, next scope }
+
+// NewCoverage returns the coverage of jobs.
+func NewCoverage(jobs []kind.Lasting) Coverage {
+	c := make(Coverage, len(jobs))
+	for i, job := range jobs {
+		c[i].now, c[i].next = scopeOf(job.Now), scopeOf(job.Next)
+	}
+	return c
+}
+
+// Has reports whether a job covers a guest.
+func (c Coverage) Has(p Place) bool {
+	for i := range c {
+		if c[i].now.covers(p, false) && c[i].next.covers(p, false) {
+			return true
 		}
 	}
-	return ids
+	return false
 }
 
 // weakens returns the guests that require backups and that a change of a job takes out of every job, or backs up less: other backups are removed earlier, times or
@@ -63,14 +91,15 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 	if c.Op == cluster.OpObjectRemove {
 		after = cluster.Object{ID: c.ID}
 	}
+	before, then, others := scopeOf(c.Got), scopeOf(after), NewCoverage(around.Others)
 	var found []kind.Weakening
 	for _, g := range around.Guests {
 		p := PlaceOf(g.VMID, around.Observed.Inventory)
-		if !g.Has(guest.GuardBackup) || !Covers(c.Got, p, true) {
+		if !g.Has(guest.GuardBackup) || !before.covers(p, true) {
 			continue
 		}
-		if !Covers(after, p, false) {
-			if len(CoveredBy(around.Others, p)) == 0 {
+		if !then.covers(p, false) {
+			if !others.Has(p) {
 				found = append(found, kind.Weakening{Guest: g.Ref, Field: guest.GuardBackup, Old: "in the job " + c.ID, New: "in no enabled job"})
 			}
 			continue

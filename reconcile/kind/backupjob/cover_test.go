@@ -33,17 +33,17 @@ func TestCovers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.keys["enabled"] = "1"
 			job := cluster.Object{Keys: test.keys}
-			if got := Covers(job, known, false); got != test.covers {
+			if got := scopeOf(job).covers(known, false); got != test.covers {
 				t.Errorf("got %t, want %t", got, test.covers)
 			}
-			if got := Covers(job, Place{VMID: 201, Unknown: true}, false); got != test.elsewhere {
+			if got := scopeOf(job).covers(Place{VMID: 201, Unknown: true}, false); got != test.elsewhere {
 				t.Errorf("place not known: got %t, want %t", got, test.elsewhere)
 			}
-			if assumed := Covers(job, Place{VMID: 201, Unknown: true}, true); !assumed && test.covers {
+			if assumed := scopeOf(job).covers(Place{VMID: 201, Unknown: true}, true); !assumed && test.covers {
 				t.Error("place not known, and assumed: got false, want true")
 			}
 			test.keys["enabled"] = "0"
-			if Covers(job, known, true) {
+			if scopeOf(job).covers(known, true) {
 				t.Error("disabled: got true, want false")
 			}
 		})

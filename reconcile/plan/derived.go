@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
+)
+
+// derived is what guests and objects are planned among. Each value is derived once in a plan, at its first use: a plan of all guests needs it for each of them, and the
+// plan of one guest seldom. It is not safe for concurrent use.
+type derived struct {
+	firewall    func() *kind.FirewallObjects
+	refs        func() map[string]guest.Ref // of the guests that manifests name, by label
+	managedByHA func() map[int]bool         // vmids
+	backedUp    func() kinds.BackedUp       // by the backup jobs as they are
+	staysBacked func() kinds.BackedUp       // by the backup jobs that stay, as they are and as their manifests want them
+
+	want Desired
+	got  cluster.Snapshot
+	stay map[guest.Kind][]kind.Lasting
+}
+
+func newDerived(want Desired, got cluster.Snapshot) *derived {
+	d := &derived{got: got, stay: make(map[guest.Kind][]kind.Lasting)}
+	want.derived = d
+	d.want = want
+	d.firewall = sync.OnceValue(func() *kind.FirewallObjects { return firewallObjects(want, got) })
+	d.refs = sync.OnceValue(func() map[string]guest.Ref {
+		refs := make(map[string]guest.Ref)
+		for _, list := range [][]guest.Desired{want.Others, want.Guests} {
+			for i := range list {
+				refs[list[i].Label()] = list[i].Ref
+			}
+		}
+		return refs
+	})
+	d.managedByHA = sync.OnceValue(func() map[int]bool { return managedByHA(got) })
+	d.backedUp = sync.OnceValue(func() kinds.BackedUp {
+		var jobs []kind.Lasting
+		for _, job := range got.Objects[kinds.BackupJobs].ByID {
+			jobs = append(jobs, kind.Lasting{Now: job, Next: job})
+		}
+		return kinds.NewBackedUp(jobs)
+	})
+	d.staysBacked = sync.OnceValue(func() kinds.BackedUp {
+		k, _ := kinds.Of(kinds.BackupJobs)
+		return kinds.NewBackedUp(d.lasting(k))
+	})
+	return d
+}
+
+// lasting returns the objects of a kind that exist and stay, sorted by id. What manifests leave alone stays as it is.
+func (d *derived) lasting(k *kind.Kind) []kind.Lasting {
+	if stay, known := d.stay[k.Name]; known {
+		return stay
+	}
+	all := d.want.Objects
+	if all.all != nil {
+		all = *all.all
+	}
+	wanted := make(map[string]kind.Desired)
+	for _, w := range all.Wanted {
+		if w.Kind == k.Name {
+			wanted[w.ID] = w
+		}
+	}
+	var stay []kind.Lasting
+	live := d.got.Objects[k.Name].ByID
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		now := live[id]
+		w, isWanted := wanted[id]
+		_, isOwned := all.Owned[journal.ObjectID{Kind: string(k.Name), ID: id}]
+		switch {
+		case isOwned && !isWanted:
+			continue
+		case isWanted:
+			if resolved, blocked := resolveGuests(k, w, d.want, now); blocked == nil {
+				stay = append(stay, kind.Lasting{Now: now, Next: asWanted(now, resolved)})
+				continue
+			}
+		}
+		stay = append(stay, kind.Lasting{Now: now, Next: now})
+	}
+	d.stay[k.Name] = stay
+	return stay
+}
