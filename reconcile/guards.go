@@ -68,7 +68,7 @@ func (e *Engine) resolveGuards(now time.Time) {
 		g.set = e.opts.Rules.With(policy.CompileRepository(g.rules))
 	}
 	newRules = newRules || !reflect.DeepEqual(left, g.now.Left)
-	if guests := rollout.Held(g.now.Guests, e.force.Released, state.Staged); !sameSlice(e.guests, guests) {
+	if guests := rollout.Held(g.now.Guests, e.force.Released, state.Staged, guard.SatisfiesFirewall); !sameSlice(e.guests, guests) {
 		changed := e.observer.DueChanged(e.guests, guests)
 		if len(e.guests) > 0 { // at the start of the agent nothing has changed
 			e.calmChanged(changed)

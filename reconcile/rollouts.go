@@ -247,7 +247,7 @@ func (e *Engine) rolloutGuest(p *plan.Guest, d *guest.Desired, judge gate.Gate, 
 	switch {
 	case staged.Batch > 0 && staged.Released && (e.queue.Busy(object.Guest(g.VMID)) || isOpen(state, g.VMID)):
 		g.Why = "it is being changed"
-	case staged.Batch > 0 && staged.Released && !p.Converged():
+	case staged.Batch > 0 && staged.Released && !hasRevision(p):
 		g.Why, g.Trouble = unfinished(p, t, judge)
 	case !seen:
 		g.Why, g.Unknown, g.Trouble = "it was not read", true, true
@@ -264,12 +264,25 @@ func (e *Engine) rolloutGuest(p *plan.Guest, d *guest.Desired, judge gate.Gate, 
 	return g
 }
 
+// hasRevision reports whether a guest is as its manifest wants it, with its firewall: the one that a guard keeps is not the one of the revision.
+func hasRevision(p *plan.Guest) bool { return p.Converged() && len(heldFirewall(p)) == 0 }
+
+// heldFirewall returns the step that opens the guarded firewall of a guest, if the manifest asks for that. Other guards change nothing of the guest in the cluster that a
+// rollout would wait for.
+func heldFirewall(p *plan.Guest) []plan.Step {
+	i := slices.IndexFunc(p.Guards, plan.Step.OpensFirewall)
+	if i < 0 {
+		return nil
+	}
+	return p.Guards[i : i+1]
+}
+
 // unfinished returns why a released guest does not have its revision yet, and whether something failed.
 func unfinished(p *plan.Guest, t *track, judge gate.Gate) (why string, failed bool) {
 	if t != nil && t.failed != nil {
 		return t.failed.Error(), true
 	}
-	for _, step := range p.Steps {
+	for _, step := range slices.Concat(p.Steps, heldFirewall(p)) {
 		if v := judge.Judge(step); v.Held {
 			return fmt.Sprintf("%s waits: %s", step.Op, v.Message), false
 		}
@@ -302,7 +315,7 @@ func (e *Engine) isChanging(progress journal.Rollout, state journal.State, plann
 			continue
 		}
 		p := planned[vmid]
-		if s.Withheld() || p == nil || !p.Converged() || e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
+		if s.Withheld() || p == nil || !hasRevision(p) || e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
 			return true
 		}
 	}

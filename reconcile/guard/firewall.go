@@ -65,3 +65,14 @@ func Firewall(g journal.Guarded) *guest.FirewallWanted {
 	}
 	return decoded.Firewall
 }
+
+// SatisfiesFirewall reports whether the guarded firewall of an earlier version of a guest certainly admits no more than the one in effect. A guest that a rollout
+// holds then keeps it: approvals have opened the firewall, and the guest is not opened before its turn.
+func SatisfiesFirewall(now, earlier *guest.Desired) bool {
+	inEffect, before := now.FirewallGuard(), earlier.FirewallGuard()
+	if inEffect == "" || before == "" {
+		return false
+	}
+	why, _ := weakerFirewall(&journal.Guarded{Rules: journal.GuardRules{Firewall: before}}, &journal.Guarded{Rules: journal.GuardRules{Firewall: inEffect}})
+	return len(why) == 0
+}

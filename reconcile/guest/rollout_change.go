@@ -4,7 +4,7 @@ import "strings"
 
 // fieldsOutsideConfig are the fields of ChangedFields that are no native keys and that change a guest of the cluster, with whether a change may interrupt
 // the guest.
-var fieldsOutsideConfig = map[string]bool{"spec.node": true, "spec.template": true, "spec.ha": true, "spec.pool": false}
+var fieldsOutsideConfig = map[string]bool{"spec.node": true, "spec.template": true, "spec.ha": true, "spec.pool": false, "spec.firewall": false}
 
 // MayInterrupt reports whether a guest that changes from one desired state to another may be restarted, disrupted or destroyed by it. What a change does
 // depends on the guest as it is, so it counts if there is a guest that it would interrupt. With live, every change of the guest in the cluster counts.

@@ -104,6 +104,7 @@ func TestMayInterrupt(t *testing.T) {
 		"protection":     {set("protection", "0"), true, true},
 		"node":           {with(func(d *Desired) { d.Nodes = []string{"pve2"} }), true, true},
 		"pool":           {with(func(d *Desired) { d.Pool = "web" }), false, true},
+		"firewall":       {with(func(d *Desired) { d.Firewall = &FirewallWanted{} }), false, true},
 		"stopped":        {with(func(d *Desired) { d.State = Stopped }), true, true},
 		"power_is_left":  {with(func(d *Desired) { d.State = Ignored }), false, false},
 		"dependency":     {with(func(d *Desired) { d.DependsOn = []string{"VirtualMachine/db-1"} }), false, false},

@@ -99,7 +99,7 @@ func (in *Intake) newStaged(accepted Accepted, state journal.State, guards []jou
 	now := time.Now()
 	after := guard.After(state, guards)
 	input := accepted.guardInput(after, in.minimum, now)
-	a := rollout.Acceptance{Commit: string(accepted.revision.Commit()), Guests: guard.Resolve(input).Guests, State: after, Lost: fromFloor, Now: now}
+	a := rollout.Acceptance{Commit: string(accepted.revision.Commit()), Guests: withOwnFirewalls(guard.Resolve(input).Guests, accepted.guests), State: after, Lost: fromFloor, Now: now}
 	last := state.Accepted
 	if last == nil && !fromFloor || !usesRollouts(a.Guests, after) {
 		return nil
@@ -112,6 +112,23 @@ func (in *Intake) newStaged(accepted Accepted, state journal.State, guards []jou
 		a.Former = in.formerOf(a.Before, *last, state)
 	}
 	return rollout.Begin(a)
+}
+
+// withOwnFirewalls returns the guests with the guards in effect, but with the firewalls of their manifests. A rollout has to hold a firewall that its guard keeps from
+// being opened until approvals arrive: then it is opened in all guests that are not held.
+func withOwnFirewalls(guests, manifests []guest.Desired) []guest.Desired {
+	var changed bool
+	for i := range guests {
+		d := &manifests[i]
+		if guests[i].FirewallGuard() == d.FirewallGuard() {
+			continue
+		}
+		if !changed {
+			guests, changed = slices.Clone(guests), true
+		}
+		guests[i].Firewall, guests[i].Intents, guests[i].Ignore = d.Firewall, d.Intents, d.Ignore // the guard also keeps network cards
+	}
+	return guests
 }
 
 // usesRollouts reports whether a guest of the revision, or a guard in force, has a rollout.

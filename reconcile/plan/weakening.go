@@ -28,6 +28,9 @@ func addWeakenings(p *Plan, weakenings []guard.Weakening) {
 	}
 }
 
+// OpensFirewall reports whether a step puts a guarded firewall into force that may admit more. Once it is in force, the firewall of the guest in the cluster changes.
+func (s Step) OpensFirewall() bool { return s.Weakens != nil && s.Weakens.Field == guest.GuardFirewall }
+
 // WeakeningStep returns the step that puts a weaker guard into force. Ref is the guest that the step is shown with; zero for the Cluster.
 func WeakeningStep(ref guest.Ref, w *guard.Weakening) Step {
 	return Step{Guest: ref, Op: OpWeaken, Class: guest.Live, Weakens: w, Reason: w.String()}

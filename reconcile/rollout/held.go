@@ -8,8 +8,9 @@ import (
 )
 
 // Held returns the guests as they are enforced now: a guest that is not released is wanted as its last released revision wants it, if that is known. It
-// does not change its argument. Former is what is known of these revisions, by vmid.
-func Held(guests []guest.Desired, former map[int]guest.Desired, staged map[int]journal.Staged) []guest.Desired {
+// does not change its argument. Former is what is known of these revisions, by vmid. OwnFirewall reports whether the former guarded firewall of a guest satisfies the
+// one in effect.
+func Held(guests []guest.Desired, former map[int]guest.Desired, staged map[int]journal.Staged, ownFirewall func(now, former *guest.Desired) bool) []guest.Desired {
 	changed := false
 	for i := range guests {
 		held, known := former[guests[i].VMID]
@@ -19,7 +20,7 @@ func Held(guests []guest.Desired, former map[int]guest.Desired, staged map[int]j
 		if !changed {
 			guests, changed = slices.Clone(guests), true
 		}
-		guests[i] = guests[i].HeldTo(held)
+		guests[i] = guests[i].HeldTo(held, ownFirewall(&guests[i], &held))
 	}
 	return guests
 }

@@ -74,7 +74,8 @@ func newRollouts(preview reconcile.Preview) []rolloutView {
 		changes := func(s plan.Step) bool {
 			return s.Op != cluster.OpCreate && !s.TakesOwnership && (s.Class != guest.Live || d.Rollout.Live || mayInterrupt(g.Ref.Kind, s))
 		}
-		if d != nil && slices.ContainsFunc(g.Steps, changes) {
+		opens := func(s plan.Step) bool { return d.Rollout.Live && s.OpensFirewall() }
+		if d != nil && (slices.ContainsFunc(g.Steps, changes) || slices.ContainsFunc(g.Guards, opens)) {
 			labels[d.Rollout.Name] = append(labels[d.Rollout.Name], g.Ref.Label())
 		}
 	}
