@@ -10,6 +10,9 @@ import (
 
 // Changes returns the differences between the observed firewall and the wanted one, for people. It is empty exactly if Next finds no call.
 func Changes(want *guest.FirewallWanted, seen *guest.FirewallSeen) []guest.Change {
+	if isAsWanted(want, seen) {
+		return nil
+	}
 	d := differences{sequence: newSequence(want, seen)}
 	d.options()
 	d.aliases()

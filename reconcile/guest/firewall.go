@@ -199,10 +199,20 @@ func (f *FirewallSeen) Clone() *FirewallSeen {
 func CardsWithoutFirewall(o Observed) []string {
 	var cards []string
 	for key, value := range o.Keys {
-		if isCard(key) && !slices.Contains(strings.Split(value.Text, ","), "firewall=1") {
+		if isCard(key) && !hasPart(value.Text, "firewall=1") {
 			cards = append(cards, key)
 		}
 	}
 	slices.Sort(cards)
 	return cards
+}
+
+// hasPart reports whether a property string contains a part.
+func hasPart(text, part string) bool {
+	for p := range strings.SplitSeq(text, ",") {
+		if p == part {
+			return true
+		}
+	}
+	return false
 }
