@@ -556,3 +556,27 @@ func TestFilesOfASnapshotAreNoDifference(t *testing.T) {
 		}
 	})
 }
+
+// TestFormerFileOfARemovedStorage lets the storage of a former file answer no more. The Image stays unknown, with the remedy, until prune: false is accepted.
+func TestFormerFileOfARemovedStorage(t *testing.T) {
+	runLabWithPrune(t, func(t *testing.T, l *lab) {
+		defer l.start()()
+		l.ok(l.sim.Inject(pvesim.Fault{Method: http.MethodGet, Path: "/storage/local/content$", Kind: pvesim.ErrorText, Text: "storage 'local' does not exist", Times: -1}))
+		delete(l.files, "image.yaml")
+		l.push("no image", alice)
+		eventually(t, "the condition with the remedy", func() bool {
+			return slices.ContainsFunc(l.object("Image/debian-13").Conditions, func(c plan.Condition) bool {
+				return c.Reason == plan.ReasonNotObserved && strings.Contains(c.Hint, "prune: false")
+			})
+		})
+		l.files["image.yaml"] = strings.Replace(isoYAML(debianSum, "pve1"), "prune: true", "prune: false", 1)
+		l.push("keep the files", alice)
+		eventually(t, "the record", func() bool {
+			return !l.journal.State().Downloaded[journal.FileOn{Node: "pve1", Volume: isoVolume}].Prune
+		})
+		delete(l.files, "image.yaml")
+		l.push("no image again", alice)
+		l.converge()
+		eventually(t, "the Image to be forgotten", func() bool { return l.object("Image/debian-13").Label() != "Image/debian-13" })
+	})
+}

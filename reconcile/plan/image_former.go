@@ -147,7 +147,8 @@ func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapsho
 	case slices.Contains(got.Inventory.Offline, place.Node):
 		unknown.Message = fmt.Sprintf("%s on %s is to be deleted, and the node is offline", record.Volume, place.Node)
 	case files.Err != "":
-		unknown.Message = fmt.Sprintf("the files in %s on %s could not be read: %s", place.Storage, place.Node, files.Err)
+		unknown.Message = fmt.Sprintf("whether %s is to be deleted is unknown, since the files in %s on %s could not be read: %s", record.Volume, place.Storage, place.Node, files.Err)
+		unknown.Hint = "if the storage was removed for good, accept a manifest of the Image with prune: false, which ends the deletions; it may be removed in the commit after that"
 	case !isReadSince(files, record):
 		unknown.Message = fmt.Sprintf("the files in %s on %s were not read yet", place.Storage, place.Node)
 	case size != record.Size:
