@@ -51,9 +51,9 @@ func (h *haResource) sid() string {
 	return "vm:" + itoa(h.vmid)
 }
 
-func (h *haResource) object(s *Sim) *object {
+func (h *haResource) object(digest string) *object {
 	o := &object{}
-	o.str("digest", s.haDigest())
+	o.str("digest", digest)
 	o.str("sid", h.sid())
 	o.str("type", h.sid()[:2])
 	if h.state != "" {
@@ -71,9 +71,10 @@ func (h *haResource) object(s *Sim) *object {
 
 func haList(c *call) (reply, error) {
 	var a array
+	digest := c.sim.haDigest()
 	for _, id := range slices.Sorted(maps.Keys(c.sim.ha)) {
 		if h := c.sim.ha[id]; c.params["type"] == "" || strings.HasPrefix(h.sid(), c.params["type"]) {
-			a.add(h.object(c.sim))
+			a.add(h.object(digest))
 		}
 	}
 	return dataReply(a.bytes())
@@ -145,7 +146,7 @@ func haGet(c *call) (reply, error) {
 	if h == nil {
 		return reply{}, apiErrorf("no such resource '%s'", c.vars["sid"])
 	}
-	return dataReply(h.object(c.sim).bytes())
+	return dataReply(h.object(c.sim.haDigest()).bytes())
 }
 
 func haCreate(c *call) (reply, error) {

@@ -139,10 +139,10 @@ func (s *Sim) checkHARule(v values) error {
 	return nil
 }
 
-// haRuleProblem returns why an enabled rule contradicts itself or another enabled rule, or "". The state is locked.
+// haRuleProblem returns why an enabled rule contradicts itself or another enabled rule, or "". Used is what usesInNodeRules returned. The state is locked.
 //
 // Source: PVE::HA::Rules check_feasibility, of which these are three checks.
-func (s *Sim) haRuleProblem(r *haRule) string {
+func (s *Sim) haRuleProblem(r *haRule, used map[string][]string) string {
 	resources := listOf(r.values["resources"])
 	switch {
 	case r.values["disable"] == "1":
@@ -154,17 +154,25 @@ func (s *Sim) haRuleProblem(r *haRule) string {
 	case r.values["type"] != nodeAffinity:
 		return ""
 	}
-	for _, other := range s.haRules {
-		if other.name == r.name || other.values["type"] != nodeAffinity || other.values["disable"] == "1" {
-			continue
-		}
-		for _, id := range listOf(other.values["resources"]) {
-			if slices.Contains(resources, id) {
-				return "resource '" + id + "' is already used in another node affinity rule"
-			}
+	for _, id := range resources {
+		if slices.ContainsFunc(used[id], func(name string) bool { return name != r.name }) {
+			return "resource '" + id + "' is already used in another node affinity rule"
 		}
 	}
 	return ""
+}
+
+// usesInNodeRules returns the enabled rules of node affinity in which each resource is, by name. The state is locked.
+func (s *Sim) usesInNodeRules() map[string][]string {
+	used := make(map[string][]string)
+	for _, r := range s.haRules {
+		if r.values["type"] == nodeAffinity && r.values["disable"] != "1" {
+			for _, id := range listOf(r.values["resources"]) {
+				used[id] = append(used[id], r.name)
+			}
+		}
+	}
+	return used
 }
 
 func (s *Sim) haRule(name string) *haRule {
@@ -186,11 +194,11 @@ func (s *Sim) haRulesDigest() string {
 	return configtext.Digest(b.String())
 }
 
-func (s *Sim) haRuleObject(r *haRule) *object {
+func (s *Sim) haRuleObject(r *haRule, digest string) *object {
 	o := &object{}
 	o.str("rule", r.name)
 	o.num("order", int64(slices.Index(s.haRules, r)+1))
-	o.str("digest", s.haRulesDigest())
+	o.str("digest", digest)
 	for _, k := range sortedKeys(r.values) {
 		switch v := r.values[k]; k {
 		case "strict", "disable":
@@ -209,6 +217,7 @@ func listHARules(c *call) (reply, error) {
 		return reply{}, err
 	}
 	var a array
+	digest, used := c.sim.haRulesDigest(), c.sim.usesInNodeRules()
 	for _, r := range c.sim.haRules {
 		if t := c.params["type"]; t != "" && t != r.values["type"] {
 			continue
@@ -216,8 +225,8 @@ func listHARules(c *call) (reply, error) {
 		if id := c.params["resource"]; id != "" && !slices.Contains(listOf(r.values["resources"]), id) {
 			continue
 		}
-		o := c.sim.haRuleObject(r)
-		if problem := c.sim.haRuleProblem(r); problem != "" {
+		o := c.sim.haRuleObject(r, digest)
+		if problem := c.sim.haRuleProblem(r, used); problem != "" {
 			var all object
 			all.raw("resources", stringArray([]string{problem}))
 			o.raw("errors", all.bytes())
@@ -235,7 +244,7 @@ func getHARule(c *call) (reply, error) {
 	if r == nil {
 		return reply{}, apiErrorf("no such ha rule '%s'", c.vars["rule"])
 	}
-	return dataReply(c.sim.haRuleObject(r).bytes())
+	return dataReply(c.sim.haRuleObject(r, c.sim.haRulesDigest()).bytes())
 }
 
 // updateHARules runs a change of the rules with the state locked. Its errors follow the prefix.
@@ -278,7 +287,7 @@ func (s *Sim) storeHARule(r *haRule) error {
 	if err := s.checkHARule(r.values); err != nil {
 		return err
 	}
-	if problem := s.haRuleProblem(r); problem != "" {
+	if problem := s.haRuleProblem(r, s.usesInNodeRules()); problem != "" {
 		return apiErrorf("400 Rule '%s' is invalid.\nresources: %s", r.name, problem)
 	}
 	if old := s.haRule(r.name); old != nil {

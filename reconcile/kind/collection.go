@@ -101,10 +101,11 @@ func (c Collection) EncodeRenaming(call cluster.Call) (Request, error) {
 
 // Unlisted returns the ids that are not among objects: those about which a kind asks one by one, because a list may lack them.
 func Unlisted(ids []string, listed []cluster.Object) []string {
-	isListed := func(id string) bool {
-		return slices.ContainsFunc(listed, func(o cluster.Object) bool { return o.ID == id })
+	isListed := make(map[string]bool, len(listed))
+	for _, o := range listed {
+		isListed[o.ID] = true
 	}
-	return slices.DeleteFunc(slices.Clone(ids), isListed)
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return isListed[id] })
 }
 
 // ReadRows reads a path whose data is a list.

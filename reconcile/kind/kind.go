@@ -29,6 +29,8 @@ type Kind struct {
 
 	// Read reads the objects of the kind, and those of ids also if a list leaves them out. If each object takes a call and there are ids, it may read only these.
 	Read func(ctx context.Context, get Get, ids []string) ([]cluster.Object, error)
+	// AsksEach says that Read makes calls for each of ids, or for each one that a list leaves out, as those that are not made yet. A step asks for its own object alone.
+	AsksEach bool
 	// Encode returns the request of a call with one of the operations on objects. Of a call about an item, it has only the path of the list that has the item.
 	Encode func(call cluster.Call) (Request, error)
 	// Calls splits a change into the calls that make it, in order. Without it, one call sets and deletes all keys.

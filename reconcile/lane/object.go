@@ -77,14 +77,14 @@ func (w *Worker) runObject(ctx context.Context, basis *Basis, t *turn, step plan
 }
 
 // readObjects reads what a step on one object of a kind needs. If guests guard their firewalls, this is everything in the datacenter's firewall, since objects name
-// each other. Otherwise it is the kind: as a whole if that is one call, and the object alone if each object costs a call.
+// each other. Otherwise it is the kind: all ids of it if that costs no call for each of them, and the object's own otherwise.
 func (w *Worker) readObjects(ctx context.Context, all, one plan.Objects, name guest.Kind) map[guest.Kind]cluster.Objects {
 	if kind.IsOfFirewall(name) && all.GuardFirewalls() {
 		reads := all.Reads()
 		maps.DeleteFunc(reads, func(other guest.Kind, _ []string) bool { return !kind.IsOfFirewall(other) })
 		return observe.ReadObjects(ctx, w.cluster, reads)
 	}
-	if k, known := kinds.Of(name); !known || k.Content == nil {
+	if k, known := kinds.Of(name); !known || !k.AsksEach {
 		return observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{name: all.Reads()[name]})
 	}
 	read := observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{name: one.IDs(name)})

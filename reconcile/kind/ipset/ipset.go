@@ -36,6 +36,7 @@ func Kind() *kind.Kind {
 		Lower:      lower,
 		Reserved:   reserved,
 		Read:       read,
+		AsksEach:   true,
 		Encode:     encode,
 		Calls:      kind.CallsWithoutDigest(Name),
 		Content:    &kind.Content{Key: keyEntries, Changes: changes, Next: next, Final: final, Unsafe: whyUnsafe},

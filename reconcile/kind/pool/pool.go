@@ -31,6 +31,7 @@ func Kind() *kind.Kind {
 		Lower:    needParent,
 		Reserved: reserved,
 		Read:     read,
+		AsksEach: true,
 		Encode:   encode,
 		KeptBy:   keptBy,
 		Privileges: func(d kind.Desired) []guest.Need {

@@ -39,12 +39,13 @@ func Kind() *kind.Kind {
 		ID: kind.IDRule{
 			Want: "the vmid of the guest and a number of the job", Examples: []string{"201-0"}, Max: 19, Pattern: `[1-9][0-9]{2,8}-[0-9]{1,9}`,
 		},
-		Note:    kind.CommentRule{Key: "comment", Max: 1024, ASCII: true},
-		Lower:   lower,
-		Read:    read,
-		Encode:  encode,
-		Awaits:  awaits,
-		Leaving: leaving,
+		Note:     kind.CommentRule{Key: "comment", Max: 1024, ASCII: true},
+		Lower:    lower,
+		Read:     read,
+		AsksEach: true,
+		Encode:   encode,
+		Awaits:   awaits,
+		Leaving:  leaving,
 		Nodes: func(d kind.Desired) []string {
 			target, _ := d.Text(keyTarget)
 			return []string{target}

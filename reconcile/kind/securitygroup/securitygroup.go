@@ -38,6 +38,7 @@ func Kind() *kind.Kind {
 		Note:       kind.CommentRule{Key: keyComment},
 		Lower:      lower,
 		Read:       read,
+		AsksEach:   true,
 		Encode:     encode,
 		Calls:      kind.CallsWithoutDigest(Name),
 		Content:    &kind.Content{Key: keyRules, Changes: changes, Next: next, Final: final, Empty: empty},
