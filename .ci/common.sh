@@ -68,12 +68,11 @@ failures() {
 # text prints the output within lines of a -json run.
 text() { sed 's/.*"Output":"\(.*\)"}$/\1/; s/\\n$//; s/\\t/\t/g; s/\\"/"/g'; }
 
-# tests runs a go test command, shows what failed and counts. The tests of many packages wait most of the time: with one and a half times as many packages as
-# processors at once they take less time than with the default.
+# tests runs a go test command, shows what failed and counts.
 tests() {
   local log=$work/$1.json status=0
   shift
-  GOFLAGS="${GOFLAGS:-} -json -p=$((($(nproc) * 3 + 1) / 2))" "$@" > "$log" || status=$?
+  GOFLAGS="${GOFLAGS:-} -json" "$@" > "$log" || status=$?
   [ "$status" = 0 ] || failures "$log"
   count "$log" || status=1
   return "$status"
