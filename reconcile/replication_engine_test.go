@@ -3,8 +3,10 @@ package reconcile_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -27,7 +29,7 @@ func TestReplicationWaitsForItsGuest(t *testing.T) {
 			t.Fatalf("got %v, want the job", got)
 		}
 
-		l.files["copy.yaml"] = strings.Replace(replicationOfWeb, "pve2", "pve1", 1)
+		l.files["copy.yaml"] = strings.Replace(replicationOfWeb, "pve2", "pve3", 1)
 		l.push("another target", alice)
 		eventually(t, "the condition", func() bool { return l.objectHasReason(job, plan.ReasonImpossible) })
 		delete(l.files, "copy.yaml")
@@ -48,6 +50,40 @@ func TestReplicationWaitsForItsGuest(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		if writes := l.sim.Counters().Writes; writes != 0 {
 			t.Errorf("got %d writes, want none", writes)
+		}
+	})
+}
+
+// TestReplicationFollowsItsGuest moves a guest to the target of its job and back, and a guest with two jobs around three nodes. Proxmox changes the targets, and nothing is blocked.
+func TestReplicationFollowsItsGuest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2", "pve3"}}))
+		l.grant("VM.Replicate")
+		job := objectCase{label: "Replication/201-0"}
+		l.files["cluster.yaml"], l.files["web.yaml"], l.files["copy.yaml"] = clusterYAML, vmYAML("web-1", 201), replicationOfWeb
+		l.files["second.yaml"] = strings.NewReplacer("201-0", "201-1", "pve2", "pve3").Replace(replicationOfWeb)
+		l.push("a guest with copies", alice)
+		defer l.start()()
+		l.converge()
+		l.sim.ResetCounters()
+		from, moves := "pve1", 0
+		for _, move := range []struct{ to, first, second string }{
+			{"pve2", "pve1", "pve3"}, {"pve3", "pve1", "pve2"}, {"pve1", "pve3", "pve2"}, {"pve3", "pve1", "pve2"}, {"pve2", "pve1", "pve3"}, {"pve1", "pve2", "pve3"},
+		} {
+			l.callAs("root@pam!full", "POST", "/nodes/"+from+"/qemu/201/migrate", "target="+move.to+"&online=1")
+			from, moves = move.to, moves+1
+			time.Sleep(10 * time.Minute)
+			if first, second := l.sim.Replication("201-0")["target"], l.sim.Replication("201-1")["target"]; l.nodeOf(201) != move.to || first != move.first || second != move.second {
+				t.Fatalf("got the guest on %s with copies on %s and %s, want %+v", l.nodeOf(201), first, second, move)
+			}
+			r := l.engine.Report()
+			if !r.Converged || l.objectHasReason(job, plan.ReasonImpossible) || l.objectHasReason(job, plan.ReasonOtherNode) != (move.first != "pve2") {
+				t.Errorf("after the move to %s: got %+v, want it in sync, and the condition other-node if it differs", move.to, l.object(job.label))
+			}
+		}
+		if writes := l.sim.Counters().Writes; writes != moves {
+			t.Errorf("got %d writes, want the %d moves", writes, moves)
 		}
 	})
 }

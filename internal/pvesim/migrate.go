@@ -205,6 +205,7 @@ func (t *task) endMigration(m migration, node string, err error) error {
 		}
 		if g.node != node {
 			g.processSince = time.Now()
+			t.sim.turnReplication(m.vmid, g.node, node)
 		}
 		g.node = node
 		t.printf("migration finished successfully (duration %s)", clock(t.duration))

@@ -113,6 +113,18 @@ func (s *Sim) endReplications() {
 	})
 }
 
+// turnReplication lets the job that copied a guest to the node to which it moved copy back to the one from which it came. The state is locked.
+//
+// Source: PVE::ReplicationConfig switch_replication_job_target.
+func (s *Sim) turnReplication(vmid int, from, to string) {
+	for _, j := range s.replications {
+		if j.vmid == vmid && j.values["target"] == to {
+			j.values["target"], j.values["source"] = from, to
+			return
+		}
+	}
+}
+
 // replication returns a job, nil if there is none. The state is locked.
 func (s *Sim) replication(id string) *replicationJob {
 	s.endReplications()

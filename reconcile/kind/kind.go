@@ -41,6 +41,9 @@ type Kind struct {
 	Awaits func(id string, got cluster.Snapshot) string
 	// Leaving returns why an object will disappear by itself, as after a call that only marks it for removal, "" if it stays. Nothing is done to it until then.
 	Leaving func(o cluster.Object) string
+	// Follows returns what is wanted of a live object that Proxmox changed by itself because a guest moved, and why it may differ from its manifest: "" if it does
+	// not differ, or for another reason.
+	Follows func(d Desired, live cluster.Object, got cluster.Snapshot) (followed Desired, why string)
 	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
 	KeptBy func(id string, got cluster.Snapshot) string
 	// UsedBy reads what uses an object that Proxmox would remove all the same, "" if nothing does. It is asked immediately before the removal.

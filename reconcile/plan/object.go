@@ -297,6 +297,12 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 		p.Conditions = append(p.Conditions, *blocked)
 		return p
 	}
+	if k.Follows != nil && o.exists {
+		var why string
+		if o.desired, why = k.Follows(o.desired, o.live, got); why != "" {
+			p.Conditions = append(p.Conditions, Condition{Type: Warned, Reason: ReasonOtherNode, Message: why, Hint: "nothing has to be done; it ends when the guest moves back, or when the manifest names this node"})
+		}
+	}
 	var isOwned bool
 	o.owned, isOwned = want.Objects.Owned[objectID(d)]
 	_, marker := kind.SplitComment(o.live.Keys[k.Note.Key])

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,7 @@ func Kind() *kind.Kind {
 		Encode:   encode,
 		Awaits:   awaits,
 		Leaving:  leaving,
+		Follows:  follows,
 		Nodes: func(d kind.Desired) []string {
 			target, _ := d.Text(keyTarget)
 			return []string{target}
@@ -137,6 +139,40 @@ func leaving(o cluster.Object) string {
 		return ""
 	}
 	return "the node of the guest removes it and what it copied"
+}
+
+// follows accepts another target if the one of the manifest has the guest itself, or a copy by another job. When a guest moves to the target of a job, Proxmox lets
+// the job copy to the node from which it came, and no call can change it back.
+//
+// Source: PVE::ReplicationConfig switch_replication_job_target.
+func follows(d kind.Desired, live cluster.Object, got cluster.Snapshot) (followed kind.Desired, why string) {
+	wanted, _ := d.Text(keyTarget)
+	target, vmid := live.Keys[keyTarget], vmidOf(d.ID)
+	row, exists := got.Inventory.Row(vmid)
+	if target == wanted || !exists {
+		return d, ""
+	}
+	has := fmt.Sprintf("guest %d is there", vmid)
+	if row.Node != wanted {
+		by, isCopied := jobTo(wanted, vmid, got)
+		if !isCopied {
+			return d, ""
+		}
+		has = fmt.Sprintf("job %s copies there", by)
+	}
+	at := slices.IndexFunc(d.Keys, func(in kind.Intent) bool { return in.Key == keyTarget })
+	d.Put(kind.Intent{Key: keyTarget, Text: target, Origin: d.Keys[at].Origin})
+	return d, fmt.Sprintf("Proxmox copies to %s and not to %s, since the guest was moved: %s", target, wanted, has)
+}
+
+// jobTo returns the job of a guest that copies to a node.
+func jobTo(node string, vmid int, got cluster.Snapshot) (id string, exists bool) {
+	for _, id := range slices.Sorted(maps.Keys(got.Objects[Name].ByID)) {
+		if vmidOf(id) == vmid && got.Objects[Name].ByID[id].Keys[keyTarget] == node {
+			return id, true
+		}
+	}
+	return "", false
 }
 
 // privileges returns what the token needs on the guest.
