@@ -41,9 +41,9 @@ type Kind struct {
 	Awaits func(id string, got cluster.Snapshot) string
 	// Leaving returns why an object will disappear by itself, as after a call that only marks it for removal, "" if it stays. Nothing is done to it until then.
 	Leaving func(o cluster.Object) string
-	// Follows returns what is wanted of a live object that Proxmox changed by itself because a guest moved, and why it may differ from its manifest: "" if it does
-	// not differ, or for another reason.
-	Follows func(d Desired, live cluster.Object, got cluster.Snapshot) (followed Desired, why string)
+	// Follows returns what is wanted of a live object that Proxmox changed by itself because a guest moved, and what people should know about where its guest is, nil
+	// if nothing. Without it, nothing follows a guest.
+	Follows func(d Desired, live cluster.Object, got cluster.Snapshot) (followed Desired, moved *Moved)
 	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
 	KeptBy func(id string, got cluster.Snapshot) string
 	// UsedBy reads what uses an object that Proxmox would remove all the same, "" if nothing does. It is asked immediately before the removal.
@@ -97,6 +97,9 @@ type Found struct {
 	Orphans  map[int]bool         // vmids of guests that the agent owns and no manifest names: they exist until they are destroyed
 	Live     cluster.Object       // as it was read; the zero value of an object that is to be made
 }
+
+// Moved is what people should know about an object whose guest is on another node than its manifest assumes.
+type Moved struct{ Message, Hint string }
 
 // Unresolved is why an object cannot be planned now.
 type Unresolved struct {

@@ -298,9 +298,9 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 		return p
 	}
 	if k.Follows != nil && o.exists {
-		var why string
-		if o.desired, why = k.Follows(o.desired, o.live, got); why != "" {
-			p.Conditions = append(p.Conditions, Condition{Type: Warned, Reason: ReasonOtherNode, Message: why, Hint: "nothing has to be done; it ends when the guest moves back, or when the manifest names this node"})
+		var moved *kind.Moved
+		if o.desired, moved = k.Follows(o.desired, o.live, got); moved != nil {
+			p.Conditions = append(p.Conditions, Condition{Type: Warned, Reason: ReasonOtherNode, Message: moved.Message, Hint: moved.Hint})
 		}
 	}
 	var isOwned bool

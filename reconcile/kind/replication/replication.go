@@ -142,27 +142,35 @@ func leaving(o cluster.Object) string {
 }
 
 // follows accepts another target if the one of the manifest has the guest itself, or a copy by another job. When a guest moves to the target of a job, Proxmox lets
-// the job copy to the node from which it came, and no call can change it back.
+// the job copy to the node from which it came, and no call can change it back. A job with the node of its guest as target copies nothing.
 //
-// Source: PVE::ReplicationConfig switch_replication_job_target.
-func follows(d kind.Desired, live cluster.Object, got cluster.Snapshot) (followed kind.Desired, why string) {
+// Source: PVE::ReplicationConfig switch_replication_job_target, and PVE::ReplicationState job_status.
+func follows(d kind.Desired, live cluster.Object, got cluster.Snapshot) (followed kind.Desired, moved *kind.Moved) {
 	wanted, _ := d.Text(keyTarget)
 	target, vmid := live.Keys[keyTarget], vmidOf(d.ID)
 	row, exists := got.Inventory.Row(vmid)
-	if target == wanted || !exists {
-		return d, ""
+	by, isCopied := jobTo(wanted, vmid, got)
+	switch {
+	case !exists || target != wanted && row.Node != wanted && !isCopied:
+		return d, nil
+	case target == wanted && row.Node == target:
+		return d, &kind.Moved{
+			Message: fmt.Sprintf("guest %d is on %s, the target of the job, so nothing is copied", vmid, target),
+			Hint:    "move the guest, or describe a job to another node by a manifest with another id",
+		}
+	case target == wanted:
+		return d, nil
 	}
 	has := fmt.Sprintf("guest %d is there", vmid)
 	if row.Node != wanted {
-		by, isCopied := jobTo(wanted, vmid, got)
-		if !isCopied {
-			return d, ""
-		}
 		has = fmt.Sprintf("job %s copies there", by)
 	}
 	at := slices.IndexFunc(d.Keys, func(in kind.Intent) bool { return in.Key == keyTarget })
 	d.Put(kind.Intent{Key: keyTarget, Text: target, Origin: d.Keys[at].Origin})
-	return d, fmt.Sprintf("Proxmox copies to %s and not to %s, since the guest was moved: %s", target, wanted, has)
+	return d, &kind.Moved{
+		Message: fmt.Sprintf("Proxmox copies to %s and not to %s, since the guest was moved: %s", target, wanted, has),
+		Hint:    "nothing has to be done: Proxmox copies to " + wanted + " again when the guest moves back",
+	}
 }
 
 // jobTo returns the job of a guest that copies to a node.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,5 +104,41 @@ func TestJobAwaitsItsGuest(t *testing.T) {
 		if why := awaits(id, got); why != want {
 			t.Errorf("%s: got %q, want %q", id, why, want)
 		}
+	}
+}
+
+func TestJobFollowsItsGuest(t *testing.T) {
+	d := kind.Desired{ID: "201-0"}
+	d.Put(kind.Intent{Key: keyTarget, Text: "pve2"})
+	for name, row := range map[string]struct {
+		node, live, other string // of the guest, and the targets of the job and of another one
+		follows           string // the target that is wanted then
+		message           string // a part of it, "" if there is none
+	}{
+		"as described":          {"pve1", "pve2", "", "pve2", ""},
+		"turned":                {"pve2", "pve1", "", "pve1", "guest 201 is there"},
+		"turned with another":   {"pve3", "pve1", "pve2", "pve1", "job 201-1 copies there"},
+		"another target":        {"pve1", "pve3", "", "pve2", ""},
+		"of another guest":      {"pve1", "pve3", "pve4", "pve2", ""},
+		"on its target":         {"pve2", "pve2", "", "pve2", "nothing is copied"},
+		"read before the guest": {"pve1", "pve1", "", "pve2", ""},
+		"without a guest":       {"", "pve1", "", "pve2", ""},
+	} {
+		got := cluster.Snapshot{Objects: map[guest.Kind]cluster.Objects{Name: {ByID: map[string]cluster.Object{
+			"201-1": {ID: "201-1", Keys: map[string]string{keyTarget: row.other}}, "202-0": {ID: "202-0", Keys: map[string]string{keyTarget: "pve2"}},
+		}}}}
+		if row.node != "" {
+			got.Inventory.Rows = []cluster.Row{{VMID: 201, Node: row.node}}
+		}
+		followed, moved := follows(d, cluster.Object{ID: "201-0", Keys: map[string]string{keyTarget: row.live}}, got)
+		if target, _ := followed.Text(keyTarget); target != row.follows {
+			t.Errorf("%s: got the target %s, want %s", name, target, row.follows)
+		}
+		if (moved != nil) != (row.message != "") || moved != nil && !strings.Contains(moved.Message, row.message) {
+			t.Errorf("%s: got %+v, want %q", name, moved, row.message)
+		}
+	}
+	if target, _ := d.Text(keyTarget); target != "pve2" {
+		t.Errorf("got the target %s in the manifest, want it unchanged", target)
 	}
 }
