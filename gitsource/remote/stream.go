@@ -26,7 +26,9 @@ func (s *stream) pack(_ context.Context, request []byte) (io.Reader, error) {
 	if _, err := s.in.Write(request); err != nil {
 		return nil, fmt.Errorf("write to the remote: %w", err)
 	}
-	return s.out, s.in.Close()
+	// Upload-pack has the whole request. It may have sent its reply and ended by now: package ssh then returns io.EOF. The pack is checked in any case.
+	_ = s.in.Close()
+	return s.out, nil
 }
 
 // End stops upload-pack and returns what it wrote to stderr. If no pack was requested, end sends a flush packet first, so that
