@@ -82,7 +82,7 @@ func TestHangingRemoteCostsOnce(t *testing.T) {
 		t.Errorf("hanging remote: got %d requests, want one in flight for all fetches", got)
 	}
 	close(open)
-	for deadline := time.Now().Add(20 * time.Second); s.Remotes()[0].State != gitsource.RemoteAnswers && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); s.Remotes()[0].State != gitsource.RemoteAnswers && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	wantStates(t, s, gitsource.RemoteAnswers, gitsource.RemoteAnswers)
@@ -103,7 +103,7 @@ func TestStaleMirrorHidesNoNewerHead(t *testing.T) {
 	fetch(t, s, history...) // of the mirror, which has nothing newer
 	wantStates(t, s, gitsource.RemoteLate, gitsource.RemoteAnswers)
 	close(open)
-	for deadline := time.Now().Add(20 * time.Second); s.Remotes()[0].State != gitsource.RemoteAnswers && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); s.Remotes()[0].State != gitsource.RemoteAnswers && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	fetch(t, s, append(history, newer)...)

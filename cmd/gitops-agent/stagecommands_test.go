@@ -183,7 +183,7 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		got := s.sim.Value(number(1), arg(2))
 		want(got == arg(3), "got %q", got)
 	case "await": // VMID KEY WANT, while an agent works
-		deadline := time.Now().Add(30 * time.Second)
+		deadline := time.Now().Add(2 * time.Minute)
 		for s.sim.Value(number(1), arg(2)) != arg(3) && time.Now().Before(deadline) {
 			time.Sleep(10 * time.Millisecond)
 		}

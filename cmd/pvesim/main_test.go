@@ -207,7 +207,7 @@ func TestControlPublishes(t *testing.T) {
 		t.Fatalf("download: got %s %s, want 200", status, body)
 	}
 	const want = `"/storage/local:import/a.qcow2": {`
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		_, text := r.do(http.MethodGet, r.control+"/counters", "", "")
 		if strings.Contains(text, want) {
 			break

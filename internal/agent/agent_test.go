@@ -145,7 +145,7 @@ func (h *home) get(a *agent.Agent, path string) (int, string) {
 func (h *home) until(a *agent.Agent, what string, holds func(report.Document) bool) {
 	h.Helper()
 	var document report.Document
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		_, body := h.get(a, "/status.json")
 		h.ok(json.Unmarshal([]byte(body), &document))
 		if holds(document) {

@@ -47,8 +47,8 @@ func TestCommitStatus(t *testing.T) {
 				if s.commit == commit && s.state == state {
 					return s
 				}
-			case <-time.After(30 * time.Second):
-				t.Fatalf("got no status %s of %s within 30 s", state, commit)
+			case <-time.After(2 * time.Minute):
+				t.Fatalf("got no status %s of %s within two minutes", state, commit)
 			}
 		}
 	}

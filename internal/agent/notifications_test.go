@@ -57,8 +57,8 @@ func TestRefusedPushIsNotified(t *testing.T) {
 				if e.Type == "gitops-agent."+name {
 					return e
 				}
-			case <-time.After(30 * time.Second):
-				t.Fatalf("got no %s within 30 s", name)
+			case <-time.After(2 * time.Minute):
+				t.Fatalf("got no %s within two minutes", name)
 			}
 		}
 	}

@@ -100,8 +100,8 @@ func next(t *testing.T, got chan request) request {
 	select {
 	case q := <-got:
 		return q
-	case <-time.After(20 * time.Second):
-		t.Fatal("got no request within 20 s")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("got no request within two minutes")
 		return request{}
 	}
 }

@@ -34,7 +34,7 @@ func systemd(t *testing.T, watchdog time.Duration) (next func() string) {
 		t.Helper()
 		buffer := make([]byte, 4096)
 		for {
-			if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			n, err := conn.Read(buffer)

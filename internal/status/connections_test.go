@@ -54,7 +54,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 	}
 	isClosed := func(conn net.Conn) bool {
-		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		_, err := conn.Read(make([]byte, 1))

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is the longest time to wait for a process.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // agent is an agent with a state directory of its own. It may be running or not.
 type agent struct {

@@ -108,7 +108,7 @@ func (w *world) overtake(a *agent, g *machine) string {
 	}
 	w.answer()
 	w.start(a)
-	if g.vmid == 0 || !w.await(patience/4, func() bool { return w.converged(a) }) {
+	if g.vmid == 0 || !w.await(15*time.Second, func() bool { return w.converged(a) }) {
 		return ""
 	}
 	effect := map[bool]string{true: "stopped", false: "started"}[g.running]

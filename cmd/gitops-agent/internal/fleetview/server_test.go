@@ -126,7 +126,7 @@ func TestServer(t *testing.T) {
 	// The agents are read in another goroutine, which the test waits for.
 	await := func(path string, want ...string) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			status, body := get(path)
 			missing := ""
 			for _, text := range want {
