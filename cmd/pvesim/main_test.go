@@ -190,6 +190,10 @@ func TestControlOutages(t *testing.T) {
 	if status, _ := r.get("/nodes/pve2/qemu"); status != "595 No route to host" {
 		t.Errorf("rebooting node: got %s, want 595", status)
 	}
+	r.post("/upgrade", `{"version":"9.2.11","migrate":true}`)
+	if _, body := r.get("/version"); !strings.Contains(body, `"release":"9.2"`) {
+		t.Errorf("version after the upgrade: got %s, want 9.2", body)
+	}
 	for endpoint, body := range map[string]string{"/nodes/pve1": `{"state":"x"}`, "/nodes/pve2": `{"state":"rebooted","takes":"soon"}`} {
 		if status, _ := r.do(http.MethodPost, r.control+endpoint, body, "application/json"); status != "400 Bad Request" {
 			t.Errorf("%s %s: got %s, want 400", endpoint, body, status)

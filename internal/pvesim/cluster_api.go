@@ -30,7 +30,7 @@ const repoID = "14a22df35955d97d"
 
 func version(c *call) (reply, error) {
 	var o object
-	v := c.sim.opts.Version
+	v := c.sim.release.Load().version
 	parts := strings.SplitN(v, ".", 3)
 	o.str("version", v)
 	o.str("repoid", repoID)

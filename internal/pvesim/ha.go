@@ -160,9 +160,10 @@ func haCreate(c *call) (reply, error) {
 			kind, id = "", sid
 		}
 		g := c.sim.guests[atoi(id)]
+		if err := c.checkGroup(true); err != nil {
+			return err
+		}
 		switch {
-		case c.refusesGroup():
-			return errGroupsMigrated
 		case g == nil:
 			return apiErrorf("resource '%s' does not exist in cluster", sid)
 		case kind == "ct" && g.kind != LXC:
@@ -202,16 +203,11 @@ func (h *haResource) change(c *call) {
 	}
 }
 
-var errGroupsMigrated = apiErrorf("invalid parameter 'group': ha groups have been migrated to rules")
-
-// refusesGroup reports whether the call names a group on a release that has rules in their place.
-func (c *call) refusesGroup() bool { return c.params["group"] != "" && c.sim.major() >= 9 }
-
 func haUpdate(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
 		const prefix = "update resources config failed: "
-		if c.refusesGroup() {
-			return errGroupsMigrated
+		if err := c.checkGroup(false); err != nil {
+			return err
 		}
 		if err := c.checkClusterLock(prefix, "domain-ha"); err != nil {
 			return err

@@ -175,6 +175,14 @@ func (s *Sim) usesInNodeRules() map[string][]string {
 	return used
 }
 
+// requireRules rejects a call about rules on release 8, which has none.
+func (c *call) requireRules() error {
+	if c.sim.major() >= 9 {
+		return nil
+	}
+	return notImplemented(c.method, c.path)
+}
+
 func (s *Sim) haRule(name string) *haRule {
 	if i := slices.IndexFunc(s.haRules, func(r *haRule) bool { return r.name == name }); i >= 0 {
 		return s.haRules[i]
@@ -194,10 +202,10 @@ func (s *Sim) haRulesDigest() string {
 	return configtext.Digest(b.String())
 }
 
-func (s *Sim) haRuleObject(r *haRule, digest string) *object {
+func (s *Sim) haRuleObject(r *haRule, order int, digest string) *object {
 	o := &object{}
 	o.str("rule", r.name)
-	o.num("order", int64(slices.Index(s.haRules, r)+1))
+	o.num("order", int64(order))
 	o.str("digest", digest)
 	for _, k := range sortedKeys(r.values) {
 		switch v := r.values[k]; k {
@@ -213,19 +221,19 @@ func (s *Sim) haRuleObject(r *haRule, digest string) *object {
 }
 
 func listHARules(c *call) (reply, error) {
-	if err := c.requireRelease(9); err != nil {
+	if err := c.requireRules(); err != nil {
 		return reply{}, err
 	}
 	var a array
 	digest, used := c.sim.haRulesDigest(), c.sim.usesInNodeRules()
-	for _, r := range c.sim.haRules {
+	for i, r := range c.sim.rulesWithGroups() {
 		if t := c.params["type"]; t != "" && t != r.values["type"] {
 			continue
 		}
 		if id := c.params["resource"]; id != "" && !slices.Contains(listOf(r.values["resources"]), id) {
 			continue
 		}
-		o := c.sim.haRuleObject(r, digest)
+		o := c.sim.haRuleObject(r, i+1, digest)
 		if problem := c.sim.haRuleProblem(r, used); problem != "" {
 			var all object
 			all.raw("resources", stringArray([]string{problem}))
@@ -237,21 +245,26 @@ func listHARules(c *call) (reply, error) {
 }
 
 func getHARule(c *call) (reply, error) {
-	if err := c.requireRelease(9); err != nil {
+	if err := c.requireRules(); err != nil {
 		return reply{}, err
 	}
-	r := c.sim.haRule(c.vars["rule"])
-	if r == nil {
-		return reply{}, apiErrorf("no such ha rule '%s'", c.vars["rule"])
+	for i, r := range c.sim.rulesWithGroups() {
+		if r.name == c.vars["rule"] {
+			return dataReply(c.sim.haRuleObject(r, i+1, c.sim.haRulesDigest()).bytes())
+		}
 	}
-	return dataReply(c.sim.haRuleObject(r, c.sim.haRulesDigest()).bytes())
+	return reply{}, apiErrorf("no such ha rule '%s'", c.vars["rule"])
 }
 
-// updateHARules runs a change of the rules with the state locked. Its errors follow the prefix.
-func (c *call) updateHARules(prefix string, change func() error) (reply, error) {
+// updateHARules runs a change of the rules with the state locked. Its errors follow the prefix. Doing is what has to wait until the groups of release 8 are
+// migrated, "" if nothing has.
+func (c *call) updateHARules(doing, prefix string, change func() error) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.requireRelease(9); err != nil {
+		if err := c.requireRules(); err != nil {
 			return err
+		}
+		if doing != "" && c.sim.hasGroups() {
+			return apiErrorf("cannot %s ha rule: ha groups have not been migrated yet", doing)
 		}
 		if err := c.checkClusterLock(prefix, "domain-ha"); err != nil {
 			return err
@@ -268,7 +281,7 @@ func (c *call) updateHARules(prefix string, change func() error) (reply, error) 
 }
 
 func createHARule(c *call) (reply, error) {
-	return c.updateHARules("create ha rule failed: ", func() error {
+	return c.updateHARules("create", "create ha rule failed: ", func() error {
 		name := c.params["rule"]
 		if c.sim.haRule(name) != nil {
 			return apiErrorf("HA rule '%s' already defined", name)
@@ -299,7 +312,7 @@ func (s *Sim) storeHARule(r *haRule) error {
 }
 
 func changeHARule(c *call) (reply, error) {
-	return c.updateHARules("update HA rules failed: ", func() error {
+	return c.updateHARules("update", "update HA rules failed: ", func() error {
 		if d := c.params["digest"]; d != "" && d != c.sim.haRulesDigest() {
 			return apiErrorf("detected modified configuration - file changed by other user? Try again.")
 		}
@@ -331,7 +344,7 @@ func changeHARule(c *call) (reply, error) {
 
 // deleteHARule removes a rule. A rule that does not exist is not an error.
 func deleteHARule(c *call) (reply, error) {
-	return c.updateHARules("delete ha rule failed: ", func() error {
+	return c.updateHARules("", "delete ha rule failed: ", func() error {
 		c.sim.haRules = slices.DeleteFunc(c.sim.haRules, func(r *haRule) bool { return r.name == c.vars["rule"] })
 		return nil
 	})

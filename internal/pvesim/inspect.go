@@ -167,6 +167,16 @@ func (s *Sim) HARule(name string) map[string]string {
 	return maps.Clone(r.values)
 }
 
+// HAGroup returns the keys of a group of the HA manager of release 8, and the guests that have it, such as "ct:201,vm:202". Both are empty if there is none.
+func (s *Sim) HAGroup(name string) (group map[string]string, members string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.haGroups[name] == nil {
+		return nil, ""
+	}
+	return maps.Clone(s.haGroups[name]), strings.Join(s.haGroupMembers(name), ",")
+}
+
 // PoolComment returns the comment of a pool, and whether the pool exists.
 func (s *Sim) PoolComment(id string) (string, bool) {
 	s.mu.Lock()

@@ -70,7 +70,7 @@ func nodes(c *call) (reply, error) {
 
 func nodeStatus(c *call) (reply, error) {
 	var o object
-	o.str("pveversion", "pve-manager/"+c.sim.opts.Version+"/"+repoID)
+	o.str("pveversion", "pve-manager/"+c.sim.release.Load().version+"/"+repoID)
 	o.str("kversion", "Linux 6.17.2-1-pve #1 SMP PREEMPT_DYNAMIC")
 	o.num("uptime", int64(time.Since(c.sim.bootedAt(c.node()))/time.Second))
 	o.num("cpu", 0)

@@ -93,3 +93,48 @@ func TestHAGroupsAndRules(t *testing.T) {
 		})
 	}
 }
+
+// On release 8, each guest has one group, a group with guests stays, and nodes come in any order. Release 9 shows the groups as rules until it migrates them.
+func TestHAGroupsBecomeRules(t *testing.T) {
+	const resources, groups, rules = "/cluster/ha/resources", "/cluster/ha/groups", "/cluster/ha/rules"
+	bubble(t, Options{Version: "8.4.14", Nodes: []string{"pve1", "pve2", "pve3"}}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "")
+		c.ok("POST", resources, "sid=vm:100", "state=ignored")
+		checkReply(t, "unknown group", c.call("PUT", resources+"/vm:100", "group=fast"), 500, "HA group 'fast' does not exist")
+		checkReply(t, "parameter of release 9", c.call("PUT", resources+"/vm:100", "failback=1"), 400, "Parameter verification failed.")
+		c.ok("POST", groups, "group=fast", "nodes=pve1:2,pve2,pve3", "restricted=1", "nofailback=1", "comment=x")
+		c.ok("POST", groups, "group=empty", "nodes=pve1")
+		c.ok("PUT", resources+"/vm:100", "group=fast")
+		checkReply(t, "removal of a used group", c.call("DELETE", groups+"/fast"), 500, "delete ha group failed: ha group is used by service 'vm:100'")
+		checkReply(t, "removal of the nodes", c.call("PUT", groups+"/fast", "delete=nodes"), 500, "update ha group failed: unable to delete required option 'nodes'")
+		checkReply(t, "old digest", c.call("PUT", groups+"/fast", "comment=y", "digest=0"), 500, "update ha group failed: detected modified configuration - file changed by other user? Try again.")
+		orders := map[string]bool{}
+		for range 40 {
+			_, list, _ := strings.Cut(c.ok("GET", groups+"/fast").body, `"nodes":"`)
+			orders[list] = true
+		}
+		if len(orders) < 2 {
+			t.Errorf("got %v, want the nodes in any order", orders)
+		}
+		c.ok("DELETE", groups+"/missing")
+
+		c.sim.Upgrade("9.2.11")
+		before := c.ok("GET", rules).body
+		if !strings.Contains(before, `"rule":"ha-group-fast"`) || !strings.Contains(before, `"resources":"vm:100"`) || strings.Contains(before, "ha-group-empty") {
+			t.Errorf("before the migration: got %s, want the rule that the group becomes", before)
+		}
+		c.ok("GET", groups)
+		checkReply(t, "new rule before the migration", c.call("POST", rules, "rule=ab", "type=node-affinity", "resources=vm:100", "nodes=pve1"), 500, "cannot create ha rule: ha groups have not been migrated yet")
+		checkReply(t, "change before the migration", c.call("PUT", rules+"/ha-group-fast", "type=node-affinity", "comment=y"), 500, "cannot update ha rule: ha groups have not been migrated yet")
+		c.sim.MigrateGroups()
+		if after := c.ok("GET", rules+"/ha-group-fast").body; !strings.Contains(after, `"strict":1`) || !strings.Contains(after, `"comment":"x"`) {
+			t.Errorf("after the migration: got %s", after)
+		}
+		if body := c.ok("GET", resources+"/vm:100").body; !strings.Contains(body, `"failback":0`) || strings.Contains(body, "group") {
+			t.Errorf("after the migration: got the resource %s, want failback 0 and no group", body)
+		}
+		checkReply(t, "groups", c.call("GET", groups), 500, "cannot index groups: ha groups have been migrated to rules")
+		checkReply(t, "group of a resource", c.call("PUT", resources+"/vm:100", "group=fast"), 500, "invalid parameter 'group': ha groups have been migrated to rules")
+		c.ok("PUT", rules+"/ha-group-fast", "type=node-affinity", "comment=y")
+	})
+}

@@ -30,7 +30,7 @@ var noParams = params(nil)
 
 func newRoutes() *routeNode {
 	root := &routeNode{}
-	for _, list := range [][]*route{clusterRoutes(), haRoutes(), haPlacementRoutes(), haRuleRoutes(), backupRoutes(), backupJobRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), replicationRoutes(), taskRoutes(), qemuRoutes(), agentRoutes(), cloudInitRoutes(), lxcRoutes(), migrateRoutes(), firewallRoutes()} {
+	for _, list := range [][]*route{clusterRoutes(), haRoutes(), haGroupRoutes(), haRuleRoutes(), backupRoutes(), backupJobRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), replicationRoutes(), taskRoutes(), qemuRoutes(), agentRoutes(), cloudInitRoutes(), lxcRoutes(), migrateRoutes(), firewallRoutes()} {
 		for _, r := range list {
 			root.add(r)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +15,7 @@ import (
 // bubble.
 type Sim struct {
 	opts    Options
-	release int // major version
+	release atomic.Pointer[release]
 	routes  *routeNode
 	closed  chan struct{}
 	closeMu sync.Mutex     // no work starts after Close has begun to wait
@@ -29,7 +30,7 @@ type Sim struct {
 	ha              map[int]*haResource
 	replications    []*replicationJob
 	backupJobs      []*backupJob
-	placements      map[string]values // HA groups
+	haGroups        map[string]haGroup
 	haRules         []*haRule
 	firewalls       map[string]*firewall // by file: the cluster, nodes, vmids
 	tokens          map[string]*credential
@@ -64,13 +65,12 @@ func New(opts Options) *Sim {
 	opts = opts.withDefaults()
 	s := &Sim{
 		opts:        opts,
-		release:     majorOf(opts.Version),
 		closed:      make(chan struct{}),
 		rng:         rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // generated identities must be reproducible
 		guests:      map[int]*guest{},
 		pools:       map[string]*pool{},
 		ha:          map[int]*haResource{},
-		placements:  map[string]values{},
+		haGroups:    map[string]haGroup{},
 		firewalls:   map[string]*firewall{},
 		tokens:      map[string]*credential{},
 		users:       map[string]*credential{},
@@ -89,6 +89,7 @@ func New(opts Options) *Sim {
 		counts:      newCounts(),
 		guard:       guard{announcedDestroys: map[int]string{}, announcedFrees: map[string]bool{}},
 	}
+	s.release.Store(newRelease(opts.Version))
 	for _, t := range opts.Tokens {
 		s.tokens[t.ID] = s.newCredential(t)
 	}

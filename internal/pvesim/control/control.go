@@ -29,6 +29,7 @@ const Usage = `  GET  /state                  guests, volumes, tasks, held calls
   POST /edit                   {"vmid":100,"key":"memory","value":"4096"} changes a config without the API
   POST /nodes/{node}           {"state":"stopped"}, "started" or "rebooted", the last with {"takes":"30s"}
   POST /quorum                 {"quorate":false}
+  POST /upgrade                {"version":"9.2.11"} gives all nodes this release; {"migrate":true} makes rules of HA groups
   POST /storages/{storage}     {"full":true}
   POST /web                    {"url":"https://images.test/a.qcow2","size":1048576,"checksums":{"sha256":"0123..."},"format":"qcow2"} puts a
                                file on a web server that the nodes reach
@@ -52,6 +53,7 @@ func New(sim *pvesim.Sim) http.Handler {
 	})
 	mux.HandleFunc("POST /edit", func(w http.ResponseWriter, r *http.Request) { edit(w, r, sim) })
 	mux.HandleFunc("POST /nodes/{node}", func(w http.ResponseWriter, r *http.Request) { setNode(w, r, sim) })
+	mux.HandleFunc("POST /upgrade", func(w http.ResponseWriter, r *http.Request) { upgrade(w, r, sim) })
 	mux.HandleFunc("POST /quorum", func(w http.ResponseWriter, r *http.Request) { setQuorum(w, r, sim) })
 	mux.HandleFunc("POST /storages/{storage}", func(w http.ResponseWriter, r *http.Request) { fillStorage(w, r, sim) })
 	mux.HandleFunc("POST /web", func(w http.ResponseWriter, r *http.Request) { publishFile(w, r, sim) })

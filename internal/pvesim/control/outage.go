@@ -55,6 +55,24 @@ func setQuorum(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// upgrade gives the nodes another release, or migrates their HA groups, or both.
+func upgrade(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
+	var q struct {
+		Version string `json:"version"`
+		Migrate bool   `json:"migrate"`
+	}
+	if !readJSON(w, r, &q) {
+		return
+	}
+	if q.Version != "" {
+		sim.Upgrade(q.Version)
+	}
+	if q.Migrate {
+		sim.MigrateGroups()
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
 func fillStorage(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	var q struct {
 		Full bool `json:"full"`
