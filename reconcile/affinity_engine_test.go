@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -47,16 +49,120 @@ func TestAffinityRuleWaitsForHA(t *testing.T) {
 	})
 }
 
-// TestAffinityRuleOnAnOldRelease reports why rules cannot be read on Proxmox VE 8, and manages guests as before.
+// TestAffinityRuleOnAnOldRelease reports that Proxmox VE 8 has no rules about guests, and manages guests as before.
 func TestAffinityRuleOnAnOldRelease(t *testing.T) {
-	runLabWithWire(t, pvesim.Options{Version: "8.4.1"}, func(t *testing.T, l *lab, _ *wire) {
-		l.files["a.yaml"], l.files["b.yaml"], l.files["rule.yaml"] = vmYAML("web-1", 201), vmYAML("web-2", 202), apartYAML
+	runLabOn(t, pvesim.Options{Version: "8.4.1"}, func(t *testing.T, l *lab) {
+		l.grant("Sys.Console")
+		ha := "ha: {state: ignored}"
+		l.files["a.yaml"], l.files["b.yaml"], l.files["rule.yaml"] = vmYAML("web-1", 201, ha), vmYAML("web-2", 202, ha), apartYAML
 		l.push("a rule", alice)
 		defer l.start()()
 		eventually(t, "the reason", func() bool {
 			g := l.object("AffinityRule/apart")
-			return len(g.Conditions) > 0 && strings.Contains(g.Conditions[0].Message, "need Proxmox VE 9")
+			return len(g.Conditions) > 0 && strings.Contains(g.Conditions[0].Message, "no rules about guests")
 		})
 		eventually(t, "the guest", func() bool { return l.sim.Config(201) != "" })
 	})
+}
+
+// TestAffinityRuleIsAGroup manages a rule about nodes as a group of Proxmox VE 8, repairs what a person changes, follows the group through the upgrade to
+// Proxmox VE 9, and removes the rule that Proxmox made of it.
+func TestAffinityRuleIsAGroup(t *testing.T) {
+	runLabOn(t, pvesim.Options{Version: "8.4.14", Nodes: []string{"pve1", "pve2"}}, func(t *testing.T, l *lab) {
+		rule := objectCase{label: "AffinityRule/web"}
+		l.grant("Sys.Console")
+		ha := "ha: {state: ignored}"
+		l.files["a.yaml"], l.files["b.yaml"] = vmYAML("web-1", 201, ha), vmYAML("web-2", 202, ha)
+		nodeRule := func(nodes, guests string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\nmetadata: {name: web}\nspec:\n  type: node\n  strict: true\n  nodes: [" + nodes + "]\n  guests: [" + guests + "]\n"
+		}
+		const both = "VirtualMachine/web-1, VirtualMachine/web-2"
+		l.files["rule.yaml"] = nodeRule("pve1:2, pve2", both)
+		l.push("a rule", alice)
+		defer l.start()()
+		group := func(nodes, members string) {
+			t.Helper()
+			eventually(t, "the group with "+nodes+" and "+members, func() bool {
+				g, got := l.sim.HAGroup("web")
+				return g["nodes"] == nodes && g["restricted"] == "1" && got == members
+			})
+		}
+		quiet := func() {
+			t.Helper()
+			l.converge()
+			l.sim.ResetCounters()
+			time.Sleep(10 * time.Minute)
+			if writes := l.sim.Counters().Writes; writes != 0 {
+				t.Errorf("got %d writes of a converged cluster, want none", writes)
+			}
+		}
+		group("pve1:2,pve2", "vm:201,vm:202")
+		quiet()
+
+		l.files["rule.yaml"] = nodeRule("pve2", "VirtualMachine/web-2")
+		l.push("other nodes, one guest", alice)
+		group("pve2", "vm:202")
+
+		l.files["other.yaml"] = strings.NewReplacer("{name: web}", "{name: other}").Replace(nodeRule("pve1", both))
+		l.push("a second rule for one of the guests", alice)
+		other := objectCase{label: "AffinityRule/other"}
+		eventually(t, "the refusal", func() bool { return l.objectHasReason(other, plan.ReasonImpossible) })
+		delete(l.files, "other.yaml")
+		l.files["rule.yaml"] = nodeRule("pve1:2, pve2", both)
+		l.push("both again", alice)
+		group("pve1:2,pve2", "vm:201,vm:202")
+		l.sim.SetGroupOfResource(201, "")
+		group("pve1:2,pve2", "vm:201,vm:202")
+
+		l.sim.Upgrade("9.2.11")
+		quiet() // Proxmox shows the rule that it will make, and refuses changes
+		l.sim.MigrateGroups()
+		quiet()
+		if l.sim.HARule("web") != nil || l.sim.HARule("ha-group-web") == nil {
+			t.Fatal("got a second rule beside the one that Proxmox made of the group, or none")
+		}
+		l.files["rule.yaml"] = nodeRule("pve1", both)
+		l.push("other nodes", alice)
+		eventually(t, "the nodes", func() bool { return l.sim.HARule("ha-group-web")["nodes"] == "pve1" })
+		quiet()
+		delete(l.files, "rule.yaml")
+		l.push("no rule", alice)
+		eventually(t, "the hold", func() bool { return l.objectHasReason(rule, plan.ConditionReason(gate.HoldApproval)) })
+		l.approve(l.object(rule.label).Held[0].Digest)
+		eventually(t, "the removal", func() bool { return l.sim.HARule("ha-group-web") == nil })
+	})
+}
+
+// TestCrashAtEveryMemberCall crashes the agent before and after the call that gives a guest its group on Proxmox VE 8, and after that which takes one out of the
+// group in its removal. Each has one effect.
+func TestCrashAtEveryMemberCall(t *testing.T) {
+	c := objectCases["group_of_release_8"]
+	for name, call := range map[string]struct {
+		op      cluster.Op
+		prepare func(l *lab)
+	}{
+		"put_in":    {cluster.OpObjectSet, func(l *lab) { l.sim.SetGroupOfResource(300, "") }},
+		"taken_out": {cluster.OpObjectRemove, func(l *lab) { delete(l.files, "object.yaml") }},
+	} {
+		for _, at := range []string{"before-call", "after-call"} {
+			t.Run(name+"/"+at, func(t *testing.T) {
+				runLabOn(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}, Version: c.release}, func(t *testing.T, l *lab) {
+					l.grant(c.needs...)
+					c.around(t, l.sim)
+					l.files["web.yaml"], l.files["object.yaml"] = vmYAML("web-1", 201), c.manifest("lifecycle: {destroy: allow}")
+					l.crashAndRecover(call.op, at, func(l *lab) {
+						call.prepare(l)
+						l.push(name, alice)
+					})
+					group, members := l.sim.HAGroup("web")
+					if removed := name == "taken_out"; removed != (group == nil) || !removed && members != "vm:300" {
+						t.Errorf("got the group %v with %q", group, members)
+					}
+					if n := l.sim.Counters().Objects["/cluster/ha/resources/vm:300"]["PUT"]; n != 1 {
+						t.Errorf("got %d effects on the guest, want 1: %v", n, l.sim.Counters().Objects)
+					}
+				})
+			})
+		}
+	}
 }

@@ -13,9 +13,15 @@ import (
 // runLabWithTwoNodes runs a test in virtual time with a cluster of two nodes.
 func runLabWithTwoNodes(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
+	runLabOn(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}}, test)
+}
+
+// runLabOn runs a test in virtual time with a cluster.
+func runLabOn(t *testing.T, options pvesim.Options, test func(t *testing.T, l *lab)) {
+	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}}))
+		l := newLab(t, newSim(t, options))
 		l.files["cluster.yaml"] = clusterYAML
 		test(t, l)
 	})

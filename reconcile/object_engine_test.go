@@ -28,6 +28,7 @@ type objectCase struct {
 	remove   func(sim *pvesim.Sim)                    // by hand
 	needs    []string                                 // privileges that the documented role lacks
 	around   func(t *testing.T, sim *pvesim.Sim)      // what has to exist before; nil is nothing
+	release  string                                   // of the cluster; "" is the newest
 }
 
 // objectCases are one object of each kind of package kinds.
@@ -160,16 +161,45 @@ var objectCases = map[string]objectCase{
 		},
 		remove: func(sim *pvesim.Sim) { sim.RemoveHARule("web") },
 		needs:  []string{"Sys.Console"},
-		around: func(t *testing.T, sim *pvesim.Sim) {
-			t.Helper()
-			if _, err := sim.AddVM(pvesim.Guest{VMID: 300}); err != nil {
-				t.Fatal(err)
-			}
-			if err := sim.ManageByHA(300); err != nil {
-				t.Fatal(err)
-			}
-		},
+		around: addManagedVM,
 	},
+	"group_of_release_8": {
+		label: "AffinityRule/web", route: "POST /cluster/ha/groups", reads: "GET /cluster/ha/groups", path: "/cluster/ha/groups", want: "pve1:2 restricted=1 vm:300 web servers",
+		manifest: func(lines ...string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\nmetadata: {name: web}\nspec:\n  comment: web servers\n  type: node\n" +
+				"  guests: [vm:300]\n  nodes: [pve1:2]\n  strict: true\n" + indented(lines)
+		},
+		live: func(sim *pvesim.Sim) (string, bool) {
+			group, members := sim.HAGroup("web")
+			comment, exists := withoutMarker(group["comment"], group != nil)
+			if !exists {
+				return "", false
+			}
+			return group["nodes"] + " restricted=" + group["restricted"] + " " + members + " " + comment, true
+		},
+		edit: func(sim *pvesim.Sim, marker string) {
+			sim.SetHAGroup("web", map[string]string{"nodes": "pve1", "comment": strings.TrimSpace("web servers " + marker)})
+		},
+		foreign: func(sim *pvesim.Sim) {
+			sim.SetHAGroup("web", map[string]string{"nodes": "pve1", "comment": "of another team"})
+			sim.SetGroupOfResource(300, "web")
+		},
+		remove:  func(sim *pvesim.Sim) { sim.RemoveHAGroup("web") },
+		needs:   []string{"Sys.Console"},
+		around:  addManagedVM,
+		release: "8.4.14",
+	},
+}
+
+// addManagedVM adds the machine 300, which the HA manager manages.
+func addManagedVM(t *testing.T, sim *pvesim.Sim) {
+	t.Helper()
+	if _, err := sim.AddVM(pvesim.Guest{VMID: 300}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sim.ManageByHA(300); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func withoutMarker(comment string, exists bool) (string, bool) {
@@ -182,7 +212,7 @@ func forEachObject(t *testing.T, test func(t *testing.T, l *lab, c objectCase)) 
 	t.Helper()
 	for name, c := range objectCases {
 		t.Run(name, func(t *testing.T) {
-			runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
+			runLabOn(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}, Version: c.release}, func(t *testing.T, l *lab) {
 				l.grant(c.needs...)
 				if c.around != nil {
 					c.around(t, l.sim)

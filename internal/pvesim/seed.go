@@ -270,6 +270,38 @@ func (s *Sim) RemoveHARule(name string) {
 	})
 }
 
+// SetHAGroup makes or replaces a group of the HA manager of release 8 with the given keys, as a person who edits the file would. It does not check the group.
+func (s *Sim) SetHAGroup(name string, keys map[string]string) {
+	_ = s.locked(func() error {
+		s.haGroups[name] = withoutEmpty(maps.Clone(keys))
+		return nil
+	})
+}
+
+// SetGroupOfResource gives a managed guest a group of the HA manager, or none, as a person would.
+func (s *Sim) SetGroupOfResource(vmid int, group string) {
+	_ = s.locked(func() error {
+		delete(s.ha[vmid].extra, "group")
+		if group != "" {
+			s.ha[vmid].extra["group"] = group
+		}
+		return nil
+	})
+}
+
+// RemoveHAGroup removes a group of the HA manager and takes its guests out of it, as a person would.
+func (s *Sim) RemoveHAGroup(name string) {
+	_ = s.locked(func() error {
+		for _, h := range s.ha {
+			if h.extra["group"] == name {
+				delete(h.extra, "group")
+			}
+		}
+		delete(s.haGroups, name)
+		return nil
+	})
+}
+
 // RemovePool removes a pool, as a person would. Its members stay.
 func (s *Sim) RemovePool(id string) {
 	_ = s.locked(func() error {

@@ -23,7 +23,7 @@ import (
 //   - download: Params are storage, content, filename, url, checksum, checksum-algorithm and compression. It is about no guest: Kind and VMID are empty.
 //   - delete-file: Params are storage, content and filename. It is about no guest either.
 //   - object-add, object-set, object-remove: Params are set and the keys of Delete removed, of the Object of the Kind, which is no guest; see package kind. With
-//     Firewall, object-set is about one rule or one entry that the object contains.
+//     Firewall, object-set is about one rule or one entry that the object contains, and with Item about another object that it contains.
 //   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
 type Call struct {
 	Op       Op
@@ -32,6 +32,7 @@ type Call struct {
 	VMID     int    // the guest that the call changes or creates
 	CloneOf  int    // vmid of the template; 0 if the call is not a clone
 	Object   string // id of the object, of a kind that is no guest; "" for a guest
+	Item     string // of a call about an object: what else it contains, such as the guest "vm:201" of a group
 	Params   map[string]string
 	Secrets  map[string]string // key to the name of the secret whose content is sent; plans and the journal never contain the content
 	Delete   []string
@@ -52,7 +53,9 @@ func (c Call) File() string {
 }
 
 // IsAboutItem reports whether a call about an object that is no guest concerns an item that the object contains.
-func (c Call) IsAboutItem() bool { return c.Op == OpObjectSet && c.Firewall.Object != "" }
+func (c Call) IsAboutItem() bool {
+	return c.Op == OpObjectSet && (c.Firewall.Object != "" || c.Item != "")
+}
 
 // ParamSnapshot is the parameter with the name of the snapshot that a call is about.
 const ParamSnapshot = "snapname"

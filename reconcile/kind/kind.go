@@ -27,11 +27,14 @@ type Kind struct {
 	// object cannot be planned now, nil if it can be.
 	Resolve func(d Desired, found Found) (resolved Desired, why *Unresolved)
 
+	// Native gives a resolved object the keys that it has in the cluster's release, or returns why the release has no such object. Without it, all releases have the same.
+	Native func(d Desired, found Found) (native Desired, why *Unresolved)
+
 	// Read reads the objects of the kind, and those of ids also if a list leaves them out. If each object takes a call and there are ids, it may read only these.
 	Read func(ctx context.Context, get Get, ids []string) ([]cluster.Object, error)
 	// AsksEach says that Read makes calls for each of ids, or for each one that a list leaves out, as those that are not made yet. A step asks for its own object alone.
 	AsksEach bool
-	// Encode returns the request of a call with one of the operations on objects. Of a call about an item, it has only the path of the list that has the item.
+	// Encode returns the request of a call with one of the operations on objects. Of a call about a rule or an entry, it has only the path of the list that has it.
 	Encode func(call cluster.Call) (Request, error)
 	// Calls splits a change into the calls that make it, in order. Without it, one call sets and deletes all keys.
 	Calls func(change Change) []cluster.Call
@@ -96,6 +99,9 @@ type Found struct {
 	HA       map[int]bool         // vmids of the guests that the HA manager manages
 	Orphans  map[int]bool         // vmids of guests that the agent owns and no manifest names: they exist until they are destroyed
 	Live     cluster.Object       // as it was read; the zero value of an object that is to be made
+	// Others are all objects of the kind that were read, by id, the object itself among them.
+	Others  map[string]cluster.Object
+	Release guest.Version // of the cluster; zero if unknown
 }
 
 // Moved is what people should know about an object whose guest is on another node than its manifest assumes.

@@ -71,7 +71,11 @@ func checkAdoptedObject(k *kind.Kind, o cluster.Object, data []byte) error {
 	if err := p.report.err(); err != nil {
 		return fmt.Errorf("cannot be described by a manifest: %w", err)
 	}
-	for _, in := range p.set.Objects[0].Keys {
+	read := p.set.Objects[0]
+	if k.Native != nil {
+		read, _ = k.Native(read, kind.Found{Live: o}) // no reason: the release has this object
+	}
+	for _, in := range read.Keys {
 		live := o.Keys[in.Key]
 		if in.Key == k.Note.Key {
 			live, _ = kind.SplitComment(live)

@@ -80,7 +80,7 @@ func (d *derived) lasting(k *kind.Kind) []kind.Lasting {
 		case isOwned && !isWanted:
 			continue
 		case isWanted:
-			if resolved, blocked := resolveGuests(k, w, d.want, now); blocked == nil {
+			if resolved, blocked := resolveGuests(k, w, d.want, d.got, now); blocked == nil {
 				stay = append(stay, kind.Lasting{Now: now, Next: asWanted(now, resolved)})
 				continue
 			}

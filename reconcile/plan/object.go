@@ -293,7 +293,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	}
 	p.Present, p.ReadAt = o.exists, got.Objects[d.Kind].ReadAt
 	var blocked *Condition
-	if o.desired, blocked = resolveGuests(k, d, want, o.live); blocked != nil {
+	if o.desired, blocked = resolveGuests(k, d, want, got, o.live); blocked != nil {
 		p.Conditions = append(p.Conditions, *blocked)
 		return p
 	}
@@ -343,12 +343,13 @@ func (o objectPlan) notManaged(isOwned bool) Condition {
 	return c
 }
 
-// resolveGuests puts the vmids of the guests that a manifest names or selects into its keys. It returns a condition if that is not possible now.
-func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, live cluster.Object) (kind.Desired, *Condition) {
-	if k.Resolve == nil {
+// resolveGuests puts the vmids of the guests that a manifest names or selects into its keys, which are then those of the cluster's release. It returns a condition if
+// that is not possible now.
+func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snapshot, live cluster.Object) (kind.Desired, *Condition) {
+	if k.Resolve == nil && k.Native == nil {
 		return d, nil
 	}
-	found := kind.Found{HA: want.derived.managedByHA(), Orphans: want.Objects.Orphans, Live: live}
+	found := kind.Found{HA: want.derived.managedByHA(), Orphans: want.Objects.Orphans, Live: live, Others: got.Objects[k.Name].ByID, Release: got.Inventory.Version}
 	if len(d.Guests) > 0 {
 		found.Named = want.derived.refs()
 	}
@@ -371,9 +372,15 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, live cluster.Obje
 			}
 		}
 	}
-	resolved, why := k.Resolve(d, found)
-	if why != nil {
-		return d, &Condition{Type: Blocked, Reason: causes[why.Cause], Message: why.Message, Hint: why.Hint}
+	resolved := d
+	for _, of := range []func(kind.Desired, kind.Found) (kind.Desired, *kind.Unresolved){k.Resolve, k.Native} {
+		if of == nil {
+			continue
+		}
+		var why *kind.Unresolved
+		if resolved, why = of(resolved, found); why != nil {
+			return d, &Condition{Type: Blocked, Reason: causes[why.Cause], Message: why.Message, Hint: why.Hint}
+		}
 	}
 	return resolved, nil
 }

@@ -21,7 +21,7 @@ func encodeObject(call cluster.Call) (*wire.Exchange, map[string]string, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if call.IsAboutItem() {
+	if call.IsAboutItem() && call.Item == "" {
 		return encodeItemCall(call, request.Route, request.Path)
 	}
 	if request.Method == "" {

@@ -1,9 +1,10 @@
-// Package affinity describes the kind AffinityRule: on which nodes the HA manager of Proxmox VE 9 runs guests, and which guests it keeps together or apart.
+// Package affinity describes the kind AffinityRule: on which nodes the HA manager runs guests, and which guests it keeps together or apart. On Proxmox VE 8 a rule
+// about nodes is a group of the HA manager.
 package affinity
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"strings"
 
@@ -47,9 +48,11 @@ func Kind() *kind.Kind {
 		Note:    kind.CommentRule{Key: keyComment, ASCII: true},
 		Lower:   lower,
 		Resolve: resolve,
+		Native:  native,
 		Read:    read,
-		Encode:  func(call cluster.Call) (kind.Request, error) { return rules.Encode(call), nil },
+		Encode:  func(call cluster.Call) (kind.Request, error) { return encode(call), nil },
 		Calls:   calls,
+		Content: members(),
 		Nodes: func(d kind.Desired) []string {
 			text, _ := d.Text(keyNodes)
 			return nodeNames(text)
@@ -65,33 +68,30 @@ func Kind() *kind.Kind {
 	return k
 }
 
-// errRelease is the error of a cluster of Proxmox VE 8, which has HA groups and no rules.
-var errRelease = errors.New("affinity rules need Proxmox VE 9 on every node; Proxmox VE 8 has no rules of the HA manager")
-
-// read lists the rules. The list needs Sys.Audit on / and has every rule.
+// read lists the rules, or the groups of Proxmox VE 8, which does not know the rules. The lists need Sys.Audit on / and have all of them.
 //
 // Source: PVE API, GET /cluster/ha/rules.
-func read(ctx context.Context, get kind.Get, _ []string) ([]cluster.Object, error) {
+func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, error) {
 	list, err := rules.Read(ctx, get, observed)
 	if strings.HasSuffix(kind.TextOf(err), "not implemented") {
-		return nil, errRelease
+		return readGroups(ctx, get)
 	}
-	return list, err
+	return byFormerID(list, ids), err
 }
 
-// observed returns a rule in canonical texts. Its order is Proxmox's own number, its errors are about other rules as well, and its digest is that of the file
-// with all rules: a change of another rule would be taken for one of this rule.
+// observed returns a rule or a group in canonical texts. Its order is Proxmox's own number, its errors are about other rules as well, and its digest is that of
+// the file with all of them: a change of another one would be taken for one of this.
 func observed(row kind.Row) cluster.Object {
-	o := cluster.Object{ID: row.Text("rule"), Keys: map[string]string{}}
+	o := cluster.Object{ID: cmp.Or(row.Text(rules.ID), row.Text(groups.ID)), Keys: map[string]string{}}
 	for name := range row {
 		switch name {
-		case "rule", "order", "digest", "errors":
+		case rules.ID, groups.ID, "order", "digest", "errors":
 			continue
 		case keyResources:
-			o.Keys[name] = listText(strings.FieldsFunc(row.Text(name), isSeparator))
+			o.Keys[name] = listText(split(row.Text(name)))
 		case keyNodes:
-			o.Keys[name] = nodesText(strings.FieldsFunc(row.Text(name), isSeparator))
-		case keyStrict, keyDisable:
+			o.Keys[name] = nodesText(split(row.Text(name)))
+		case keyStrict, keyDisable, keyRestricted, keyNoFailback:
 			if row.Text(name) == "1" {
 				o.Keys[name] = "1"
 			}
@@ -105,15 +105,33 @@ func observed(row kind.Row) cluster.Object {
 	return o
 }
 
-// calls returns the one call of a change. A call that changes a rule has to name the type that the rule has.
+// calls returns the one call of a change. It names what encode has to know of the live object: its type, which the change of a rule has to name as well, and
+// its id in Proxmox if that is another one.
 func calls(change kind.Change) []cluster.Call {
 	call := change.Single(Name)
-	if call.Op == cluster.OpObjectSet {
-		call.Params = maps.Clone(call.Params)
-		if call.Params == nil {
-			call.Params = map[string]string{}
+	call.Params = maps.Clone(call.Params)
+	if call.Params == nil {
+		call.Params = map[string]string{}
+	}
+	for _, key := range []string{keyType, keyRule} {
+		if text := change.Got.Keys[key]; text != "" {
+			call.Params[key] = text
 		}
-		call.Params[keyType] = change.Got.Keys[keyType]
 	}
 	return []cluster.Call{call}
+}
+
+// encode returns the request of a call.
+func encode(call cluster.Call) kind.Request {
+	switch {
+	case call.Item != "":
+		return encodeMember(call)
+	case call.Params[keyType] == typeGroup:
+		return encodeGroup(call)
+	case call.Params[keyRule] != "":
+		call.Params = maps.Clone(call.Params)
+		call.Object = call.Params[keyRule]
+		delete(call.Params, keyRule)
+	}
+	return rules.Encode(call)
 }

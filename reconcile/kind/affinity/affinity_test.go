@@ -46,11 +46,7 @@ func TestReadIsCanonical(t *testing.T) {
 	}
 }
 
-func TestOldReleaseIsNamed(t *testing.T) {
-	_, err := read(t.Context(), replies(t, "", refusal{"Method 'GET /cluster/ha/rules' not implemented"}), nil)
-	if err == nil || !strings.Contains(err.Error(), "need Proxmox VE 9") {
-		t.Errorf("got %v, want the release that is needed", err)
-	}
+func TestReadFails(t *testing.T) {
 	if _, err := read(t.Context(), replies(t, "", refusal{"no quorum"}), nil); err == nil || err.Error() != "no quorum" {
 		t.Errorf("got %v, want Proxmox's error", err)
 	}

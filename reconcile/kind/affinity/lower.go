@@ -71,14 +71,14 @@ func lowerGuests(v kind.Value, native string, d *kind.Desired, problem func(fiel
 // resolve puts the guests that the manifest names into the rule. Proxmox accepts only guests that the HA manager manages.
 func resolve(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) {
 	wanted, _ := d.Text(keyType)
-	if live := found.Live.Keys[keyType]; live != "" && live != wanted {
+	if live := found.Live.Keys[keyType]; live != "" && live != wanted && live != typeGroup {
 		return d, &kind.Unresolved{
 			Cause: kind.Impossible, Message: fmt.Sprintf("the rule %s has the type %s, and Proxmox does not change the type of a rule", d.ID, live),
 			Hint: "give the manifest another id; the former rule is then removed",
 		}
 	}
 	own, _ := d.Text(keyResources)
-	ids := strings.FieldsFunc(own, isSeparator)
+	ids := split(own)
 	at := d.Origin
 	for _, in := range d.Keys {
 		if in.Key == keyResources {

@@ -41,18 +41,25 @@ func Rules(objects []kind.Desired, live map[string]cluster.Object) []Rule {
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		keys := live[id].Keys
 		if !wanted[id] && keys[keyDisable] == "" {
-			list = append(list, newRule("the rule "+id, func(key string) string { return keys[key] }))
+			list = append(list, newRule("the "+nouns[keys[keyType]]+" "+id, func(key string) string { return keys[key] }))
 		}
 	}
 	return list
 }
 
+// nouns name what an object of a native type is.
+var nouns = map[string]string{typeNode: "rule", typeResource: "rule", typeGroup: "group"}
+
 // newRule returns the rule with the given native keys. The guests that have labels are missing.
 func newRule(label string, text func(key string) string) Rule {
-	r := Rule{Label: label, Guests: strings.FieldsFunc(text(keyResources), isSeparator)}
-	if text(keyType) == typeNode {
+	r := Rule{Label: label, Guests: split(text(keyResources))}
+	switch text(keyType) {
+	case typeNode:
 		r.Nodes, r.Strict = priorities(text(keyNodes)), text(keyStrict) != ""
-	} else {
+	case typeGroup:
+		r.Guests = split(text(keyMembers))
+		r.Nodes, r.Strict = priorities(text(keyNodes)), text(keyRestricted) != ""
+	default:
 		r.Apart = text(keyAffinity) == wordApart
 	}
 	return r
@@ -61,7 +68,7 @@ func newRule(label string, text func(key string) string) Rule {
 // priorities returns the priority of each node of a canonical text. A node without a number has 0.
 func priorities(text string) map[string]int {
 	nodes := map[string]int{}
-	for _, item := range strings.FieldsFunc(text, isSeparator) {
+	for _, item := range split(text) {
 		name, number, _ := strings.Cut(item, ":")
 		nodes[name], _ = strconv.Atoi(number) // manifest and Proxmox were checked, and no number is 0
 	}

@@ -29,7 +29,7 @@ func nodesText(nodes []string) string {
 
 // nodeNames returns the nodes of a canonical text without their priorities.
 func nodeNames(text string) []string {
-	nodes := strings.FieldsFunc(text, isSeparator)
+	nodes := split(text)
 	for i := range nodes {
 		nodes[i], _, _ = strings.Cut(nodes[i], ":")
 	}
@@ -52,14 +52,19 @@ func duplicateNode(nodes []string) string {
 // raise returns the fields of the manifest that describes a rule, and the keys that no field describes. The guests have Proxmox's names.
 func raise(k *kind.Kind, o cluster.Object) (raised []kind.Raised, left []string) {
 	simple, left := k.RaiseKeys(o.Keys)
-	if word, known := map[string]string{typeNode: wordNode, typeResource: wordResource}[o.Keys[keyType]]; known {
+	if word, known := map[string]string{typeNode: wordNode, typeResource: wordResource, typeGroup: wordNode}[o.Keys[keyType]]; known {
 		raised = append(raised, kind.Raised{Name: "type", Value: word})
 	}
-	if ids := o.Keys[keyResources]; ids != "" {
+	if ids := o.Keys[keyResources] + o.Keys[keyMembers]; ids != "" { // never both
 		raised = append(raised, kind.Raised{Name: "guests", Value: strings.Split(ids, ",")})
 	}
 	raised = append(raised, simple...)
-	raised = append(raised, kind.Raised{Name: "enabled", Value: o.Keys[keyDisable] == ""})
-	left = slices.DeleteFunc(left, func(key string) bool { return slices.Contains([]string{keyType, keyResources, keyDisable}, key) })
+	described := []string{keyType, keyResources, keyDisable, keyMembers, keyRestricted}
+	if o.Keys[keyType] == typeGroup {
+		raised = append(raised, kind.Raised{Name: "strict", Value: o.Keys[keyRestricted] != ""})
+	} else {
+		raised = append(raised, kind.Raised{Name: "enabled", Value: o.Keys[keyDisable] == ""})
+	}
+	left = slices.DeleteFunc(left, func(key string) bool { return slices.Contains(described, key) })
 	return raised, left
 }
