@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,5 +165,68 @@ func TestCrashAtEveryMemberCall(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestRulesExchangeGuests moves guests between two rules about nodes in one commit: each first gives away what it no longer wants. Rules that would be empty
+// in between are reported, and the group of Proxmox VE 8 may be empty.
+func TestRulesExchangeGuests(t *testing.T) {
+	rule := func(name, node string, guests ...string) string {
+		return "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\nmetadata: {name: " + name + "}\nspec:\n  type: node\n  nodes: [" + node + "]\n  guests: [" + strings.Join(guests, ", ") + "]\n"
+	}
+	for name, test := range map[string]struct {
+		release        string
+		first, second  []string // guests of the rules before
+		after1, after2 []string
+		impossible     bool
+	}{
+		"rules":           {"", []string{"vm:301", "vm:302"}, []string{"vm:303", "vm:304"}, []string{"vm:301", "vm:303"}, []string{"vm:302", "vm:304"}, false},
+		"rules_wholly":    {"", []string{"vm:301"}, []string{"vm:302"}, []string{"vm:302"}, []string{"vm:301"}, true},
+		"groups_wholly":   {"8.4.14", []string{"vm:301"}, []string{"vm:302"}, []string{"vm:302"}, []string{"vm:301"}, false},
+		"one_way":         {"", []string{"vm:301", "vm:302"}, []string{"vm:303"}, []string{"vm:301"}, []string{"vm:302", "vm:303"}, false},
+		"one_way_groups":  {"8.4.14", []string{"vm:301", "vm:302"}, []string{"vm:303"}, []string{"vm:301"}, []string{"vm:302", "vm:303"}, false},
+		"becomes_another": {"", []string{"vm:301", "vm:302", "vm:303"}, []string{"vm:304"}, []string{"vm:304", "vm:301"}, []string{"vm:302", "vm:303"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLabOn(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}, Version: test.release}, func(t *testing.T, l *lab) {
+				l.grant("Sys.Console")
+				for vmid := 301; vmid <= 304; vmid++ {
+					if _, err := l.sim.AddVM(pvesim.Guest{VMID: vmid}); err != nil {
+						t.Fatal(err)
+					}
+					l.ok(l.sim.ManageByHA(vmid))
+				}
+				l.files["web.yaml"] = vmYAML("web-1", 201)
+				l.files["r1.yaml"], l.files["r2.yaml"] = rule("one", "pve1", test.first...), rule("two", "pve2", test.second...)
+				l.push("two rules", alice)
+				defer l.start()()
+				l.converge()
+				l.files["r1.yaml"], l.files["r2.yaml"] = rule("one", "pve1", test.after1...), rule("two", "pve2", test.after2...)
+				l.sim.ResetCounters()
+				l.push("exchange", alice)
+				if test.impossible {
+					eventually(t, "the reason", func() bool {
+						return l.objectHasReason(objectCase{label: "AffinityRule/one"}, plan.ReasonImpossible) && l.objectHasReason(objectCase{label: "AffinityRule/two"}, plan.ReasonImpossible)
+					})
+					time.Sleep(time.Hour)
+					if n := l.sim.Counters().Routes["PUT /cluster/ha/rules/{rule}"]; n != 0 {
+						t.Errorf("got %d changes of rules, want none that Proxmox would refuse", n)
+					}
+					return
+				}
+				l.converge()
+				guests := func(name string) string {
+					if test.release != "" {
+						_, members := l.sim.HAGroup(name)
+						return members
+					}
+					return l.sim.HARule(name)["resources"]
+				}
+				slices.Sort(test.after1)
+				if got := []string{guests("one"), guests("two")}; !slices.Equal(got, []string{strings.Join(test.after1, ","), strings.Join(test.after2, ",")}) {
+					t.Errorf("got the guests %v, want %v and %v", got, test.after1, test.after2)
+				}
+			})
+		})
 	}
 }

@@ -2,7 +2,6 @@ package affinity
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -68,11 +67,8 @@ func usesGroups(found kind.Found) bool {
 	return found.Release != guest.Version{} && found.Release.Major < 9
 }
 
-// native returns a rule as a group if the cluster has groups.
-func native(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) {
-	if !usesGroups(found) {
-		return d, nil
-	}
+// asGroup returns a rule about nodes, whose guests are resolved, as a group.
+func asGroup(d kind.Desired) (kind.Desired, *kind.Unresolved) {
 	if of, _ := d.Text(keyType); of != typeNode {
 		return d, &kind.Unresolved{
 			Cause: kind.Impossible, Message: "Proxmox VE 8 has no rules about guests that run together or apart", Hint: "upgrade all nodes to Proxmox VE 9, or remove the manifest",
@@ -91,12 +87,6 @@ func native(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) {
 			in.Text = typeGroup
 		case keyResources:
 			in.Key = keyMembers
-			if id, other := inAnotherGroup(in.Text, found); other != "" {
-				return d, &kind.Unresolved{
-					Cause: kind.Impossible, Message: fmt.Sprintf("%s is in the HA group %s, and a guest has one group on Proxmox VE 8", id, other),
-					Hint: "take it out of that group or out of this rule",
-				}
-			}
 		case keyStrict:
 			in.Key = keyRestricted
 		case keyDisable:
@@ -105,22 +95,6 @@ func native(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) {
 		group.Put(in)
 	}
 	return group, nil
-}
-
-// inAnotherGroup returns the first of the guests that the group does not have and another one has, and this group.
-func inAnotherGroup(guests string, found kind.Found) (id, group string) {
-	own := split(found.Live.Keys[keyMembers])
-	for _, id := range split(guests) {
-		if slices.Contains(own, id) {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(found.Others)) {
-			if slices.Contains(split(found.Others[name].Keys[keyMembers]), id) {
-				return id, name
-			}
-		}
-	}
-	return "", ""
 }
 
 // members describes the guests of a group, which change by one call each.

@@ -3,6 +3,7 @@ package affinity
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,22 @@ func TestNative(t *testing.T) {
 	another := func(members string) map[string]cluster.Object {
 		return map[string]cluster.Object{"web": live, "db": {ID: "db", Keys: map[string]string{"type": "group", "members": members}}}
 	}
+	rules := func(disable string) map[string]cluster.Object {
+		return map[string]cluster.Object{
+			"apart": {ID: "apart", Keys: map[string]string{"type": "resource-affinity", "resources": "ct:201,vm:202"}},
+			"db":    {ID: "db", Keys: map[string]string{"type": "node-affinity", "resources": "vm:202", "disable": disable}},
+		}
+	}
+	with := func(keys map[string]string, key, text string) map[string]string {
+		keys = maps.Clone(keys)
+		keys[key] = text
+		return keys
+	}
+	without := func(keys map[string]string, key string) map[string]string {
+		keys = maps.Clone(keys)
+		delete(keys, key)
+		return keys
+	}
 	old, newest := guest.Version{Major: 8, Minor: 4}, guest.Version{Major: 9, Minor: 2}
 	tests := map[string]struct {
 		keys  map[string]string
@@ -77,7 +94,14 @@ func TestNative(t *testing.T) {
 		"rules_after_an_upgrade":        {rule, kind.Found{Others: map[string]cluster.Object{"a": {Keys: map[string]string{"type": "node-affinity"}}}, Release: old}, rule, ""},
 		"about_guests":                  {map[string]string{"type": "resource-affinity"}, kind.Found{Release: old}, nil, "no rules about guests"},
 		"disabled":                      {map[string]string{"type": "node-affinity", "disable": "1"}, kind.Found{Release: old}, nil, "cannot be disabled"},
-		"guest_of_another_group":        {rule, kind.Found{Live: live, Others: another("vm:202"), Release: old}, nil, "vm:202 is in the HA group db"},
+		"guest_of_another_group":        {rule, kind.Found{Live: live, Others: another("vm:202"), Release: old}, nil, "vm:202 is in the group db"},
+		"gives_away_first":              {rule, kind.Found{Live: cluster.Object{ID: "web", Keys: map[string]string{"type": "group", "members": "vm:300"}}, Others: another("vm:202"), Release: old}, with(group, "members", ""), ""},
+		"guest_of_another_rule":         {rule, kind.Found{Others: rules("")}, nil, "vm:202 is in the rule db"},
+		"guest_of_a_disabled_rule":      {rule, kind.Found{Others: rules("1")}, rule, ""},
+		"disabled_rule":                 {with(rule, "disable", "1"), kind.Found{Others: rules("")}, with(rule, "disable", "1"), ""},
+		"left_disabled_by_a_person":     {without(rule, "disable"), kind.Found{Live: cluster.Object{Keys: map[string]string{"type": "node-affinity", "disable": "1"}}, Others: rules("")}, without(rule, "disable"), ""},
+		"rule_gives_away_first":         {rule, kind.Found{Live: cluster.Object{Keys: map[string]string{"type": "node-affinity", "resources": "ct:201,vm:300"}}, Others: rules("")}, with(rule, "resources", "ct:201"), ""},
+		"rule_keeps_its_last_guest":     {rule, kind.Found{Live: cluster.Object{Keys: map[string]string{"type": "node-affinity", "resources": "vm:300"}}, Others: rules("")}, nil, "vm:202 is in the rule db"},
 		"guest_that_it_has":             {rule, kind.Found{Live: live, Others: another("ct:201"), Release: old}, group, ""},
 		"about_guests_on_a_new_release": {map[string]string{"type": "resource-affinity"}, kind.Found{Release: newest}, map[string]string{"type": "resource-affinity"}, ""},
 	}
