@@ -17,7 +17,7 @@ const (
 // fields are the fields of the spec.
 func fields() []kind.Field {
 	return []kind.Field{
-		{Name: "type", Required: "what the rule is about", Doc: "node: on which nodes the guests run. resource: which guests run together or apart. It cannot be changed; a rule of the other type needs another id.", Form: kind.Choice{Words: []string{wordNode, wordResource}}},
+		{Name: "type", Required: "what the rule is about", Doc: "node: on which nodes the guests run. resource: which guests run together or apart, from Proxmox VE 9 on. It cannot be changed; a rule of the other type needs another id.", Form: kind.Choice{Words: []string{wordNode, wordResource}}},
 		{Name: "guests", Required: "the guests of the rule", Doc: "Labels of guests, or Proxmox's names of guests without a manifest. The rule waits until all of them are managed by HA. A resource rule needs two.", Form: kind.List{Item: kind.Text{
 			Want: "the label of a guest, or vm: or ct: with a vmid", Examples: []string{"VirtualMachine/web-1", "vm:201"}, Pattern: `(VirtualMachine|Container)/[a-zA-Z0-9][a-zA-Z0-9.-]*|(vm|ct):[1-9][0-9]{2,8}`,
 		}}},
@@ -26,6 +26,6 @@ func fields() []kind.Field {
 		}}},
 		{Name: "strict", Key: keyStrict, Doc: "Of a node rule. true: the guests never run on another node, even if no node of the rule is available. Proxmox's default: false.", Form: kind.Flag{}},
 		{Name: "affinity", Key: keyAffinity, Doc: "Of a resource rule, required. positive: the guests run on one node. negative: each runs on a node of its own.", Form: kind.Choice{Words: []string{wordTogether, wordApart}}},
-		{Name: "enabled", Doc: "Whether the rule has an effect.", Form: kind.Flag{}},
+		{Name: "enabled", Doc: "Whether the rule has an effect. On Proxmox VE 8 it always has one.", Form: kind.Flag{}},
 	}
 }
