@@ -230,3 +230,28 @@ func TestRulesExchangeGuests(t *testing.T) {
 		})
 	}
 }
+
+// TestDamagedCommentIsNotWritten adopts a rule whose comment Proxmox returns damaged. The marker would be written with the damaged text, so the manifest has to name a comment.
+func TestDamagedCommentIsNotWritten(t *testing.T) {
+	runLabOn(t, pvesim.Options{}, func(t *testing.T, l *lab) {
+		rule := objectCase{label: "AffinityRule/web"}
+		l.grant("Sys.Console")
+		addManagedVM(t, l.sim)
+		l.sim.SetHARule("web", map[string]string{"type": "node-affinity", "resources": "vm:300", "nodes": "pve1", "comment": "für uns"})
+		manifest := "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\nmetadata: {name: web}\nspec:\n  adopt: ifUnmanaged\n  type: node\n  nodes: [pve1]\n  guests: [vm:300]\n"
+		l.files["web.yaml"], l.files["rule.yaml"] = vmYAML("web-1", 201), manifest
+		l.push("adopt it", alice)
+		defer l.start()()
+		eventually(t, "the reason", func() bool { return l.objectHasReason(rule, plan.ReasonImpossible) })
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.HARule("web")["comment"]; got != "für uns" {
+			t.Errorf("got the comment %q, want it left alone", got)
+		}
+		l.files["rule.yaml"] = manifest + "  comment: for us\n"
+		l.push("with a comment", alice)
+		l.converge()
+		if got, _ := withoutMarker(l.sim.HARule("web")["comment"], true); got != "for us" {
+			t.Errorf("got the comment %q, want that of the manifest", got)
+		}
+	})
+}

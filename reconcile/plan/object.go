@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
@@ -468,6 +469,13 @@ func (o objectPlan) set(adopts bool) {
 		return
 	}
 	if text := kind.WithMarker(comment, o.owned.Marker); text != o.live.Keys[o.kind.Note.Key] {
+		if o.kind.Note.ASCII && strings.ContainsFunc(comment, func(r rune) bool { return r > unicode.MaxASCII }) {
+			o.Conditions = append(o.Conditions, Condition{
+				Type: Blocked, Reason: ReasonImpossible, Message: fmt.Sprintf("the comment of the %s %s has characters that Proxmox returns damaged, so the agent cannot write it again", o.kind.Noun, o.desired.ID),
+				Hint: "set spec.comment, which replaces it",
+			})
+			return
+		}
 		c.Set[o.kind.Note.Key] = text
 		o.change(o.kind.Note.Key, o.live.Keys[o.kind.Note.Key], text, origin)
 	}
