@@ -33,7 +33,7 @@ func (r *Reader) HA(ctx context.Context) (map[int]guest.HA, error) {
 	return resources, nil
 }
 
-// resourceOf returns a resource with Proxmox's defaults for unset values: started, one restart, one relocation.
+// resourceOf returns a resource with Proxmox's defaults for unset values: started, one restart, one relocation, with failback.
 func resourceOf(row pve.HAResource) guest.HA {
 	ha := guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1, Group: row.Group}
 	if row.State != nil && *row.State != "" && *row.State != "enabled" {
@@ -45,5 +45,6 @@ func resourceOf(row pve.HAResource) guest.HA {
 	if row.MaxRelocate != nil {
 		ha.MaxRelocate = *row.MaxRelocate
 	}
+	ha.NoFailback = row.Failback != nil && !bool(*row.Failback)
 	return ha
 }

@@ -12,7 +12,7 @@ import (
 //   - move: Params are disk, storage and delete for either kind, under Digest. The old volume stays unless delete is 1.
 //   - cloudinit: no Params; Proxmox writes the drive again.
 //   - pool: Params is poolid; the guest leaves its previous pool.
-//   - ha-add, ha-set: Params are state, max_restart, max_relocate; ha-remove: none.
+//   - ha-add, ha-set: Params are state, max_restart, max_relocate, failback; ha-remove: none.
 //   - migrate: Params are target, and online or with-local-disks (virtual machine), restart or timeout (container).
 //   - template: no Params; it cannot be undone.
 //   - start, reboot, shutdown, stop, reset, suspend, resume: Params such as timeout and forceStop.

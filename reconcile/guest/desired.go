@@ -227,6 +227,7 @@ type HAWanted struct {
 	State       string
 	MaxRestart  *int
 	MaxRelocate *int
+	Failback    *bool
 	Origin      Origin
 }
 

@@ -34,6 +34,9 @@ func HAParams(d Desired, verb string) map[string]string {
 	if wanted.MaxRelocate != nil {
 		params["max_relocate"] = strconv.Itoa(*wanted.MaxRelocate)
 	}
+	if wanted.Failback != nil {
+		params["failback"] = map[bool]string{false: "0", true: "1"}[*wanted.Failback]
+	}
 	return params
 }
 
@@ -51,6 +54,9 @@ func (w HAWanted) withoutIgnored(ignore []string) HAWanted {
 	if ignores(ignore, "ha", "max_relocate") {
 		w.MaxRelocate = nil
 	}
+	if ignores(ignore, "ha", "failback") {
+		w.Failback = nil
+	}
 	return w
 }
 
@@ -64,6 +70,9 @@ func (w HAWanted) appliedTo(h HA) HA {
 	}
 	if w.MaxRelocate != nil {
 		h.MaxRelocate = *w.MaxRelocate
+	}
+	if w.Failback != nil {
+		h.NoFailback = !*w.Failback
 	}
 	return h
 }
@@ -95,6 +104,9 @@ func (c *comparison) compareHA() {
 		}
 		change.To, change.Value = next.String(), HASet
 		change.Class, change.Note = c.haCost(have.State, next.State)
+	}
+	if why := since90.unsupportedBy(c.live.Version); why != "" && !wanted.Absent && wanted.withoutIgnored(c.want.Ignore).Failback != nil {
+		change.Class, change.Write, change.Value, change.Note = Impossible, WriteNone, "", "failback: "+why+"; leave it out"
 	}
 	c.add(change)
 }

@@ -23,7 +23,7 @@ var outsideConfig = []struct {
 	},
 	{"`pool`", "The pool of the guest.", []string{"live"}, "Pool.Allocate and Pool.Audit on the pool, VM.Allocate"},
 	{
-		"`ha`", "The guest's entry with the HA manager. Only the fields that the manifest names are compared. `ignoreFields` accepts `ha.state`, `ha.max_restart` and `ha.max_relocate` as well.",
+		"`ha`", "The guest's entry with the HA manager. Only the fields that the manifest names are compared. `ignoreFields` accepts `ha.state`, `ha.max_restart`, `ha.max_relocate` and `ha.failback` as well. `failback` needs Proxmox VE 9. The comment of the entry is left to people.",
 		[]string{"live", "if the HA manager shuts the guest down or stops managing it: disruptive"},
 		"Sys.Console and Sys.Audit on /",
 	},

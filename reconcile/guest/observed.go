@@ -63,10 +63,15 @@ type HA struct {
 	State       string // started, stopped, disabled, ignored
 	MaxRestart  int    // attempts on one node
 	MaxRelocate int    // attempts on other nodes
+	NoFailback  bool   // it stays where it is when a node with a higher priority comes back; from Proxmox VE 9 on
 	Group       string // before Proxmox VE 9
 }
 
-// String returns "started, restart 1, relocate 1".
+// String returns "started, restart 1, relocate 1", and with NoFailback ", no failback".
 func (h HA) String() string {
-	return fmt.Sprintf("%s, restart %d, relocate %d", h.State, h.MaxRestart, h.MaxRelocate)
+	text := fmt.Sprintf("%s, restart %d, relocate %d", h.State, h.MaxRestart, h.MaxRelocate)
+	if h.NoFailback {
+		text += ", no failback"
+	}
+	return text
 }

@@ -143,6 +143,8 @@ func TestDiffHA(t *testing.T) {
 	unread.HA = true
 	wishes := func(w HAWanted) func(*Desired) { return func(d *Desired) { d.HA = &w } }
 	three := 3
+	without, old := resource("started", 1, 1, running(nil)), resource("started", 1, 1, running(nil))
+	without.Resource.NoFailback, old.Version = true, Version{8, 4}
 	runPlaced(t, map[string]placed{
 		"unmanaged":       {nil, resource("started", 1, 1, running(nil)), nil},
 		"absent_holds":    {wishes(HAWanted{Absent: true}), running(nil), nil},
@@ -157,13 +159,17 @@ func TestDiffHA(t *testing.T) {
 		"stops":           {wishes(HAWanted{State: "disabled"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> disabled, restart 1, relocate 1: ha ha set [disruptive] the HA manager shuts the guest down"}},
 		"lets_go":         {wishes(HAWanted{State: "ignored"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> ignored, restart 1, relocate 1: ha ha set [disruptive] HA suspended: no failover to other nodes"}},
 		"counts":          {wishes(HAWanted{MaxRelocate: &three}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> started, restart 1, relocate 3: ha ha set [live]"}},
+		"stays":           {wishes(HAWanted{Failback: new(bool)}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> started, restart 1, relocate 1, no failback: ha ha set [live]"}},
+		"stays_already":   {wishes(HAWanted{Failback: new(bool)}), without, nil},
+		"stays_ignored":   {func(d *Desired) { d.HA, d.Ignore = &HAWanted{Failback: new(bool)}, []string{"ha.failback"} }, resource("started", 1, 1, running(nil)), nil},
+		"old_release":     {wishes(HAWanted{Failback: new(bool)}), old, []string{"started, restart 1, relocate 1 -> started, restart 1, relocate 1, no failback: ha none [impossible] failback: the node runs Proxmox VE 8.4, but needs 9.0 or newer; leave it out"}},
 		"removes":         {wishes(HAWanted{Absent: true}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> : ha ha remove [disruptive] HA removed: no failover to other nodes"}},
 	})
 }
 
 func TestHAParams(t *testing.T) {
 	zero, two := 0, 2
-	all := &HAWanted{State: "started", MaxRestart: &zero, MaxRelocate: &two}
+	all := &HAWanted{State: "started", MaxRestart: &zero, MaxRelocate: &two, Failback: new(bool)}
 	tests := map[string]struct {
 		wish   *HAWanted
 		verb   string
@@ -172,10 +178,10 @@ func TestHAParams(t *testing.T) {
 	}{
 		"unmanaged":            {nil, HASet, nil, map[string]string{}},
 		"nothing":              {&HAWanted{}, HAAdd, nil, map[string]string{}},
-		"all":                  {all, HASet, nil, map[string]string{"state": "started", "max_restart": "0", "max_relocate": "2"}},
-		"set_leaves_out":       {all, HASet, []string{"ha.state", "ha.max_relocate"}, map[string]string{"max_restart": "0"}},
-		"set_leaves_out_count": {all, HASet, []string{"ha.max_restart"}, map[string]string{"state": "started", "max_relocate": "2"}},
-		"add_says_all":         {all, HAAdd, []string{"ha.state"}, map[string]string{"state": "started", "max_restart": "0", "max_relocate": "2"}},
+		"all":                  {all, HASet, nil, map[string]string{"state": "started", "max_restart": "0", "max_relocate": "2", "failback": "0"}},
+		"set_leaves_out":       {all, HASet, []string{"ha.state", "ha.max_relocate", "ha.failback"}, map[string]string{"max_restart": "0"}},
+		"set_leaves_out_count": {all, HASet, []string{"ha.max_restart"}, map[string]string{"state": "started", "max_relocate": "2", "failback": "0"}},
+		"add_says_all":         {all, HAAdd, []string{"ha.state"}, map[string]string{"state": "started", "max_restart": "0", "max_relocate": "2", "failback": "0"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -82,6 +82,7 @@ func readHA(text string) *HA {
 	if _, err := fmt.Sscanf(rest, "restart %d, relocate %d", &h.MaxRestart, &h.MaxRelocate); err != nil {
 		panic(err)
 	}
+	h.NoFailback = strings.HasSuffix(text, ", no failback")
 	return &h
 }
 
@@ -186,7 +187,7 @@ func drawObserved(t *rapid.T, kind Kind, texts map[string][]string) Observed {
 	o.Status = rapid.SampledFrom([]Status{StatusRunning, StatusStopped}).Draw(t, "status")
 	o.Node = rapid.SampledFrom([]string{"pve1", "pve2", "pve3"}).Draw(t, "node")
 	o.Pool = rapid.SampledFrom([]string{"", "prod"}).Draw(t, "pool")
-	o.Resource = rapid.SampledFrom([]*HA{nil, {State: "started", MaxRestart: 1, MaxRelocate: 1}, {State: "stopped", MaxRestart: 3}}).Draw(t, "HA")
+	o.Resource = rapid.SampledFrom([]*HA{nil, {State: "started", MaxRestart: 1, MaxRelocate: 1}, {State: "stopped", MaxRestart: 3}, {State: "started", NoFailback: true}}).Draw(t, "HA")
 	o.HA = o.Resource != nil
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		if text := rapid.SampledFrom(texts[key]).Draw(t, "live "+key); text != "" {
@@ -208,7 +209,7 @@ func drawDesired(t *rapid.T, o Observed, texts, wishes map[string][]string) Desi
 	d.Pool = rapid.SampledFrom([]string{"", "prod", "test"}).Draw(t, "pool")
 	d.Template = rapid.Bool().Draw(t, "template")
 	three := 3
-	d.HA = rapid.SampledFrom([]*HAWanted{nil, {Absent: true}, {State: "started"}, {MaxRestart: &three}, {State: "ignored", MaxRelocate: &three}}).Draw(t, "wanted HA")
+	d.HA = rapid.SampledFrom([]*HAWanted{nil, {Absent: true}, {State: "started"}, {MaxRestart: &three}, {State: "ignored", MaxRelocate: &three}, {Failback: new(bool)}}).Draw(t, "wanted HA")
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		in := Intent{Key: key, Verb: Want}
 		switch rapid.IntRange(0, 3).Draw(t, "intent "+key) {

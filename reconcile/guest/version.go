@@ -25,6 +25,7 @@ type releases struct {
 //
 // Source: the config schemas of qemu-server 8.4.10 and 9.2.6 and of pve-container 5.3.5 and 6.1.10, with the dates of their changes.
 var (
+	since90 = releases{first: Version{9, 0}}
 	since91 = releases{first: Version{9, 1}}
 	since92 = releases{first: Version{9, 2}}
 	until90 = releases{gone: Version{9, 0}}

@@ -133,7 +133,11 @@ func resourceText(r *guest.HA) string {
 	if r == nil {
 		return ""
 	}
-	return fmt.Sprintf("state=%s,max_restart=%d,max_relocate=%d", r.State, r.MaxRestart, r.MaxRelocate)
+	text := fmt.Sprintf("state=%s,max_restart=%d,max_relocate=%d", r.State, r.MaxRestart, r.MaxRelocate)
+	if r.NoFailback {
+		text += ",failback=0"
+	}
+	return text
 }
 
 // demoteWithoutField moves keys that no field expresses completely to raw. A drive is not moved, since raw would name its volume, which a newly

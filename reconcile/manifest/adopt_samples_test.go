@@ -151,7 +151,7 @@ func drawLive(t *rapid.T, kind guest.Kind) guest.Observed {
 	o.Template = rapid.IntRange(0, 9).Draw(t, "template") == 0
 	if rapid.Bool().Draw(t, "HA") {
 		o.HA = true
-		o.Resource = &guest.HA{State: "ignored", MaxRestart: rapid.IntRange(0, 9).Draw(t, "restarts"), MaxRelocate: 1}
+		o.Resource = &guest.HA{State: "ignored", MaxRestart: rapid.IntRange(0, 9).Draw(t, "restarts"), MaxRelocate: 1, NoFailback: rapid.Bool().Draw(t, "no failback")}
 	}
 	return o
 }

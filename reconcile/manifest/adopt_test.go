@@ -122,7 +122,7 @@ func TestEveryFieldCanBeRaised(t *testing.T) {
 			}
 		}
 		template := liveGuest(kind, nil)
-		template.Template, template.HA, template.Resource = true, true, &guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
+		template.Template, template.HA, template.Resource = true, true, &guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1, NoFailback: true}
 		collectFields(t, template, set)
 		walled := liveGuest(kind, nil)
 		walled.Firewall = everyFirewallField()

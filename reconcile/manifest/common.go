@@ -18,12 +18,12 @@ func (c *common) lowerHA(l *lowering) {
 		return
 	}
 	l.recordNative("ha", c.ha.place)
-	for native, p := range map[string]place{"ha.state": h.state.place, "ha.max_restart": h.maxRestart.place, "ha.max_relocate": h.maxRelocate.place} {
+	for native, p := range map[string]place{"ha.state": h.state.place, "ha.max_restart": h.maxRestart.place, "ha.max_relocate": h.maxRelocate.place, "ha.failback": h.failback.place} {
 		if p != (place{}) {
 			l.recordNative(native, p)
 		}
 	}
-	if h.absent.value && (h.state.set || h.maxRestart.set || h.maxRelocate.set) {
+	if h.absent.value && (h.state.set || h.maxRestart.set || h.maxRelocate.set || h.failback.set) {
 		l.problem(c.ha.place, "got absent: true beside other fields, want it alone", "")
 	}
 	if against := stateAgainstHA[h.state.value]; against != "" && c.state.value == against {

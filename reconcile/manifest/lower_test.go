@@ -115,6 +115,9 @@ func describeHA(h *guest.HAWanted) string {
 			parts = append(parts, fmt.Sprintf("%s %d", limit.name, *limit.most))
 		}
 	}
+	if h.Failback != nil {
+		parts = append(parts, fmt.Sprintf("failback %t", *h.Failback))
+	}
 	return fmt.Sprintf("%s (line %d)", strings.Join(parts, " "), h.Origin.Line)
 }
 

@@ -39,6 +39,14 @@ func testHA(t *testing.T, s *suite) {
 	m.wantFailure(t, "add again", m.call(cluster.OpHAAdd, nil), cluster.ErrConflict)
 	m.do(t, cluster.OpHASet, map[string]string{"max_relocate": "3"})
 	m.wantHA(t, guest.HA{State: "stopped", MaxRestart: 2, MaxRelocate: 3})
+	switch _, err := m.try(t, m.call(cluster.OpHASet, map[string]string{"failback": "0"})); {
+	case errors.Is(err, cluster.ErrInvalid): // Proxmox VE 8 has no such parameter
+		m.wantHA(t, guest.HA{State: "stopped", MaxRestart: 2, MaxRelocate: 3})
+	case err != nil:
+		t.Fatal(err)
+	default:
+		m.wantHA(t, guest.HA{State: "stopped", MaxRestart: 2, MaxRelocate: 3, NoFailback: true})
+	}
 	m.do(t, cluster.OpHARemove, nil)
 	if got, listed := m.haResource(t); listed {
 		t.Errorf("got resource %+v, want none", got)
