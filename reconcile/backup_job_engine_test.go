@@ -1,12 +1,14 @@
 package reconcile_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -180,5 +182,187 @@ func TestMoveOutOfABackedUpPool(t *testing.T) {
 		if l.objectHasReason(web, plan.ReasonNoBackup) {
 			t.Error("got the condition, want the guest backed up in its new pool")
 		}
+	})
+}
+
+// requiredJob returns a job for two guests, with more fields.
+func requiredJob(schedule, rest string) string {
+	return "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: nightly}\nspec: {schedule: \"" + schedule + "\", storage: local, guests: {vmids: [201, 202]}" + rest + "}\n"
+}
+
+// runRequiredBackup runs a test with two guests that require backups and their job, in sync. Edit changes keys of the job in Proxmox; "" removes one.
+func runRequiredBackup(t *testing.T, test func(t *testing.T, l *lab, edit func(keys map[string]string))) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify", "Datastore.Allocate")
+		l.files["web.yaml"], l.files["db.yaml"] = vmYAML("web-1", 201, "backup: required"), vmYAML("db-1", 202, "backup: required")
+		l.files["job.yaml"] = requiredJob("02:00", ", enabled: true, retention: {keepLast: 3}")
+		l.push("guests and their job", alice)
+		defer l.start()()
+		l.converge()
+		eventually(t, "the record of the job", func() bool {
+			return len(l.journal.State().Objects[journal.ObjectID{Kind: "BackupJob", ID: "nightly"}].Agreed) == 5
+		})
+		test(t, l, func(keys map[string]string) {
+			live := l.sim.BackupJob("nightly")
+			maps.Copy(live, keys)
+			maps.DeleteFunc(live, func(_, text string) bool { return text == "" })
+			l.sim.SetBackupJob("nightly", live)
+		})
+	})
+}
+
+// isHeldForGuard reports whether the change of the job is held because it takes backups from a guest.
+func (l *lab) isHeldForGuard() bool {
+	held := l.object("BackupJob/nightly").Held
+	return len(held) > 0 && held[0].Reason == gate.HoldGuard
+}
+
+// hasNoBackup reports whether the guest has the condition about its backups.
+func (l *lab) hasNoBackup() bool {
+	return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, plan.ReasonNoBackup)
+}
+
+// TestEditOfARequiredBackupIsRepaired edits the job of a guest that requires backups, while its manifest stays as it is.
+func TestEditOfARequiredBackupIsRepaired(t *testing.T) {
+	tests := map[string]map[string]string{
+		"never":                    {"schedule": "2099-01-01"},
+		"another_storage":          {"storage": "local-lvm"},
+		"default_storage":          {"storage": ""},
+		"shorter_retention":        {"prune-backups": "keep-last=1"},
+		"disabled":                 {"enabled": "0"},
+		"never_but_kept_longer":    {"schedule": "2099-01-01", "prune-backups": "keep-last=9"},
+		"disabled_but_kept_longer": {"enabled": "0", "prune-backups": "keep-last=9"},
+		"taken_out":                {"vmid": "202", "prune-backups": "keep-last=9"},
+	}
+	for name, keys := range tests {
+		t.Run(name, func(t *testing.T) {
+			runRequiredBackup(t, func(t *testing.T, l *lab, edit func(map[string]string)) {
+				before := l.sim.BackupJob("nightly")
+				edit(keys)
+				eventually(t, "the repair", func() bool { return maps.Equal(l.sim.BackupJob("nightly"), before) })
+				l.converge()
+				if l.hasNoBackup() {
+					t.Error("got the condition after the repair, want none")
+				}
+			})
+		})
+	}
+}
+
+// TestLongerRetentionByHandIsKept edits only how long backups are kept. Taking that back removes backups, so it waits.
+func TestLongerRetentionByHandIsKept(t *testing.T) {
+	runRequiredBackup(t, func(t *testing.T, l *lab, edit func(map[string]string)) {
+		edit(map[string]string{"prune-backups": "keep-last=9"})
+		eventually(t, "the hold", l.isHeldForGuard)
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.BackupJob("nightly")["prune-backups"]; got != "keep-last=9" || l.hasNoBackup() {
+			t.Errorf("got %s, condition %t, want the longer retention without a condition", got, l.hasNoBackup())
+		}
+		l.files["job.yaml"] = requiredJob("02:00", ", enabled: true, retention: {keepLast: 9}")
+		l.push("the same in the manifest", alice)
+		l.converge()
+	})
+}
+
+// TestExcludedPathWithoutAField edits a key that the manifest does not name. The agent leaves it alone, and the guest has a condition until it is undone, or wanted.
+func TestExcludedPathWithoutAField(t *testing.T) {
+	for name, end := range map[string]func(l *lab, edit func(map[string]string)){
+		"undone": func(_ *lab, edit func(map[string]string)) { edit(map[string]string{"exclude-path": ""}) },
+		"wanted": func(l *lab, _ func(map[string]string)) {
+			l.files["job.yaml"] = requiredJob("02:00", ", enabled: true, retention: {keepLast: 3}, excludePaths: [/]")
+			l.push("leave out everything", alice)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runRequiredBackup(t, func(t *testing.T, l *lab, edit func(map[string]string)) {
+				edit(map[string]string{"exclude-path": "/"})
+				eventually(t, "the condition", l.hasNoBackup)
+				time.Sleep(10 * time.Minute)
+				if got := l.sim.BackupJob("nightly")["exclude-path"]; got != "/" || !l.hasNoBackup() {
+					t.Errorf("got exclude-path %q, condition %t, want the path left alone and the condition", got, l.hasNoBackup())
+				}
+				l.sim.SetBackupJob("foreign", map[string]string{"schedule": "daily", "all": "1", "enabled": "1"})
+				eventually(t, "the end of the condition by another job", func() bool { return !l.hasNoBackup() })
+				l.sim.RemoveBackupJob("foreign")
+				eventually(t, "the condition again", l.hasNoBackup)
+				end(l, edit)
+				eventually(t, "the end of the condition", func() bool { return !l.hasNoBackup() })
+			})
+		})
+	}
+}
+
+// TestEditBeforeThereIsARecord requires backups of a guest whose job was edited before. Nothing proves that the change of the job is a repair.
+func TestEditBeforeThereIsARecord(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify", "Datastore.Allocate")
+		l.files["web.yaml"], l.files["job.yaml"] = vmYAML("web-1", 201), requiredJob("02:00", "")
+		l.push("a guest and its job", alice)
+		defer l.start()()
+		l.converge()
+		l.files["job.yaml"] = requiredJob("02:00", ", mode: observe")
+		l.push("only observe the job", alice)
+		l.converge()
+		live := l.sim.BackupJob("nightly")
+		live["schedule"] = "2099-01-01"
+		l.sim.SetBackupJob("nightly", live)
+		time.Sleep(5 * time.Minute) // the agent reads it
+		l.files["web.yaml"], l.files["job.yaml"] = vmYAML("web-1", 201, "backup: required"), requiredJob("02:00", "")
+		l.push("require backups", alice)
+		eventually(t, "the hold and the condition", func() bool { return l.isHeldForGuard() && l.hasNoBackup() })
+		l.approve(l.object("BackupJob/nightly").Held[0].Digest)
+		eventually(t, "the schedule", func() bool { return l.sim.BackupJob("nightly")["schedule"] == "02:00" })
+		l.converge()
+		if l.hasNoBackup() {
+			t.Error("got the condition after the approval, want none")
+		}
+	})
+}
+
+// TestEditWhileAnotherScheduleIsHeld edits the job while a commit waits that asks for a schedule which it never had.
+func TestEditWhileAnotherScheduleIsHeld(t *testing.T) {
+	runRequiredBackup(t, func(t *testing.T, l *lab, edit func(map[string]string)) {
+		schedule := func() string { return l.sim.BackupJob("nightly")["schedule"] }
+		const rest = ", enabled: true, retention: {keepLast: 3}"
+		manifest := func(of string) {
+			l.files["job.yaml"] = requiredJob(of, rest)
+			l.push("at "+of, alice)
+		}
+		manifest("05:00")
+		eventually(t, "the hold", l.isHeldForGuard)
+		if l.hasNoBackup() {
+			t.Error("got the condition, want none while the job is as it was accepted")
+		}
+		edit(map[string]string{"schedule": "2099-01-01"})
+		eventually(t, "the condition", l.hasNoBackup)
+		time.Sleep(5 * time.Minute)
+		if schedule() != "2099-01-01" || !l.isHeldForGuard() {
+			t.Fatalf("got %s, want the change held", schedule())
+		}
+		manifest("02:00")
+		eventually(t, "the repair", func() bool { return schedule() == "02:00" })
+		l.converge()
+
+		// Somebody does by hand what an approval has not released, and somebody else undoes it.
+		manifest("05:00")
+		eventually(t, "the hold again", l.isHeldForGuard)
+		edit(map[string]string{"schedule": "05:00"})
+		l.converge()
+		time.Sleep(5 * time.Minute)
+		edit(map[string]string{"schedule": "02:00"})
+		eventually(t, "the hold of what was done by hand", l.isHeldForGuard)
+		time.Sleep(5 * time.Minute)
+		if schedule() != "02:00" {
+			t.Errorf("got %s without an approval, want 02:00", schedule())
+		}
+		l.approve(l.object("BackupJob/nightly").Held[0].Digest)
+		eventually(t, "the approved schedule", func() bool { return schedule() == "05:00" })
+		l.converge()
+		time.Sleep(2 * time.Minute)
+		edit(map[string]string{"schedule": "2099-01-01"})
+		eventually(t, "the repair", func() bool { return schedule() == "05:00" })
+
+		manifest("02:00") // it was wanted before, and is not what is wanted now
+		eventually(t, "the hold of the former schedule", l.isHeldForGuard)
 	})
 }

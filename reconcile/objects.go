@@ -34,6 +34,7 @@ func (e *Engine) objectChanges(state journal.State) []journal.Body {
 		named[journal.ObjectID{Kind: string(d.Kind), ID: d.ID}] = d
 	}
 	var records []journal.Body
+	objects := plan.NewObjects(e.objects(), e.guests, state)
 	snapshot, scope := e.observer.Snapshot(), e.basis.Load().Scope(state)
 	for id, owned := range state.Objects {
 		key := object.KeyOf(0, owned.Kind+"/"+owned.Name)
@@ -46,6 +47,10 @@ func (e *Engine) objectChanges(state journal.State) []journal.Body {
 		case isNamed && d.Name != owned.Name && scope.Object(owned, d.Ref()):
 			owned.Name = d.Name
 			records = append(records, owned)
+		case isNamed && exists && list.Err == "" && !owned.Claiming && known && plan.IsOwnedObject(k, owned, live):
+			if changed, differs := plan.WithAgreed(owned, d, live, objects); differs {
+				records = append(records, changed)
+			}
 		case isNamed || !known || !e.force.Accepted.Valid() || !list.Knows(id.ID):
 		case !exists:
 			records = append(records, journal.DisownedObject{Kind: id.Kind, ID: id.ID, Reason: "gone"})

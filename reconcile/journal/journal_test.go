@@ -73,7 +73,7 @@ func oneOfEach() []Body {
 		Left{VMID: 101, Files: []string{"web/prod/web-1.yaml"}},
 		Placed{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Node: "pve2", Reason: "least memory of 3 that fit"},
 		Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:import/debian-13-4a6b0d1c2e3f.qcow2", Size: 1 << 30, Task: "UPID:pve1:d", Prune: true, Gone: true},
-		OwnedObject{Kind: "Pool", ID: "prod/web", Name: "web", Identity: "5e", Marker: "gitops-0011aabb", Origin: Created, Claiming: true, Destroy: "deny"},
+		OwnedObject{Kind: "Pool", ID: "prod/web", Name: "web", Identity: "5e", Marker: "gitops-0011aabb", Origin: Created, Claiming: true, Destroy: "deny", Agreed: map[string]AgreedText{"a": {Text: "b", Unsure: true}, "c": {}}},
 		DisownedObject{Kind: "Pool", ID: "old", Reason: "removed"},
 	}
 }

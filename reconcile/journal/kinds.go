@@ -73,6 +73,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[OwnedObject]{
 		name: "owned-object", version: 9,
+		newer: func(b OwnedObject) int { return laterField(17, len(b.Agreed) > 0) },
 		complete: func(b OwnedObject) bool {
 			return b.Kind != "" && b.ID != "" && b.Name != "" && b.Identity != "" && b.Marker != "" && b.Origin.valid()
 		},

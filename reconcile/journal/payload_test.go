@@ -103,6 +103,14 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{Ordered{Key: "k", State: OrderSeen, Change: ListChange{Kind: "IPSet", ID: "a", Final: "f"}}},
 			`{"v":15,"records":[{"ordered":{"key":"k","state":"seen","change":{"kind":"IPSet","id":"a","final":"f"}}}]}`,
 		},
+		"owned_object": {
+			[]Body{OwnedObject{Kind: "Alias", ID: "a", Name: "a", Identity: "i", Marker: "m", Origin: Created}},
+			`{"v":9,"records":[{"owned-object":{"kind":"Alias","id":"a","name":"a","identity":"i","marker":"m","origin":"created"}}]}`,
+		},
+		"owned_object_that_agreed": {
+			[]Body{OwnedObject{Kind: "Alias", ID: "a", Name: "a", Identity: "i", Marker: "m", Origin: Created, Agreed: map[string]AgreedText{"cidr": {Text: "10.0.0.1"}}}},
+			`{"v":17,"records":[{"owned-object":{"kind":"Alias","id":"a","name":"a","identity":"i","marker":"m","origin":"created","agreed":{"cidr":{"text":"10.0.0.1"}}}}]}`,
+		},
 		"firewall": {
 			[]Body{guardedBy(1, "f"), guardedBy(2, "g")}, `{"v":13,"records":[{"guarded":{"vmid":1,"rules":{"firewall":"f"}}},{"guarded":{"vmid":2,"rules":{"firewall":"g"}}}]}`,
 		},

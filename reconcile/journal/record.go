@@ -94,6 +94,14 @@ type OwnedObject struct {
 	Origin   Origin `json:"origin"`
 	Claiming bool   `json:"claiming,omitempty"` // true until a call has written the marker
 	Destroy  string `json:"destroy,omitempty"`  // the strongest lifecycle.destroy that it had
+
+	Agreed map[string]AgreedText `json:"agreed,omitempty"` // by the keys on which guards of guests depend; a key without an entry is yet to be recorded
+}
+
+// AgreedText is the text that a key of an object had when the object agreed with its manifest.
+type AgreedText struct {
+	Text   string `json:"text,omitempty"`   // "" for none; "sha256:" and the sum in hex for a list
+	Unsure bool   `json:"unsure,omitempty"` // it is no text to go back to: the manifest does not name the key, or somebody else gave the key a text that a later manifest wanted too
 }
 
 // Object returns what identifies the object in Proxmox.

@@ -54,6 +54,8 @@ type Kind struct {
 
 	// Guard is a guard of guests that changes of the objects can weaken, "" if there is none. The objects are also read if only a guest has this guard.
 	Guard guest.GuardField
+	// GuardKeys are the keys on whose texts such a guard depends. Going back to the text that a key had when the object agreed with its manifest is a repair.
+	GuardKeys []string
 	// Weakens returns what a change would take from guests with guards, one entry for each guest and guard. Such a change waits for an approval.
 	Weakens func(change Change, around Around) []Weakening
 	// Concerns returns the guests with guards whose guards the list of an object may weaken: an approval of a change of the list names them. It is required if there are
@@ -130,6 +132,7 @@ type Change struct {
 	Got    cluster.Object    // as it was read; the zero value of an object that is to be made
 	Set    map[string]string // keys with their new texts
 	Delete []string          // keys to remove, sorted
+	Agreed map[string]string // of GuardKeys, how they were when the object agreed with its manifest, "" for one that it did not have; only those of which that is certain
 }
 
 // Single returns the one call that makes a change.

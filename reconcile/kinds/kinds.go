@@ -50,6 +50,9 @@ func NewBackedUp(jobs []kind.Lasting) BackedUp {
 	}
 }
 
+// BackupEdits returns what a backup job backs up less now than before, by its keys. A key that is missing before has not changed.
+func BackupEdits(before, now map[string]string) []kind.Weakening { return backupjob.Edits(before, now) }
+
 // NodesOf returns the nodes without which Proxmox refuses the objects.
 func NodesOf(objects []kind.Desired) []string {
 	var nodes []string

@@ -132,6 +132,21 @@ func noteObject(b journal.Begun, step plan.Step) {
 	b.Detail[detailEffect] = string(text)
 }
 
+// beginObject returns the record with which a step begins that changes a key on which guards depend: the text until now is none to go back to.
+func beginObject(step plan.Step, state journal.State) []journal.Body {
+	if step.Object == nil {
+		return nil
+	}
+	owned, isOwned := state.Objects[journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}]
+	if !isOwned {
+		return nil
+	}
+	if changed, differs := step.Object.Begin(owned); differs {
+		return []journal.Body{changed}
+	}
+	return nil
+}
+
 // closingObject returns the records about the ownership of an object that follow from the end of a step.
 func closingObject(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	id, isObject := begun.Object()

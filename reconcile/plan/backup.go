@@ -29,6 +29,13 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: ReasonNoBackup, Message: "its manifest requires backups, and no enabled backup job covers it", Hint: "add it to a BackupJob, or enable one",
 		})
+	default:
+		if why := want.derived.editedJobOf(d, node, row.Pool); why != "" {
+			p.Conditions = append(p.Conditions, Condition{
+				Type: Warned, Reason: ReasonNoBackup, Message: "its manifest requires backups, and the backup job that covers it was changed in Proxmox, so that it backs up less: " + why,
+				Hint: "the agent repairs what the manifest of the job says and no hold prevents; undo the rest in Proxmox, or write it into the manifest",
+			})
+		}
 	}
 	for i := range p.Steps {
 		step := &p.Steps[i]

@@ -21,6 +21,8 @@ type derived struct {
 	backedUp    func() kinds.BackedUp       // by the backup jobs as they are
 	staysBacked func() kinds.BackedUp       // by the backup jobs that stay, as they are and as their manifests want them
 
+	editedJobs func() map[string]string // what backup jobs that somebody has edited back up less, by id
+
 	want Desired
 	got  cluster.Snapshot
 	stay map[guest.Kind][]kind.Lasting
@@ -48,6 +50,7 @@ func newDerived(want Desired, got cluster.Snapshot) *derived {
 		}
 		return kinds.NewBackedUp(jobs)
 	})
+	d.editedJobs = sync.OnceValue(func() map[string]string { return editedJobs(d.allObjects(), got) })
 	d.staysBacked = sync.OnceValue(func() kinds.BackedUp {
 		k, _ := kinds.Of(kinds.BackupJobs)
 		return kinds.NewBackedUp(d.lasting(k))
@@ -55,15 +58,21 @@ func newDerived(want Desired, got cluster.Snapshot) *derived {
 	return d
 }
 
-// lasting returns the objects of a kind that exist and stay, sorted by id. What manifests leave alone stays as it is.
+// allObjects returns the objects of all labels.
+func (d *derived) allObjects() Objects {
+	if all := d.want.Objects.all; all != nil {
+		return *all
+	}
+	return d.want.Objects
+}
+
+// lasting returns the objects of a kind that exist and stay, sorted by id. What manifests leave alone stays as it is. A backup job that somebody has edited so that it
+// backs up less is none to rely on.
 func (d *derived) lasting(k *kind.Kind) []kind.Lasting {
 	if stay, known := d.stay[k.Name]; known {
 		return stay
 	}
-	all := d.want.Objects
-	if all.all != nil {
-		all = *all.all
-	}
+	all := d.allObjects()
 	wanted := make(map[string]kind.Desired)
 	for _, w := range all.Wanted {
 		if w.Kind == k.Name {
@@ -77,7 +86,7 @@ func (d *derived) lasting(k *kind.Kind) []kind.Lasting {
 		w, isWanted := wanted[id]
 		_, isOwned := all.Owned[journal.ObjectID{Kind: string(k.Name), ID: id}]
 		switch {
-		case isOwned && !isWanted:
+		case isOwned && !isWanted, k.Name == kinds.BackupJobs && d.editedJobs()[id] != "":
 			continue
 		case isWanted:
 			if resolved, blocked := resolveGuests(k, w, d.want, d.got, now); blocked == nil {

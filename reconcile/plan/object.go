@@ -103,6 +103,7 @@ type ObjectStep struct {
 	Content string            // the key of this list
 	Whole   *ContentChange    // of a step about an item that is part of a change which weakens guards; nil if it weakens none
 	Fills   bool              // the list differs from the wanted one before the step
+	Guarded map[string]string // new texts of the keys on which guards of guests depend, as they are recorded; of a list at its end
 }
 
 // Reads returns the kinds whose objects have to be read, with the ids of those that matter. A kind is not read that no manifest and no record names, and whose guard
@@ -502,9 +503,11 @@ func (o objectPlan) change(key, from, to string, origin guest.Origin) {
 // step adds the step that makes a change.
 func (o objectPlan) step(c kind.Change, reason string, takes bool) {
 	slices.Sort(c.Delete)
+	c.Agreed = sureTexts(o.owned)
 	s := Step{
 		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes, File: o.desired.Origin.File,
-		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers()}, Loses: weakenings(o.kind, c, o.want, o.got),
+		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers(), Guarded: changedGuardKeys(o.kind, c)},
+		Loses:  weakenings(o.kind, c, o.want, o.got),
 	}
 	if o.exists {
 		s.Object.Seen = &o.live

@@ -11,19 +11,19 @@ import (
 
 // weakenings returns what a change of an object takes from guests with guards.
 func weakenings(k *kind.Kind, c kind.Change, want Desired, got cluster.Snapshot) []kind.Weakening {
-	if !mayWeaken(k, want) {
+	if !mayWeaken(k, want.Objects) {
 		return nil
 	}
 	return k.Weakens(c, around(k, c.ID, want, got))
 }
 
 // mayWeaken reports whether a guest has a guard that changes of a kind can weaken.
-func mayWeaken(k *kind.Kind, want Desired) bool {
+func mayWeaken(k *kind.Kind, objects Objects) bool {
 	guard := k.Guard
 	if kind.IsOfFirewall(k.Name) {
 		guard = guest.GuardFirewall
 	}
-	return k.Weakens != nil && slices.ContainsFunc(want.Objects.Guarded, func(g kind.Guarded) bool { return g.Has(guard) })
+	return k.Weakens != nil && slices.ContainsFunc(objects.Guarded, func(g kind.Guarded) bool { return g.Has(guard) })
 }
 
 // around returns what a change of an object is judged among.

@@ -56,9 +56,20 @@ func (o objectPlan) contentStep() {
 	loses, whole := o.contentWeakenings(next)
 	o.Steps = append(o.Steps, Step{
 		Guest: o.Ref, Op: cluster.OpObjectSet, Class: guest.Live, Changes: o.Changes, Calls: []cluster.Call{next.Call}, Reason: "its " + content.Key + " differ from its manifest", File: o.desired.Origin.File,
-		Object: &ObjectStep{ID: o.desired.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Seen: &o.live, Effect: map[string]string{content.Key: next.After}, Fills: true, Whole: whole},
-		Loses:  loses,
+		Object: &ObjectStep{
+			ID: o.desired.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Seen: &o.live, Effect: map[string]string{content.Key: next.After}, Fills: true, Whole: whole,
+			Guarded: changedGuardKeys(o.kind, o.contentChange()),
+		},
+		Loses: loses,
 	})
+}
+
+// contentChange returns the change of the whole list that the object contains.
+func (o objectPlan) contentChange() kind.Change {
+	content := o.kind.Content
+	return kind.Change{
+		Op: cluster.OpObjectSet, ID: o.desired.ID, Got: o.live, Set: map[string]string{content.Key: content.Final(o.desired, o.live)}, Agreed: sureTexts(o.owned),
+	}
 }
 
 // ContentChange is the change of a list that an object contains, of which a step makes the next call. One approval covers all of its calls: it names the list at the
@@ -71,13 +82,16 @@ type ContentChange struct {
 
 // contentWeakenings returns what the whole change of the list takes from guests with guards, and what an approval of it names. Both are empty if it takes nothing.
 func (o objectPlan) contentWeakenings(next kind.ItemCall) ([]kind.Weakening, *ContentChange) {
-	if !mayWeaken(o.kind, o.want) {
+	if !mayWeaken(o.kind, o.want.Objects) {
 		return nil, nil
 	}
 	content := o.kind.Content
-	final := content.Final(o.desired, o.live)
+	change := o.contentChange()
+	final := change.Set[content.Key]
 	loses := func(from cluster.Object) []kind.Weakening {
-		return weakenings(o.kind, kind.Change{Op: cluster.OpObjectSet, ID: o.desired.ID, Got: from, Set: map[string]string{content.Key: final}}, o.want, o.got)
+		change := change
+		change.Got = from
+		return weakenings(o.kind, change, o.want, o.got)
 	}
 	now := loses(o.live)
 	if len(now) == 0 {

@@ -53,6 +53,7 @@ func Kind() *kind.Kind {
 		Read:       read,
 		Encode:     encode,
 		Guard:      guest.GuardBackup,
+		GuardKeys:  []string{keySchedule, keyStorage, keyRetention, keyPrune, keyPaths},
 		Weakens:    weakens,
 		Privileges: privileges,
 	}

@@ -2,6 +2,7 @@ package backupjob
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,9 @@ func (c Coverage) Has(p Place) bool {
 }
 
 // weakens returns the guests that require backups and that a change of a job takes out of every job, or backs up less: other backups are removed earlier, times or
-// the storage change, or more files are left out. Times and storages cannot be compared, so every change of them counts.
+// the storage change, or more files are left out. Times and storages cannot be compared, so every change of them counts. Going back to what the job had when it
+// agreed with its manifest is no weakening if somebody has taken something from guests by an edit. An edit that only keeps backups longer harms no guest, and
+// undoing it would remove backups.
 func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 	if c.Op == cluster.OpObjectAdd {
 		return nil
@@ -92,6 +95,10 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 		after = cluster.Object{ID: c.ID}
 	}
 	before, then, others := scopeOf(c.Got), scopeOf(after), NewCoverage(around.Others)
+	now := c.Got.Keys
+	if len(Edits(c.Agreed, c.Got.Keys)) > 0 || bringsIn(before, then, around) {
+		now = restored(now, after.Keys, c.Agreed)
+	}
 	var found []kind.Weakening
 	for _, g := range around.Guests {
 		p := PlaceOf(g.VMID, around.Observed.Inventory)
@@ -104,12 +111,41 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 			}
 			continue
 		}
-		for _, w := range weaker(c.Got.Keys, after.Keys) {
+		for _, w := range weaker(now, after.Keys) {
 			w.Guest, w.Field = g.Ref, guest.GuardBackup
 			found = append(found, w)
 		}
 	}
 	return found
+}
+
+// Edits returns what a job backs up less now than before, by its keys. A key that is missing before has not changed; the text of one that the job did not have is "".
+func Edits(before, now map[string]string) []kind.Weakening {
+	return weaker(restored(now, before, before), now)
+}
+
+// bringsIn reports whether a change of a job backs up a guest that requires backups, and that the job does not back up now.
+func bringsIn(before, then scope, around kind.Around) bool {
+	return slices.ContainsFunc(around.Guests, func(g kind.Guarded) bool {
+		p := PlaceOf(g.VMID, around.Observed.Inventory)
+		return g.Has(guest.GuardBackup) && !before.covers(p, true) && then.covers(p, false)
+	})
+}
+
+// restored returns the keys of a job with those that are to be as they were when the job agreed with its manifest.
+func restored(now, next, agreed map[string]string) map[string]string {
+	keys := make(map[string]string, len(now))
+	maps.Copy(keys, now)
+	for key, text := range agreed {
+		switch {
+		case next[key] != text:
+		case text == "":
+			delete(keys, key)
+		default:
+			keys[key] = text
+		}
+	}
+	return keys
 }
 
 // weaker returns the settings of a job that back up a guest less than before.
