@@ -424,3 +424,92 @@ func TestManyGuardedFirewallsAreAccepted(t *testing.T) {
 		}
 	})
 }
+
+// TestEditOfWhatAGuardedFirewallNamesIsRepaired narrows by hand what a guarded firewall names, while the manifests stay as they are. A manifest that narrows it and one that
+// widens it again need an approval for the second.
+func TestEditOfWhatAGuardedFirewallNamesIsRepaired(t *testing.T) {
+	group := func(ports ...int) string {
+		var text strings.Builder
+		text.WriteString("apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: web}\nspec:\n  rules:\n")
+		for _, port := range ports {
+			fmt.Fprintf(&text, "    - {type: in, action: ACCEPT, protocol: tcp, port: %d}\n", port)
+		}
+		return text.String()
+	}
+	alias := func(cidr string) string { return strings.Replace(officeAlias, "10.1.0.0/24", cidr, 1) }
+	tests := map[string]struct {
+		label, rule     string
+		wide, narrow    string // manifests
+		edit            func(l *lab)
+		isWide, isSmall func(l *lab) bool
+	}{
+		"alias": {
+			"Alias/office", "{type: in, action: ACCEPT, source: dc/office}", alias("10.1.0.0/24"), alias("10.1.0.7"),
+			func(l *lab) { l.sim.SetAlias("office", "10.1.0.7", l.sim.Alias("office")["comment"]) },
+			func(l *lab) bool { return l.sim.Alias("office")["cidr"] == "10.1.0.0/24" },
+			func(l *lab) bool { return l.sim.Alias("office")["cidr"] == "10.1.0.7" },
+		},
+		"removed_alias": {
+			"Alias/office", "{type: in, action: ACCEPT, source: dc/office}", alias("10.1.0.0/24"), alias("10.1.0.7"),
+			func(l *lab) { l.sim.RemoveAlias("office") },
+			func(l *lab) bool { return l.sim.Alias("office")["cidr"] == "10.1.0.0/24" },
+			func(l *lab) bool { return l.sim.Alias("office")["cidr"] == "10.1.0.7" },
+		},
+		"set": {
+			"IPSet/admins", "{type: in, action: ACCEPT, source: +dc/admins}", adminSet(1, 2, 3, 4), adminSet(1),
+			func(l *lab) {
+				for n := 2; n <= 4; n++ {
+					l.edit("DELETE", fmt.Sprintf("/cluster/firewall/ipset/admins/10.0.0.%d", n), "")
+				}
+			},
+			func(l *lab) bool { return strings.Count(l.adminEntries(), "10.0.0.") == 4 },
+			func(l *lab) bool { return strings.Count(l.adminEntries(), "10.0.0.") == 1 },
+		},
+		"group": {
+			"SecurityGroup/web", "{group: web}", group(22, 80, 443), group(22),
+			func(l *lab) {
+				l.edit("DELETE", "/cluster/firewall/groups/web/2", "")
+				l.edit("DELETE", "/cluster/firewall/groups/web/1", "")
+			},
+			func(l *lab) bool { _, rules, _ := l.sim.Group("web"); return len(rules) == 3 },
+			func(l *lab) bool { _, rules, _ := l.sim.Group("web"); return len(rules) == 1 },
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.grant("Sys.Modify")
+				l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: ["+test.rule+"]")
+				l.files["object.yaml"] = test.wide
+				l.push("a guest and what it names", alice)
+				defer l.start()()
+				l.converge()
+				kind, id, _ := strings.Cut(test.label, "/")
+				eventually(t, "the record of the object", func() bool {
+					return len(l.journal.State().Objects[journal.ObjectID{Kind: kind, ID: id}].Agreed) == 1
+				})
+				test.edit(l)
+				eventually(t, "the repair", func() bool { return test.isWide(l) })
+				l.converge()
+
+				l.files["object.yaml"] = test.narrow
+				l.push("less", alice)
+				eventually(t, "the change", func() bool { return test.isSmall(l) })
+				l.converge()
+				l.files["object.yaml"] = test.wide
+				l.push("as before", alice)
+				eventually(t, "the hold", func() bool {
+					held := l.object(test.label).Held
+					return len(held) > 0 && held[0].Reason == gate.HoldGuard
+				})
+				time.Sleep(5 * time.Minute)
+				if !test.isSmall(l) {
+					t.Error("got it changed without an approval")
+				}
+				l.approve(l.object(test.label).Held[0].Digest)
+				eventually(t, "the approved change", func() bool { return test.isWide(l) })
+				l.converge()
+			})
+		})
+	}
+}

@@ -90,6 +90,17 @@ func changedGuardKeys(k *kind.Kind, c kind.Change) map[string]string {
 	return texts
 }
 
+// restores reports whether a change only gives keys on which guards depend the texts that they had when the object agreed with its manifest.
+func restores(k *kind.Kind, c kind.Change) bool {
+	texts := changedGuardKeys(k, c)
+	for key, text := range texts {
+		if agreed, isSure := c.Agreed[key]; !isSure || agreed != text {
+			return false
+		}
+	}
+	return len(texts) > 0
+}
+
 // Begin returns the record of an owned object when a step begins that changes it: without the texts that the step replaces by others.
 func (s ObjectStep) Begin(owned journal.OwnedObject) (changed journal.OwnedObject, differs bool) {
 	agreed := maps.Clone(owned.Agreed)

@@ -42,6 +42,7 @@ func Kind() *kind.Kind {
 		Calls:      calls,
 		KeptBy:     kind.FirewallUse(firewall.AliasUser).KeptBy,
 		UsedBy:     kind.FirewallUse(firewall.AliasUser).UsedBy,
+		GuardKeys:  []string{keyCIDR},
 		Weakens:    weakens,
 		Privileges: kind.DatacenterFirewallPrivileges,
 	}

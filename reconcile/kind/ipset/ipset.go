@@ -42,6 +42,7 @@ func Kind() *kind.Kind {
 		Content:    &kind.Content{Key: keyEntries, Changes: changes, Next: next, Final: final, Unsafe: whyUnsafe},
 		KeptBy:     kind.FirewallUse(firewall.SetUser).KeptBy,
 		UsedBy:     kind.FirewallUse(firewall.SetUser).UsedBy,
+		GuardKeys:  []string{keyEntries},
 		Weakens:    weakens,
 		Concerns:   kind.FirewallUse(firewall.SetUser).Concerns(Name),
 		Privileges: kind.DatacenterFirewallPrivileges,

@@ -44,6 +44,7 @@ func Kind() *kind.Kind {
 		Content:    &kind.Content{Key: keyRules, Changes: changes, Next: next, Final: final, Empty: empty},
 		KeptBy:     kind.FirewallUse(firewall.GroupUser).KeptBy,
 		UsedBy:     kind.FirewallUse(firewall.GroupUser).UsedBy,
+		GuardKeys:  []string{keyRules},
 		Weakens:    weakens,
 		Concerns:   kind.FirewallUse(firewall.GroupUser).Concerns(Name),
 		Privileges: kind.DatacenterFirewallPrivileges,
