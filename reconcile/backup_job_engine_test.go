@@ -249,11 +249,14 @@ func TestEditOfARequiredBackupIsRepaired(t *testing.T) {
 	}
 }
 
-// TestLongerRetentionByHandIsKept edits only how long backups are kept. Taking that back removes backups, so it waits.
+// TestLongerRetentionByHandIsKept edits only how long backups are kept. Taking that back removes backups, so it waits, and the hold says what can be done.
 func TestLongerRetentionByHandIsKept(t *testing.T) {
 	runRequiredBackup(t, func(t *testing.T, l *lab, edit func(map[string]string)) {
 		edit(map[string]string{"prune-backups": "keep-last=9"})
 		eventually(t, "the hold", l.isHeldForGuard)
+		if hint := l.object("BackupJob/nightly").Held[0].Hint; !strings.Contains(hint, "approve") || !strings.Contains(hint, "write it into the manifest") {
+			t.Errorf("got the hint %q, want every way out", hint)
+		}
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.BackupJob("nightly")["prune-backups"]; got != "keep-last=9" || l.hasNoBackup() {
 			t.Errorf("got %s, condition %t, want the longer retention without a condition", got, l.hasNoBackup())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
@@ -33,7 +34,22 @@ func (g Gate) judgeLoss(step plan.Step) Verdict {
 		}
 		parts = append(parts, w.String())
 	}
-	return g.judgeDigest(HoldGuard, step, step.Digest(g.Cluster, g.identity(step)), "it weakens guards of guests: "+strings.Join(parts, "; "), 1)
+	v := g.judgeDigest(HoldGuard, step, step.Digest(g.Cluster, g.identity(step)), "it weakens guards of guests: "+strings.Join(parts, "; "), 1)
+	if v.Held {
+		v.Hint += otherWays(step)
+	}
+	return v
+}
+
+// otherWays says what people can do about a held step that takes something from guests, besides approving it.
+func otherWays(step plan.Step) string {
+	switch {
+	case step.Op == cluster.OpObjectRemove:
+		return ", or restore the manifest"
+	case step.Op.IsObject():
+		return "; or revert the commit that asks for it; or, if somebody changed it in Proxmox, undo that there, or write it into the manifest"
+	}
+	return ", or revert the commit that asks for it"
 }
 
 // maxWeakenings bounds the guests that a text names.
