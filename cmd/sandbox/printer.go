@@ -10,7 +10,7 @@ import (
 
 	"gitops-agent/internal/sandbox"
 	"gitops-agent/reconcile/gate"
-	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -280,17 +280,17 @@ func (p printer) instructions(e *sandbox.Environment) {
 	p.line("  curl -k -X PUT -H \"Authorization: PVEAPIToken=$(cat %s)\" -d onboot=0 %s/api2/json/nodes/NODE/qemu/VMID/config", e.TokenFile(), e.Endpoint)
 }
 
-// objects counts guests and Images.
+// objects counts guests and the objects of other kinds.
 func objects(r report.Report) string {
-	images := 0
+	others := 0
 	for _, g := range r.Guests {
-		if g.Kind == image.Kind {
-			images++
+		if g.Kind != guest.VirtualMachine && g.Kind != guest.Container {
+			others++
 		}
 	}
-	text := count(len(r.Guests)-images, "guest")
-	if images > 0 {
-		text += " and " + count(images, "Image")
+	text := count(len(r.Guests)-others, "guest")
+	if others > 0 {
+		text += " and " + count(others, "other object")
 	}
 	return text
 }

@@ -336,8 +336,8 @@ type SignerConfig struct {
 	SubjectRegexp string `yaml:"subject_regexp"`
 	// Extensions are exact values that the certificate of a workflow must contain. Default: none.
 	Extensions ExtensionsConfig `yaml:"extensions"`
-	// May lists the roles: change (files), approve (held steps), operate (one-shot operations, which this version records but does not
-	// execute), seal (ancestors). Required.
+	// May lists the roles: change (files), approve (held steps), operate (one-shot operations, such as a restart or a snapshot), seal
+	// (ancestors). Required.
 	May []string `yaml:"may"`
 	// Paths are the only paths that the signer may change. Default: the whole source.
 	Paths []string `yaml:"paths"`
