@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/ownership"
 )
 
@@ -79,6 +80,25 @@ func BenchmarkNewPlan(b *testing.B) {
 			}
 			used := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
 			b.ReportMetric(float64(used)/1e6/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// BenchmarkNewOrdering orders the steps of 1,000 guests beside objects of other kinds. Each cycle does this, so the time has to grow with the number of both, not
+// with their product.
+func BenchmarkNewOrdering(b *testing.B) {
+	for _, n := range []int{0, 1000, 2000} {
+		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
+			want, got := fleetInSync(1000)
+			planned, opts := New(want, got), OrderingOptions{}
+			for i := range n {
+				d := kind.Desired{Kind: "BackupJob", Name: fmt.Sprintf("object-%d", i), ID: fmt.Sprintf("object-%d", i)}
+				planned.Guests = append(planned.Guests, Guest{Ref: d.Ref(), Managed: true, Present: true})
+				opts.Objects = append(opts.Objects, d)
+			}
+			for b.Loop() {
+				NewOrdering(planned, want.Guests, opts)
+			}
 		})
 	}
 }

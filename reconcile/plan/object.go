@@ -228,7 +228,9 @@ func refOf(owned journal.OwnedObject) guest.Ref {
 // planned with the object that the manifest described before.
 func planObjects(want Desired, got cluster.Snapshot) []Guest {
 	var planned []Guest
+	places := make(map[guest.Ref]int, len(want.Objects.Wanted)) // in planned
 	for _, d := range want.Objects.Wanted {
+		places[d.Ref()] = len(planned)
 		planned = append(planned, planObject(want, d, got))
 	}
 	wanted := want.Objects.wantedIDs()
@@ -238,11 +240,12 @@ func planObjects(want Desired, got cluster.Snapshot) []Guest {
 			continue
 		}
 		removal := planObjectRemoval(want, owned, got)
-		if i := slices.IndexFunc(planned, func(p Guest) bool { return p.Ref == removal.Ref }); i >= 0 {
+		if i, isPlanned := places[removal.Ref]; isPlanned {
 			planned[i].Steps = append(planned[i].Steps, removal.Steps...)
 			planned[i].Conditions = append(planned[i].Conditions, removal.Conditions...)
 			continue
 		}
+		places[removal.Ref] = len(planned)
 		planned = append(planned, removal)
 	}
 	return planned

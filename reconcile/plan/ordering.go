@@ -132,10 +132,18 @@ func (o Ordering) noteImages(plan Plan, guests []guest.Desired, idle map[string]
 // noteObjects notes which guests and objects wait for an object that a manifest describes and that does not exist, or that does not contain yet what it shall: a
 // part of the rules of a security group may admit what all of them do not. A guest is idle if the object will not be complete soon.
 func (o Ordering) noteObjects(plan Plan, guests []guest.Desired, idle map[string]bool, opts OrderingOptions) {
-	missing := make(map[kind.Need]Guest)
+	planned, missing := make(map[guest.Ref]int, len(opts.Objects)), make(map[kind.Need]Guest)
+	for _, d := range opts.Objects {
+		planned[d.Ref()] = -1
+	}
+	for i := range plan.Guests {
+		if at, is := planned[plan.Guests[i].Ref]; is && at < 0 {
+			planned[plan.Guests[i].Ref] = i
+		}
+	}
 	comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
 	for _, d := range opts.Objects {
-		i := slices.IndexFunc(plan.Guests, func(p Guest) bool { return p.Ref == d.Ref() })
+		i := planned[d.Ref()]
 		if i < 0 {
 			continue
 		}
