@@ -91,3 +91,26 @@ func BenchmarkManyObjects(b *testing.B) {
 		})
 	}
 }
+
+// TestGuardOfOtherObjectsCostsNoReads makes many sets beside a guest that guards its firewall. Its rules name none of them.
+func TestGuardOfOtherObjectsCostsNoReads(t *testing.T) {
+	const sets, entries = 30, 3
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{type: in, action: ACCEPT, macro: SSH}]")
+		l.push("a guarded guest", alice)
+		l.once()
+		for i := range sets {
+			l.files[fmt.Sprintf("set-%d.yaml", i)] = fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: set-%d}\nspec: {entries: [{cidr: 10.1.%d.0/24}, {cidr: 10.2.%d.0/24}, {cidr: 10.3.%d.0/24}]}\n", i, i, i, i)
+		}
+		l.push("sets that it does not name", alice)
+		l.sim.ResetCounters()
+		if r := l.once(); !r.Converged {
+			t.Errorf("got %+v, want it converged", r)
+		}
+		c := l.sim.Counters()
+		if c.Writes < sets*(1+entries) || c.Reads > 8*c.Writes {
+			t.Errorf("got %d writes and %d reads, want at most 8 reads for each write: %v", c.Writes, c.Reads, c.Routes)
+		}
+	})
+}

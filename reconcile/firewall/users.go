@@ -105,6 +105,12 @@ func NeededGroups(want *guest.FirewallWanted) []string {
 	return needed(names, func(string, string) bool { return true })
 }
 
+// NamedIn returns the security groups and the sets that rules name, also those that a guest has itself, in lower case, sorted and each once.
+func NamedIn(rules []guest.FirewallRule) (groups, sets []string) {
+	f := &guest.FirewallWanted{Rules: rules}
+	return NeededGroups(f), NeededSets(f)
+}
+
 // ruleAddresses returns the sources and destinations of the rules of a firewall.
 func ruleAddresses(want *guest.FirewallWanted) []string {
 	var texts []string

@@ -41,7 +41,7 @@ func (w *Worker) advanceObject(ctx context.Context, t *turn) (again bool, err er
 	if len(objects.Wanted)+len(objects.Owned) == 0 || isOpenElsewhere(state, t, objects) {
 		return false, nil
 	}
-	t.Objects = w.readObjects(ctx, all, objects, guest.Kind(t.Key.Kind()))
+	t.Objects = w.readObjects(ctx, basis, all, objects, guest.Kind(t.Key.Kind()))
 	planned, ok := basis.plannedObject(objects, t.Objects)
 	if !ok {
 		return false, nil
@@ -76,18 +76,37 @@ func (w *Worker) runObject(ctx context.Context, basis *Basis, t *turn, step plan
 	return nil
 }
 
-// readObjects reads what a step on one object of a kind needs. If guests guard their firewalls, this is everything in the datacenter's firewall, since objects name
-// each other. Otherwise it is the kind: all ids of it if that costs no call for each of them, and the object's own otherwise.
-func (w *Worker) readObjects(ctx context.Context, all, one plan.Objects, name guest.Kind) map[guest.Kind]cluster.Objects {
+// readObjects reads what a step on one object of a kind needs: all ids of the kind if that costs no call for each of them, and the object's own otherwise. If guests
+// guard their firewalls, it is also what decides whether a change of the datacenter's firewall opens them.
+func (w *Worker) readObjects(ctx context.Context, basis *Basis, all, one plan.Objects, name guest.Kind) map[guest.Kind]cluster.Objects {
 	if kind.IsOfFirewall(name) && all.GuardFirewalls() {
-		reads := all.Reads()
-		maps.DeleteFunc(reads, func(other guest.Kind, _ []string) bool { return !kind.IsOfFirewall(other) })
-		return observe.ReadObjects(ctx, w.cluster, reads)
+		return w.readFirewallObjects(ctx, basis, all, one)
 	}
 	if k, known := kinds.Of(name); !known || !k.AsksEach {
 		return observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{name: all.Reads()[name]})
 	}
-	read := observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{name: one.IDs(name)})
+	return w.readParts(ctx, name, one.IDs(name))
+}
+
+// readFirewallObjects reads an object of the datacenter's firewall, all aliases, and the groups and sets that guarded firewalls reach. A group says which sets it
+// names, so groups are read before sets. What is not read counts as not known, and a change that it could make unsafe is held.
+func (w *Worker) readFirewallObjects(ctx context.Context, basis *Basis, all, one plan.Objects) map[guest.Kind]cluster.Objects {
+	reach := all.ReachOfGuards(basis.Seen)
+	read := w.readParts(ctx, kind.FirewallGroups, append(one.IDs(kind.FirewallGroups), reach.Groups...))
+	maps.Copy(read, w.readParts(ctx, kind.FirewallSets, append(one.IDs(kind.FirewallSets), reach.Sets(read[kind.FirewallGroups])...)))
+	if reach.Aliases != nil {
+		maps.Copy(read, observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{kind.FirewallAliases: reach.Aliases})) // one call lists all
+	}
+	return read
+}
+
+// readParts reads some objects of a kind. Without ids it reads nothing, since the reading would be of all objects.
+func (w *Worker) readParts(ctx context.Context, name guest.Kind, ids []string) map[guest.Kind]cluster.Objects {
+	if len(ids) == 0 {
+		return make(map[guest.Kind]cluster.Objects)
+	}
+	slices.Sort(ids)
+	read := observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{name: slices.Compact(ids)})
 	for name, objects := range read {
 		objects.Part = true
 		read[name] = objects
