@@ -63,7 +63,43 @@ func TestAliasOfAForeignRuleStays(t *testing.T) {
 		eventually(t, "the reason", func() bool {
 			return slices.ContainsFunc(l.object("Alias/office").Conditions, func(c plan.Condition) bool { return strings.Contains(c.Message, "rule 0 of guest 300 names it") })
 		})
+		if c := l.object("Alias/office").Conditions; slices.ContainsFunc(c, func(c plan.Condition) bool { return c.Type == plan.Failed }) || !l.objectHasReason(objectCase{label: "Alias/office"}, plan.ReasonInUse) {
+			t.Errorf("got %+v, want it blocked and not failed", c)
+		}
+		l.sim.ResetCounters()
+		time.Sleep(24 * time.Hour)
+		if n := l.sim.Counters().Routes["GET /nodes/{node}/{kind}/{vmid}/firewall/rules"]; n > 2*(48+3) {
+			t.Errorf("got %d readings of the rules of two guests in a day, want the users looked for every half an hour", n)
+		}
 		l.edit(http.MethodDelete, rules+"/0", "")
-		eventually(t, "the removal", func() bool { return l.sim.Alias("office") == nil })
+		time.Sleep(40 * time.Minute)
+		if l.sim.Alias("office") != nil {
+			t.Error("got the alias kept without a user, want it removed")
+		}
+	})
+}
+
+// TestUsedAliasIsTriedAgainAfterAStep removes the manifest of an alias that a guest without a manifest uses. A step of the agent may have ended the use, so the agent
+// looks again after one.
+func TestUsedAliasIsTriedAgainAfterAStep(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		_, err := l.sim.AddVM(pvesim.Guest{VMID: 300, Config: "name: other\nmemory: 512\n"})
+		l.ok(err)
+		l.files["web.yaml"], l.files["office.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}"), officeAlias
+		l.push("an alias", alice)
+		defer l.start()()
+		l.converge()
+		const rules = "/nodes/pve1/qemu/300/firewall/rules"
+		l.edit(http.MethodPost, rules, "type=in&action=DROP&enable=1&source=dc/office")
+		delete(l.files, "office.yaml")
+		l.push("remove it", alice)
+		time.Sleep(2 * time.Minute)
+		l.edit(http.MethodDelete, rules+"/0", "")
+		l.ok(l.sim.Edit(201, "memory", "4096"))
+		time.Sleep(5 * time.Minute)
+		if l.sim.Alias("office") != nil {
+			t.Error("got the alias kept after a step on a guest, want it removed")
+		}
 	})
 }

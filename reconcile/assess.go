@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -234,7 +235,8 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	if bounded := e.guards.now.Bounded[p.Ref.VMID]; len(bounded) > 0 && p.Managed {
 		list = append(list, minimumCondition(bounded))
 	}
-	if _, _, refused := volumes.Refusal(t.failed); t.failed != nil && !refused {
+	shown := lane.IsObjectUsed(t.failed) && slices.ContainsFunc(p.Conditions, func(c plan.Condition) bool { return c.Reason == plan.ReasonInUse })
+	if _, _, refused := volumes.Refusal(t.failed); t.failed != nil && !refused && !shown {
 		list = append(list, failedCondition(t, e.guests))
 	}
 	if unused := t.derive(live).unused; len(unused) > 0 && isLive {
@@ -280,6 +282,12 @@ func minimumCondition(fields []guest.GuardField) plan.Condition {
 func failedCondition(t *track, guests []guest.Desired) plan.Condition {
 	if c, denied := deniedCondition(t, guests); denied {
 		return c
+	}
+	if lane.IsObjectUsed(t.failed) {
+		return plan.Condition{
+			Type: plan.Blocked, Reason: plan.ReasonInUse, Message: t.failed.Error(),
+			Hint: "remove what names it; the agent looks again every half an hour, and at once after a step of its own on a guest or a firewall, and with the next revision",
+		}
 	}
 	if hanging := t.hangingTask(); hanging != nil {
 		return plan.Condition{

@@ -17,7 +17,7 @@ const (
 	lastRetry     = 5 * time.Minute
 	hangingRetry  = time.Minute      // between two looks at a task that hangs
 	terminalRetry = 30 * time.Minute // after an error that only a person or a new revision removes
-	heavyTries    = 3                // tries of a failed move or restart, and of a call that Proxmox refuses as invalid, before terminalRetry
+	heavyTries    = 3                // tries of a failed move or restart, of a call that Proxmox refuses as invalid, and of the removal of an object in use, before terminalRetry
 	waveTries     = 5                // tries, in a bit more than a minute, before guests of higher waves no longer wait
 )
 
@@ -35,7 +35,7 @@ func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
 	}
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
-	if isTerminal(err) || likelyRefusedAgain(err, op) && b.failures > heavyTries {
+	if isTerminal(err) || (likelyRefusedAgain(err, op) || lane.IsObjectUsed(err)) && b.failures > heavyTries {
 		wait = terminalRetry
 	}
 	var ran *cluster.TaskError

@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -94,7 +95,9 @@ func (e *Engine) logTrouble(ctx context.Context, now observe.Trouble) {
 // learn takes the results of the lanes.
 func (e *Engine) learn() {
 	now := time.Now()
+	changed := false // a guest, or what firewalls name
 	for _, r := range e.lanes.empty() {
+		changed = changed || r.Steps > 0 && (r.Key.VMID != 0 || kind.IsOfFirewall(guest.Kind(r.Key.Kind())))
 		e.observer.LearnFiles(r.Files)
 		e.observer.LearnObjects(r.Objects)
 		if r.Key.VMID != 0 {
@@ -111,5 +114,8 @@ func (e *Engine) learn() {
 			e.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", r.Key.VMID, "guest", e.labelOf(r.Key), "op", string(r.Step.Op), "error", r.Err)
 		}
 		e.noteHangingTask(r.Key, before, t.hangingTask())
+	}
+	if changed {
+		retryUsedObjects(e.tracks)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 )
@@ -52,6 +53,15 @@ func clearFailures(tracks map[object.Key]*track) {
 	for _, t := range tracks {
 		if t.hangingTask() == nil { // no revision ends a task
 			t.recover()
+		}
+	}
+}
+
+// retryUsedObjects lets the removals of objects be tried again that something used. A step of the agent may have ended the use.
+func retryUsedObjects(tracks map[object.Key]*track) {
+	for _, t := range tracks {
+		if lane.IsObjectUsed(t.failed) {
+			t.retry = backoff{}
 		}
 	}
 }

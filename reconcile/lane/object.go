@@ -245,8 +245,21 @@ func (w *Worker) lastCheckObject(ctx context.Context, basis *Basis, step plan.St
 	return w.confirmWriter(ctx, writer.Recent) // reads the mark again only if the reading above was slow
 }
 
-// errObjectUsed refuses to remove an object that something uses.
-var errObjectUsed = errors.New("the object is in use")
+// ObjectUsedError refuses to remove an object that something uses.
+type ObjectUsedError struct {
+	User string // "rule 0 of guest 300"
+}
+
+// Error states what uses the object.
+func (e *ObjectUsedError) Error() string {
+	return fmt.Sprintf("the object is in use: %s names it", e.User)
+}
+
+// IsObjectUsed reports whether a removal was refused because something uses the object.
+func IsObjectUsed(err error) bool {
+	var used *ObjectUsedError
+	return errors.As(err, &used)
+}
 
 // checkUnused refuses the removal of an object that something uses and that Proxmox would remove all the same.
 func (w *Worker) checkUnused(ctx context.Context, basis *Basis, step plan.Step) error {
@@ -255,7 +268,7 @@ func (w *Worker) checkUnused(ctx context.Context, basis *Basis, step plan.Step) 
 	case err != nil:
 		return err
 	case user != "":
-		return fmt.Errorf("%w: %s names it", errObjectUsed, user)
+		return &ObjectUsedError{User: user}
 	case w.superseded(basis):
 		return epoch.ErrSuperseded
 	}
