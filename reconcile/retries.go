@@ -11,13 +11,15 @@ import (
 
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/retry"
 )
 
-// retries are requests of a person on the host to try guests again at once.
+// retries are requests of a person on the host to try guests, Images and other objects again at once.
 type retries struct {
 	seen    string              // the id of the newest request that a cycle has seen
 	request retry.Request       // that this cycle carries out
@@ -32,7 +34,7 @@ func (e *Engine) retryAsked() bool {
 	return found && request.ID != e.retries.seen
 }
 
-// beginRetry forgets why the guests of a request wait, so that this cycle tries them again. It lifts no hold, leaves hanging tasks alone, and an open
+// beginRetry forgets why the objects of a request wait, so that this cycle tries them again. It lifts no hold, leaves hanging tasks alone, and an open
 // step stays open until its outcome is known.
 func (e *Engine) beginRetry(now time.Time) {
 	state := e.opts.Journal.State()
@@ -72,22 +74,50 @@ func (e *Engine) beginRetry(now time.Time) {
 	e.retries.request, e.retries.found = request, outcome
 }
 
-// retryable returns the guests of the manifests, and after them those that the agent owns without a manifest.
-func (e *Engine) retryable(state journal.State) []guest.Ref {
-	var refs []guest.Ref
-	known := make(map[int]bool, len(e.guests))
-	for _, d := range e.guests {
-		refs, known[d.VMID] = append(refs, d.Ref), true
+// Retryable returns everything that a person may ask to try again: the guests, Images and objects of manifests, and after them what the agent owns without a
+// manifest. The guests have their vmids if the agent asks; a command has only their labels.
+func Retryable(guests []guest.Ref, images []image.Desired, objects []kind.Desired, state journal.State) []guest.Ref {
+	refs := slices.Clone(guests)
+	for _, d := range images {
+		refs = append(refs, d.Ref())
+	}
+	for _, d := range objects {
+		refs = append(refs, d.Ref())
+	}
+	known := make(map[object.Key]bool, len(refs))
+	for _, ref := range refs {
+		known[keyOf(ref)] = true
+	}
+	add := func(ref guest.Ref) {
+		if !known[keyOf(ref)] {
+			refs, known[keyOf(ref)] = append(refs, ref), true
+		}
 	}
 	for _, vmid := range slices.Sorted(maps.Keys(state.Owned)) {
-		if owned := state.Owned[vmid]; !known[vmid] {
-			refs = append(refs, guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: vmid})
-		}
+		add(guest.Ref{Kind: guest.Kind(state.Owned[vmid].Kind), Name: state.Owned[vmid].Name, VMID: vmid})
+	}
+	owned := slices.SortedFunc(maps.Values(state.Objects), func(a, b journal.OwnedObject) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	for _, o := range owned {
+		add(guest.Ref{Kind: guest.Kind(o.Kind), Name: o.Name})
+	}
+	for _, former := range (plan.Images{Wanted: images, Downloaded: state.Downloaded}).Removed() {
+		add(guest.Ref{Kind: image.Kind, Name: former.Name})
 	}
 	return refs
 }
 
-// clearWaits forgets the failures of a guest, how often it was changed back, and that a restart was without effect. It returns what kept the guest from
+// retryable returns what a request of all means.
+func (e *Engine) retryable(state journal.State) []guest.Ref {
+	guests := make([]guest.Ref, 0, len(e.guests))
+	for _, d := range e.guests {
+		guests = append(guests, d.Ref)
+	}
+	return Retryable(guests, e.images(state).Wanted, e.objects(), state)
+}
+
+// clearWaits forgets the failures of an object, how often it was changed back, and that a restart was without effect. It returns what kept the object from
 // being tried, and the records that end what the journal states.
 func (e *Engine) clearWaits(ref guest.Ref, state journal.State, now time.Time) (cleared []retry.Cleared, ends []journal.Body) {
 	t, known := e.tracks[keyOf(ref)]
@@ -160,13 +190,13 @@ func describeRetry(g retry.Guest) string {
 	return text
 }
 
-// remaining returns what still prevents a step of a guest in this cycle.
+// remaining returns what still prevents a step of an object in this cycle.
 func (e *Engine) remaining(g retry.Guest) []retry.Remains {
 	var list []retry.Remains
 	t, known := e.tracks[object.KeyOf(g.VMID, g.Guest)]
 	if e.retries.open[object.KeyOf(g.VMID, g.Guest)] && (!known || t.hangingTask() == nil) { // a task that hangs has a condition of its own
 		list = append(list, retry.Remains{
-			Reason: retry.OpenStep, Message: "a call was sent whose outcome is not known, so nothing else is done for the guest before",
+			Reason: retry.OpenStep, Message: "a call was sent whose outcome is not known, and nothing else is done before it is",
 			Hint: "the agent reads the outcome again at once; without one it waits for ten minutes, since the call may still act",
 		})
 	}

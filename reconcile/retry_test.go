@@ -9,6 +9,10 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/retry"
 )
@@ -202,4 +206,80 @@ func lifeOfRetry(t *testing.T, l *lab, _ *eventLog) {
 	defer l.start()()
 	l.converge()
 	l.askAgain("once", "VirtualMachine/web-1")
+}
+
+// TestRetryOfObjects makes an object and an Image fail for want of privileges until they wait for long, and then the removal of the object. After the grant a
+// request ends each wait: by name, for all, and without a manifest.
+func TestRetryOfObjects(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		takesRequests(t)(&l.opts)
+		l.sim.SetPrivileges(pvesim.DefaultTokens()[1].ID, pvesim.DefaultTokens()[1].ACL)
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.files["job.yaml"] = objectCases["backup_job"].manifest("lifecycle: {destroy: allow}")
+		l.push("an image and a job", alice)
+		defer l.start()()
+		waits := func(label string) {
+			t.Helper()
+			eventually(t, label+" to wait", func() bool { return time.Until(l.object(label).NextTry) > 2*time.Minute })
+		}
+		wantCleared := func(outcome retry.Outcome, labels ...string) {
+			t.Helper()
+			var cleared []string
+			for _, g := range outcome.Guests {
+				if slices.Equal(g.Cleared, []retry.Cleared{retry.Backoff}) && g.VMID == 0 {
+					cleared = append(cleared, g.Guest)
+				}
+			}
+			if !slices.Equal(cleared, labels) || len(outcome.Unknown) != 0 {
+				t.Errorf("got %+v, want the waits of %v cleared", outcome, labels)
+			}
+		}
+		isMade := func() bool { return l.sim.BackupJob("nightly") != nil }
+		waits("BackupJob/nightly")
+		waits("Image/debian-13")
+		l.grant("Sys.Modify", "Datastore.Allocate", "Sys.AccessNetwork")
+		wantCleared(l.askAgain("one", "BackupJob/nightly"), "BackupJob/nightly")
+		time.Sleep(10 * time.Second)
+		if image := l.object("Image/debian-13"); !isMade() || image.NextTry.IsZero() {
+			t.Errorf("got the job made: %t, and the image %+v; want the job made, and the image still waiting", isMade(), image)
+		}
+		wantCleared(l.askAgain("all"), "Image/debian-13")
+		l.converge()
+
+		l.sim.SetPrivileges(pvesim.DefaultTokens()[1].ID, pvesim.DefaultTokens()[1].ACL)
+		delete(l.files, "job.yaml")
+		l.push("no job", alice)
+		waits("BackupJob/nightly")
+		l.grant("Sys.Modify", "Datastore.Allocate", "Sys.AccessNetwork")
+		wantCleared(l.askAgain("owned", "BackupJob/nightly"), "BackupJob/nightly")
+		time.Sleep(10 * time.Second)
+		if isMade() {
+			t.Error("got the job still there, want its removal tried again at once")
+		}
+	})
+}
+
+// TestRetryableNamesEverything lists what a request can name: manifests first, then what is owned without one, each once.
+func TestRetryableNamesEverything(t *testing.T) {
+	t.Parallel()
+	ref := func(kind guest.Kind, name string, vmid int) guest.Ref {
+		return guest.Ref{Kind: kind, Name: name, VMID: vmid}
+	}
+	state := journal.State{
+		Owned: map[int]journal.Owned{201: {Kind: "VirtualMachine", Name: "web-1"}, 202: {Kind: "Container", Name: "dns-1"}},
+		Objects: map[journal.ObjectID]journal.OwnedObject{
+			{Kind: "Pool", ID: "web"}: {Kind: "Pool", ID: "web", Name: "web"}, {Kind: "Alias", ID: "office"}: {Kind: "Alias", ID: "office", Name: "office"},
+		},
+		Downloaded: map[journal.FileOn]journal.File{
+			{Node: "pve1", Volume: "local:import/a"}: {Downloaded: journal.Downloaded{Name: "a", Node: "pve1", Volume: "local:import/a", Prune: true}},
+			{Node: "pve1", Volume: "local:import/b"}: {Downloaded: journal.Downloaded{Name: "b", Node: "pve1", Volume: "local:import/b"}},
+		},
+	}
+	got := reconcile.Retryable([]guest.Ref{ref("VirtualMachine", "web-1", 201)}, []image.Desired{{Name: "debian-13"}}, []kind.Desired{{Kind: "Pool", Name: "web", ID: "web"}}, state)
+	want := []guest.Ref{
+		ref("VirtualMachine", "web-1", 201), ref("Image", "debian-13", 0), ref("Pool", "web", 0), ref("Container", "dns-1", 202), ref("Alias", "office", 0), ref("Image", "a", 0),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }

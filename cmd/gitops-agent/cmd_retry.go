@@ -14,6 +14,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -26,21 +27,23 @@ func newRetryCommand(p *program) *cobra.Command {
 	opts := retryOptions{wait: 30 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "retry KIND/NAME... | --all",
-		Short: "Try guests again at once that wait after failures",
-		Long: help(`Ends the wait of guests after failures, so that the agent on this host tries them again at once, without a commit. It also forgets that
-something keeps changing the guest back, and that a restart did not apply the pending change: the agent may restart such a guest once more.
+		Short: "Try guests and other objects again at once that wait after failures",
+		Long: help(`Ends the wait of guests, Images and objects of all other kinds after failures, so that the agent on this host tries them again at once, without
+a commit. It also forgets that something keeps changing them back, and that a restart of a guest did not apply the pending change: the agent may restart such a
+guest once more. Besides what manifests describe, it takes what the agent owns without a manifest, such as a backup job whose removal failed.
 
 It lifts no hold, leaves hanging tasks alone, and does not shorten the wait for a call whose outcome is not known; where these are the reason, it says
 so. The command leaves the file retry in the state directory. A running agent takes it within a second, another one at its next start.`,
 			ending{term.ExitDone, "the agent has taken the request, or takes it at its next start"},
-			ending{term.ExitError, "error, or there is no such guest; nothing was changed"},
+			ending{term.ExitError, "error, or there is no such guest or object; nothing was changed"},
 			ending{term.ExitTimeout, "the running agent has not taken the request in time; it stays"}),
 		Example: `  gitops-agent retry VirtualMachine/web-1
+  gitops-agent retry BackupJob/nightly Image/debian-13
   gitops-agent retry --all
   gitops-agent retry VirtualMachine/web-1 Container/dns-1 -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if opts.all == (len(args) > 0) {
-				return errors.New("name guests as KIND/NAME, or use --all")
+				return errors.New("name guests or other objects as KIND/NAME, or use --all")
 			}
 			return nil
 		},
@@ -48,11 +51,11 @@ so. The command leaves the file retry in the state directory. A running agent ta
 			opts.config, opts.labels = p.config, args
 			return runRetry(cmd.Context(), p.out, p.err, opts)
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return retryLabels(p.config, args), cobra.ShellCompDirectiveNoFileComp
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return retryLabels(cmd.Context(), p.config, args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	cmd.Flags().BoolVar(&opts.all, "all", false, "every guest")
+	cmd.Flags().BoolVar(&opts.all, "all", false, "everything that waits")
 	cmd.Flags().DurationVar(&opts.wait, "timeout", opts.wait, "how long to wait for a running agent")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
@@ -111,44 +114,53 @@ func runRetry(ctx context.Context, out, notes io.Writer, opts retryOptions) erro
 	return late
 }
 
-// checkLabels returns an error for a label that neither a manifest nor an owned guest has.
+// checkLabels returns an error for a label that is neither in a manifest nor that of something that the agent owns.
 func checkLabels(labels []string, set manifest.Set, state journal.State) error {
+	known := retryable(set, state)
 	for _, label := range labels {
-		named := slices.ContainsFunc(set.Guests, func(g manifest.Guest) bool { return g.Label() == label })
-		for _, owned := range state.Owned {
-			named = named || guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name}.Label() == label
-		}
-		if named {
+		if slices.Contains(known, label) {
 			continue
 		}
-		hint := "guests are named KIND/NAME, such as VirtualMachine/web-1; gitops-agent status lists them"
-		if meant := set.Closest(label); meant != "" {
+		hint := "guests and other objects are named KIND/NAME, such as VirtualMachine/web-1 or BackupJob/nightly; gitops-agent status lists them"
+		if meant := manifest.Closest(label, known); meant != "" {
 			hint = "did you mean " + meant + "?"
 		}
-		return term.WithHint(fmt.Errorf("no guest %s in the accepted revision, and the agent owns none of this name", label), hint)
+		return term.WithHint(fmt.Errorf("no %s in the accepted revision, and the agent owns nothing of this name", label), hint)
 	}
 	return nil
 }
 
-// retryLabels returns the guests that the journal names and that are not among the arguments, for the completion of shells.
-func retryLabels(configPath string, args []string) []string {
+// retryable returns the labels of everything that the agent can be asked to try again, sorted.
+func retryable(set manifest.Set, state journal.State) []string {
+	guests := make([]guest.Ref, 0, len(set.Guests))
+	for _, g := range set.Guests {
+		guests = append(guests, g.Ref)
+	}
+	var labels []string
+	for _, ref := range reconcile.Retryable(guests, set.Images, set.Objects, state) {
+		labels = append(labels, ref.Label())
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
+}
+
+// retryLabels returns what the agent can be asked to try again and is not among the arguments, for the completion of shells. Manifests that cannot be read add
+// nothing.
+func retryLabels(ctx context.Context, configPath string, args []string) []string {
 	config, err := readConfig(configPath)
 	if err != nil {
 		return nil
 	}
-	state, err := config.JournalState(context.Background())
+	reader := subject.Reader{Config: config, Notes: io.Discard}
+	state, err := reader.State()
 	if err != nil {
 		return nil
 	}
-	var labels []string
-	for _, owned := range state.Owned {
-		labels = append(labels, guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name}.Label())
+	var set manifest.Set
+	if accepted, err := reader.Accepted(ctx, state); err == nil {
+		set = accepted.Set
 	}
-	for label := range state.Introduced {
-		labels = append(labels, guest.Ref{Kind: guest.Kind(label.Kind), Name: label.Name}.Label())
-	}
-	slices.Sort(labels)
-	return slices.DeleteFunc(slices.Compact(labels), func(l string) bool { return slices.Contains(args, l) })
+	return slices.DeleteFunc(retryable(set, state), func(l string) bool { return slices.Contains(args, l) })
 }
 
 // awaitRetry waits until a running agent has taken the request.
@@ -191,9 +203,9 @@ func retryOutcome(ctx context.Context, config agent.Config, request retry.Reques
 	return nil
 }
 
-// writeRetry prints what the agent did for each guest, and what it will not do.
+// writeRetry prints what the agent did for each guest and object, and what it will not do.
 func writeRetry(out io.Writer, d retryDocument) {
-	what := "all guests"
+	what := "everything that waits"
 	if !d.Request.All {
 		what = strings.Join(d.Request.Guests, ", ")
 	}
@@ -205,7 +217,7 @@ func writeRetry(out io.Writer, d retryDocument) {
 		_, _ = fmt.Fprintf(out, "The agent of %s tries %s again. gitops-agent journal show names what it cleared (event retried).\n", term.Printable(d.Cluster), what)
 		return
 	case len(d.Outcome.Guests) == 0 && d.Request.All:
-		_, _ = fmt.Fprintln(out, "No guest waits.")
+		_, _ = fmt.Fprintln(out, "Nothing waits.")
 	}
 	for _, g := range d.Outcome.Guests {
 		_, _ = fmt.Fprintln(out, term.Printable(g.Guest)+": "+clearedText(g))
@@ -217,7 +229,7 @@ func writeRetry(out io.Writer, d retryDocument) {
 		}
 	}
 	for _, label := range d.Outcome.Unknown {
-		_, _ = fmt.Fprintf(out, "%s: there is no such guest any more\n", term.Printable(label))
+		_, _ = fmt.Fprintf(out, "%s: there is no such guest or object any more\n", term.Printable(label))
 	}
 }
 

@@ -31,7 +31,7 @@ func orderWords(ctx context.Context, configPath string, args []string) ([]cobra.
 	op := cluster.Op(args[0])
 	if len(args) == 1 {
 		has := func(label string) bool { return slices.Contains(order.Kinds(op), kindOf(label)) }
-		return slices.DeleteFunc(retryLabels(configPath, nil), func(label string) bool { return !has(label) }), words
+		return slices.DeleteFunc(retryLabels(ctx, configPath, nil), func(label string) bool { return !has(label) }), words
 	}
 	var list []cobra.Completion
 	complete := true // each word is

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
@@ -44,12 +45,19 @@ func appendValues(out []Value, n *tree.Node, path string) []Value {
 // Closest returns the label of the guest that is most similar to an unknown label, or "" if none is similar. A name without a kind stands for the guest
 // with that name.
 func (s Set) Closest(label string) string {
-	var labels []string
+	labels := make([]string, 0, len(s.Guests))
 	for _, g := range s.Guests {
-		if g.Name == label {
-			return g.Label()
-		}
 		labels = append(labels, g.Label())
+	}
+	return Closest(label, labels)
+}
+
+// Closest returns the label that is most similar to an unknown one, or "" if none is similar. A name without a kind stands for the first label with that name.
+func Closest(label string, labels []string) string {
+	for _, l := range labels {
+		if _, name, _ := strings.Cut(l, "/"); name == label {
+			return l
+		}
 	}
 	return closest(label, labels)
 }

@@ -13,8 +13,8 @@ import (
 // Request is the content of the file.
 type Request struct {
 	ID     string    `json:"id"`               // new for each command
-	Guests []string  `json:"guests,omitempty"` // labels, such as VirtualMachine/web-1
-	All    bool      `json:"all,omitempty"`    // every guest
+	Guests []string  `json:"guests,omitempty"` // labels, such as VirtualMachine/web-1 or BackupJob/nightly
+	All    bool      `json:"all,omitempty"`    // everything that waits
 	UID    int       `json:"uid"`              // the user that asked
 	Since  time.Time `json:"since"`
 }
@@ -38,10 +38,10 @@ type Outcome struct {
 	ID      string    `json:"id"` // of the request
 	Time    time.Time `json:"time"`
 	Guests  []Guest   `json:"guests,omitempty"`  // the named ones; for all guests, those of which something was cleared or that something still prevents
-	Unknown []string  `json:"unknown,omitempty"` // labels that no guest has any more
+	Unknown []string  `json:"unknown,omitempty"` // labels that nothing has any more
 }
 
-// Guest is what the agent did for a guest.
+// Guest is what the agent did for a guest, or for an object of another kind, which has no vmid.
 type Guest struct {
 	Guest   string    `json:"guest"`
 	VMID    int       `json:"vmid,omitempty"`
