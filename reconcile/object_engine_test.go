@@ -485,3 +485,53 @@ func TestCrashAtEveryObjectCall(t *testing.T) {
 		}
 	}
 }
+
+// TestObjectsWithoutGuests removes one alias of a repository without guests, and then the others: as long as the manifests name anything, `destroy: allow` is enough; then
+// the last removal is held.
+func TestObjectsWithoutGuests(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		for _, name := range []string{"one", "two", "three"} {
+			l.files[name+".yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: Alias\nmetadata: {name: " + name + "}\nspec: {cidr: 10.1.0.0/24, lifecycle: {destroy: allow}}\n"
+		}
+		l.push("aliases", alice)
+		defer l.start()()
+		l.converge()
+		delete(l.files, "one.yaml")
+		l.push("one less", alice)
+		eventually(t, "the removal", func() bool { return l.sim.Alias("one") == nil })
+		l.converge()
+		delete(l.files, "two.yaml")
+		delete(l.files, "three.yaml")
+		l.push("nothing left", alice)
+		for _, label := range []string{"Alias/two", "Alias/three"} {
+			eventually(t, "the hold of "+label, func() bool {
+				return l.objectHasReason(objectCase{label: label}, plan.ConditionReason(gate.HoldEmptyDesired))
+			})
+		}
+		time.Sleep(time.Hour)
+		if l.sim.Alias("two") == nil || l.sim.Alias("three") == nil {
+			t.Errorf("got %v and %v, want nothing removed if the manifests name nothing", l.sim.Alias("two"), l.sim.Alias("three"))
+		}
+	})
+}
+
+// TestLeftOverObjectDestroysNoGuest removes the manifests of all guests, as a wrong source.paths does, and leaves an alias.
+func TestLeftOverObjectDestroysNoGuest(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		l.files["web.yaml"], l.files["office.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}"), officeAlias
+		l.push("a guest and an alias", alice)
+		defer l.start()()
+		l.converge()
+		delete(l.files, "web.yaml")
+		l.push("an alias", alice)
+		eventually(t, "the hold", func() bool {
+			return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, plan.ConditionReason(gate.HoldEmptyDesired))
+		})
+		time.Sleep(time.Hour)
+		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {
+			t.Errorf("got %d destroys, want none", got)
+		}
+	})
+}

@@ -74,6 +74,7 @@ type Gate struct {
 	RequiredApprovals    int                       // number of distinct approvers that release a held step; at least 1
 	Minimum              guard.Minimum             // that the host sets for the guards
 	NamedGuests          int                       // number of guests that manifests name
+	NamedObjects         int                       // number of Images and objects of other kinds that manifests name
 	Destroyed            int                       // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
 	MaxDestroy           int                       // highest number of destroys in 24 hours; 0 allows none
 	Scope                Scope                     // what the signers may touch
@@ -317,8 +318,8 @@ func (g Gate) judgeObject(step plan.Step) Verdict {
 		switch {
 		case permission == guest.Deny:
 			return held(HoldDenied, "one of its accepted manifests contained lifecycle.destroy: deny", "restore the manifest, or remove the object in Proxmox")
-		case g.NamedGuests == 0:
-			return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
+		case g.namesNothing():
+			return heldEmpty("guest, Image or other object")
 		case len(step.Loses) > 0:
 			return g.judgeLoss(step)
 		case permission == guest.Approve && step.Doubt == "":
@@ -334,22 +335,31 @@ func (g Gate) judgeObject(step plan.Step) Verdict {
 	return Verdict{}
 }
 
-// judgeFile holds the deletion of a former file of an Image if no manifest names any guest. The manifest has allowed the deletion with prune: true, so that it
+// judgeFile holds the deletion of a former file of an Image if the manifests name nothing. The manifest has allowed the deletion with prune: true, so that it
 // needs no approval, and it destroys no guest, so that it does not count against their limit.
 func (g Gate) judgeFile() Verdict {
-	if g.NamedGuests == 0 {
-		return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
+	if g.namesNothing() {
+		return heldEmpty("guest, Image or other object")
 	}
 	return Verdict{}
 }
 
+// namesNothing reports whether the manifests name no guest, no Image and no other object.
+func (g Gate) namesNothing() bool { return g.NamedGuests+g.NamedObjects == 0 }
+
+// heldEmpty holds a removal because no manifest names anything of this sort: the revision may lack its manifests by accident.
+func heldEmpty(what string) Verdict {
+	return held(HoldEmptyDesired, "no manifest names any "+what+", and an empty desired set never prunes", "check source.paths and the repository")
+}
+
+// judgeDestroy counts guests alone for the guard against an empty repository: an object that is left over must not release the destruction of all guests.
 func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	permission := guard.Destroy(g.Remembered[step.Guest.VMID], g.Minimum)
 	switch {
 	case permission == guest.Deny:
 		return held(HoldDenied, "its last accepted manifest contains lifecycle.destroy: deny", "restore the manifest with lifecycle.destroy: approve or allow, then remove it")
 	case g.NamedGuests == 0:
-		return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
+		return heldEmpty("guest")
 	case g.Destroyed >= g.MaxDestroy:
 		return held(HoldDestroyLimit, fmt.Sprintf("%d calls to destroy a guest were sent in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
 	case permission == guest.Allow && step.Doubt == "":

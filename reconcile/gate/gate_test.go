@@ -76,10 +76,13 @@ func TestGateJudge(t *testing.T) {
 		"destroy_denied_though_approved": {
 			step: destroy, with: []func(*Gate){lifecycle("deny"), approval(destroy, time.Hour, "olga")}, want: HoldDenied,
 		},
-		"destroy_allowed":             {step: destroy, with: []func(*Gate){lifecycle("allow")}},
-		"destroy_allowed_with_doubt":  {step: doubtful, with: []func(*Gate){lifecycle("allow")}, want: HoldApproval},
-		"destroy_over_the_limit":      {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Destroyed = 3 }}, want: HoldDestroyLimit},
-		"destroy_of_everything":       {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests = 0 }}, want: HoldEmptyDesired},
+		"destroy_allowed":            {step: destroy, with: []func(*Gate){lifecycle("allow")}},
+		"destroy_allowed_with_doubt": {step: doubtful, with: []func(*Gate){lifecycle("allow")}, want: HoldApproval},
+		"destroy_over_the_limit":     {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Destroyed = 3 }}, want: HoldDestroyLimit},
+		"destroy_of_everything":      {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests = 0 }}, want: HoldEmptyDesired},
+		"destroy_of_every_guest": {
+			step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests, g.NamedObjects = 0, 1 }}, want: HoldEmptyDesired,
+		},
 		"two_needed_one_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: HoldApproval},
 		"two_needed_one_person_twice": {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: HoldApproval},
 		"two_needed_two_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "pia"), func(g *Gate) { g.RequiredApprovals = 2 }}},

@@ -141,7 +141,7 @@ func (b *Basis) Scope(state journal.State) gate.Scope {
 func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 	g := gate.Gate{
 		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
-		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
+		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), NamedObjects: len(b.Images) + len(b.Objects), MaxDestroy: b.Guards.MaxDestroysPerDay,
 		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits, SeparateApprover: b.Separate, Scope: b.Scope(state), OwnGuests: b.OwnGuests, Withheld: b.Withheld, Offline: b.Inventory.Offline, Maintenance: b.Inventory.Maintenance,
 		Rules: b.Rules, Seen: b.Seen,
 	}
