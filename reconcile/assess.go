@@ -227,10 +227,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 		list = append(list, c)
 	}
 	if t.flaps.overLimit(now) {
-		list = append(list, plan.Condition{
-			Type: plan.Blocked, Reason: plan.ReasonFlapping, Message: "another program or person keeps changing the guest back, so repairs are spaced out",
-			Hint: "find out who changes it, or list the field under spec.ignoreFields",
-		})
+		list = append(list, flappingCondition(p.Ref))
 	}
 	if bounded := e.guards.now.Bounded[p.Ref.VMID]; len(bounded) > 0 && p.Managed {
 		list = append(list, minimumCondition(bounded))

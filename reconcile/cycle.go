@@ -107,8 +107,8 @@ func (e *Engine) learn() {
 		before := t.hangingTask()
 		level := t.flaps
 		newFailure := t.learn(r, now)
-		if r.Key.VMID != 0 && t.flaps != level && t.flaps.matters(now) {
-			e.noteFlaps(r.Key.VMID, t.flaps.level)
+		if t.flaps != level && t.flaps.matters(now) {
+			e.noteFlaps(r.Key, t.flaps.level)
 		}
 		if newFailure {
 			e.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", r.Key.VMID, "guest", e.labelOf(r.Key), "op", string(r.Step.Op), "error", r.Err)

@@ -5,17 +5,20 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/plan"
 )
 
-// flapDamper distinguishes a guest that is changed back again and again from a guest that drifts only sometimes. It is a leaky bucket: every turn of a
+// flapDamper distinguishes an object that is changed back again and again from an object that drifts only sometimes. It is a leaky bucket: every turn of a
 // lane that executed steps adds 1, or heavyCost if a step moved the guest or its disks or restarted it, and 1 leaks in flapLeak.
 type flapDamper struct {
 	level float64
 	at    time.Time // when level was computed
 }
 
-// Bounds of the bucket. A guest above flapLimit waits until enough has leaked. So a guest that is always changed back gets one repair in
+// Bounds of the bucket. An object above flapLimit waits until enough has leaked. So one that is always changed back gets one repair in
 // flapLeak, or one move or restart in heavyCost times flapLeak.
 const (
 	flapLimit = 8
@@ -49,23 +52,51 @@ func (d flapDamper) overLimit(now time.Time) bool { return d.levelAt(now) > flap
 // matters reports whether the level is so high that a restart of the agent must not forget it. Normal work stays below.
 func (d flapDamper) matters(now time.Time) bool { return d.levelAt(now) > flapLimit/2 }
 
-// noteFlaps journals the level of a guest, 0 to end its record. A level that is not written is lost with a restart only.
-func (e *Engine) noteFlaps(vmid int, level float64) {
+// noteFlaps journals the level of an object, 0 to end its record. A level that is not written is lost with a restart only.
+func (e *Engine) noteFlaps(key object.Key, level float64) {
 	if e.opts.Journal.Healthy() != nil || e.opts.DryRun {
 		return
 	}
-	if err := e.opts.Journal.Append(context.Background(), journal.Flapping{VMID: vmid, Level: level}); err != nil {
+	if err := e.opts.Journal.Append(context.Background(), journal.NewFlapping(key, level)); err != nil {
 		e.log.Warn("journal not written", "error", err)
 	}
 }
 
 // restoreFlaps takes the levels from the journal at the start of the agent. A clock that stepped back lets nothing leak; later the monotonic clock decides.
 func (e *Engine) restoreFlaps(now time.Time) {
-	for vmid, f := range e.opts.Journal.State().Flapping {
+	for key, f := range e.opts.Journal.State().Flapping {
 		before := flapDamper{level: f.Level, at: f.Time}
 		if f.Time.After(now) {
 			before.at = now
 		}
-		e.track(guest.Ref{VMID: vmid}).flaps = flapDamper{level: before.levelAt(now), at: now}
+		e.trackOf(key).flaps = flapDamper{level: before.levelAt(now), at: now}
 	}
+}
+
+// endedFlaps ends the records of objects other than guests whose levels have leaked. The record of a guest ends with the guest; names of objects are unlimited.
+func endedFlaps(state journal.State, now time.Time) []journal.Body {
+	var records []journal.Body
+	for key, f := range state.Flapping {
+		if key.VMID == 0 && (flapDamper{level: f.Level, at: f.Time}).levelAt(now) == 0 {
+			records = append(records, journal.NewFlapping(key, 0))
+		}
+	}
+	return records
+}
+
+// flappingCondition returns the condition of an object that is changed back again and again.
+func flappingCondition(ref guest.Ref) plan.Condition {
+	c := plan.Condition{Type: plan.Blocked, Reason: plan.ReasonFlapping}
+	switch {
+	case ref.Kind.IsGuest():
+		c.Message = "another program or person keeps changing the guest back, so repairs are spaced out"
+		c.Hint = "find out who changes it, or list the field under spec.ignoreFields"
+	case ref.Kind == image.Kind:
+		c.Message = "another program or person keeps removing files of the image, so downloads are spaced out"
+		c.Hint = "find out who removes them, or remove the manifest of the image"
+	default:
+		c.Message = "another program or person keeps changing the " + noun(ref) + " back, so repairs are spaced out"
+		c.Hint = "find out who changes it, leave the field out of its manifest if it is optional, or set spec.mode: observe"
+	}
+	return c
 }

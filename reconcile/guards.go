@@ -71,7 +71,7 @@ func (e *Engine) resolveGuards(now time.Time) {
 	if guests := rollout.Held(g.now.Guests, e.force.Released, state.Staged, guard.SatisfiesFirewall); !sameSlice(e.guests, guests) {
 		changed := e.observer.DueChanged(e.guests, guests)
 		if len(e.guests) > 0 { // at the start of the agent nothing has changed
-			e.calmChanged(changed)
+			e.calmChanged(keysOf(changed))
 		}
 		e.guests, e.policies, newRules = guests, gate.NewPolicies(guests), true
 	}

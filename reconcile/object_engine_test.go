@@ -10,6 +10,8 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -532,6 +534,76 @@ func TestLeftOverObjectDestroysNoGuest(t *testing.T) {
 		time.Sleep(time.Hour)
 		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {
 			t.Errorf("got %d destroys, want none", got)
+		}
+	})
+}
+
+// TestFlappingObjectOutlivesRestarts undoes every repair of an object of each kind until repairs are spaced out, and restarts the agent. They stay spaced out, with words
+// that fit the object, until its own change; moving its lines is none.
+func TestFlappingObjectOutlivesRestarts(t *testing.T) {
+	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
+		l.push("an object", alice)
+		stop := l.start()
+		defer func() { stop() }()
+		l.converge()
+		if got := l.journal.State().Flapping; len(got) != 0 {
+			t.Errorf("got records %v after normal work, want none", got)
+		}
+		marker := l.markerOf(c)
+		flapping := func() (plan.Condition, bool) {
+			list := l.object(c.label).Conditions
+			at := slices.IndexFunc(list, func(cond plan.Condition) bool { return cond.Reason == plan.ReasonFlapping })
+			if at < 0 {
+				return plan.Condition{}, false
+			}
+			return list[at], true
+		}
+		flaps := func() bool { _, found := flapping(); return found }
+		eventually(t, "spaced repairs", func() bool {
+			if got, _ := c.live(l.sim); got == c.want && !flaps() {
+				c.edit(l.sim, marker)
+			}
+			return flaps()
+		})
+		if cond, _ := flapping(); strings.Contains(cond.Message, "the guest") || strings.Contains(cond.Hint, "ignoreFields") || cond.Hint == "" {
+			t.Errorf("got %+v, want words about the object, and a field that it has", cond)
+		}
+		for range 2 {
+			stop()
+			stop = l.start()
+			eventually(t, "the condition after a restart", func() bool { return l.object(c.label).Name != "" && flaps() })
+		}
+		l.files["object.yaml"] = "# moved\n" + c.manifest()
+		l.waitForAcceptance(l.push("other lines", alice))
+		time.Sleep(5 * time.Second)
+		if len(l.journal.State().Flapping) != 1 {
+			t.Error("got the repairs forgotten after other lines of the manifest, want their record")
+		}
+		l.files["object.yaml"] = c.manifest("mode: observe")
+		l.waitForAcceptance(l.push("its own change", alice))
+		time.Sleep(5 * time.Second)
+		if got := l.journal.State().Flapping; len(got) != 0 || flaps() {
+			t.Errorf("got records %v after the object's own change, want none", got)
+		}
+	})
+}
+
+// TestFlappingRecordOfAnObjectEnds lets the level of an object leak. Names of objects are unlimited, so that its record does not stay.
+func TestFlappingRecordOfAnObjectEnds(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("a guest", alice)
+		defer l.start()()
+		l.converge()
+		gone := object.KeyOf(0, "Pool/gone")
+		l.ok(l.journal.Append(t.Context(), journal.NewFlapping(gone, 2)))
+		time.Sleep(time.Minute)
+		if got := l.journal.State().Flapping; len(got) != 1 {
+			t.Errorf("got %v after a minute, want the record", got)
+		}
+		time.Sleep(5 * time.Minute)
+		if got := l.journal.State().Flapping; len(got) != 0 {
+			t.Errorf("got %v, want the record ended", got)
 		}
 	})
 }

@@ -131,8 +131,8 @@ func (e *Engine) clearWaits(ref guest.Ref, state journal.State, now time.Time) (
 		}
 		t.flaps = flapDamper{}
 	}
-	if _, journaled := state.Flapping[ref.VMID]; journaled {
-		ends = append(ends, journal.Flapping{VMID: ref.VMID})
+	if _, journaled := state.Flapping[keyOf(ref)]; journaled {
+		ends = append(ends, journal.NewFlapping(keyOf(ref), 0))
 	}
 	if mark, marked := state.IneffectiveRestarts[ref.VMID]; marked {
 		mark.Over = true

@@ -24,6 +24,9 @@ func (e *Engine) enforce(force intake.InForce) {
 	if known := e.force.Accepted; known.Valid() && force.Accepted.Valid() && known.Revision().Commit() == force.Accepted.Revision().Commit() {
 		force.Accepted = known // its guests have the newer assignments
 	}
+	if before := e.force.Accepted; before.Valid() && force.Accepted.Valid() { // at the start of the agent nothing has changed
+		e.calmChanged(changedObjects(before.Set(), force.Accepted.Set()))
+	}
 	e.force, e.epoch = force, max(e.epoch, force.Epoch)
 	e.assign()
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // tidy journals changes that need no step: ownership of guests that are gone or were renamed, vmids that no guest uses, volumes that slots hold now,
-// expired orders, and approvals whose change has ended.
+// expired orders, approvals whose change has ended, and repairs of objects that were long ago.
 func (e *Engine) tidy(ctx context.Context) {
 	if !e.mayWrite() {
 		return
@@ -27,7 +27,7 @@ func (e *Engine) tidy(ctx context.Context) {
 	for _, d := range e.guests {
 		named[d.VMID] = d.Ref
 	}
-	records := slices.Concat(e.ownershipChanges(state, named), e.objectChanges(state), e.fileChanges(state), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()), e.endedApprovals(state), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()))
+	records := slices.Concat(e.ownershipChanges(state, named), e.objectChanges(state), e.fileChanges(state), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()), e.endedApprovals(state), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()), endedFlaps(state, time.Now()))
 	if len(records) == 0 {
 		return
 	}

@@ -1,10 +1,12 @@
 package reconcile
 
 import (
+	"reflect"
 	"time"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 )
@@ -36,16 +38,49 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 	}
 }
 
-// calmChanged forgets the repairs of guests whose own desired state changed. Who pushes other changes does not know of a guest that flaps.
-func (e *Engine) calmChanged(vmids []int) {
-	for _, vmid := range vmids {
-		if t, known := e.tracks[object.Guest(vmid)]; known {
+// calmChanged forgets the repairs of objects whose own desired state changed. Who pushes other changes does not know of an object that flaps.
+func (e *Engine) calmChanged(keys []object.Key) {
+	for _, key := range keys {
+		if t, known := e.tracks[key]; known {
 			if t.flaps.matters(time.Now()) {
-				e.noteFlaps(vmid, 0)
+				e.noteFlaps(key, 0)
 			}
 			t.flaps = flapDamper{}
 		}
 	}
+}
+
+// keysOf returns the keys of guests.
+func keysOf(vmids []int) []object.Key {
+	keys := make([]object.Key, 0, len(vmids))
+	for _, vmid := range vmids {
+		keys = append(keys, object.Guest(vmid))
+	}
+	return keys
+}
+
+// changedObjects returns the keys of the Images and objects of other kinds that both sets describe, and whose own desired state differs. Moving a line is no change.
+func changedObjects(before, after manifest.Set) []object.Key {
+	known := make(map[object.Key]any, len(before.Images)+len(before.Objects))
+	for _, d := range before.Images {
+		known[keyOf(d.Ref())] = d.WithoutPosition()
+	}
+	for _, d := range before.Objects {
+		known[keyOf(d.Ref())] = d.WithoutPositions()
+	}
+	var changed []object.Key
+	note := func(key object.Key, now any) {
+		if was, both := known[key]; both && !reflect.DeepEqual(was, now) {
+			changed = append(changed, key)
+		}
+	}
+	for _, d := range after.Images {
+		note(keyOf(d.Ref()), d.WithoutPosition())
+	}
+	for _, d := range after.Objects {
+		note(keyOf(d.Ref()), d.WithoutPositions())
+	}
+	return changed
 }
 
 // clearFailures lets guests be tried again that failed under the revision before.

@@ -46,6 +46,12 @@ type Former struct{ Name, Storage string }
 // Ref returns the identity of the Image.
 func (f Former) Ref() guest.Ref { return guest.Ref{Kind: Kind, Name: f.Name} }
 
+// WithoutPosition returns the Image without its position in files: moving a line is not a change.
+func (d Desired) WithoutPosition() Desired {
+	d.Origin = guest.Origin{}
+	return d
+}
+
 // Ref returns the identity of the Image. It has no vmid.
 func (d Desired) Ref() guest.Ref { return guest.Ref{Kind: Kind, Name: d.Name} }
 

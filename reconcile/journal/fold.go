@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile/object"
 )
 
 // fold is the state that records add up to, built one record at a time and in order. It accepts every sequence of records: a record
@@ -26,7 +28,7 @@ type fold struct {
 	attached    *index[int, Attached]
 	snapshots   *index[int, Snapshots]
 	repeated    *index[int, bool]
-	flapping    *index[int, Flaps]
+	flapping    *index[object.Key, Flaps]
 	orders      *index[string, Order]
 	overridden  *index[int, Overridden]
 	introduced  *index[Label, Introduced]
@@ -65,7 +67,7 @@ func newFold() *fold {
 		attached:    newIndex[int, Attached](),
 		snapshots:   newIndex[int, Snapshots](),
 		repeated:    newIndex[int, bool](),
-		flapping:    newIndex[int, Flaps](),
+		flapping:    newIndex[object.Key, Flaps](),
 		orders:      newIndex[string, Order](),
 		overridden:  newIndex[int, Overridden](),
 		introduced:  newIndex[Label, Introduced](),
@@ -148,7 +150,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.attached.remove(b.VMID)
 	f.snapshots.remove(b.VMID)
 	f.repeated.remove(b.VMID)
-	f.flapping.remove(b.VMID)
+	f.flapping.remove(object.Guest(b.VMID))
 	f.overridden.remove(b.VMID)
 	f.staged.remove(b.VMID)
 	f.placed.remove(b.VMID)

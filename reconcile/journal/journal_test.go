@@ -46,7 +46,7 @@ func oneOfEach() []Body {
 		},
 		Snapshots{VMID: 101, Identity: "i1", Due: proven, Failed: "no space", Taken: []TakenSnapshot{{Name: "s1", Key: "k1", Keep: 3, Failed: "busy"}}},
 		Repeated{VMID: 101, Over: true},
-		Flapping{VMID: 101, Level: 6.5},
+		Flapping{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Level: 6.5},
 		Waited{Step: "s1", Seconds: 60, Uptime: 86400, UptimeAt: 30},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",

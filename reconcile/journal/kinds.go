@@ -177,15 +177,18 @@ var kinds = []*kind{
 	}.kind(),
 	row[Flapping]{
 		name: "flapping", version: 5,
-		complete: func(b Flapping) bool { return b.VMID > 0 && b.Level >= 0 && b.Level <= maxFlapLevel },
+		newer: func(b Flapping) int { return laterField(18, b.VMID == 0 || b.Kind != "" || b.Name != "") },
+		complete: func(b Flapping) bool {
+			return b.Level >= 0 && b.Level <= maxFlapLevel && (b.VMID > 0 || b.VMID == 0 && b.Kind != "" && b.Name != "")
+		},
 		fold: func(f *fold, r Record, b Flapping) {
 			if b.Level == 0 {
-				f.flapping.remove(b.VMID)
+				f.flapping.remove(b.Key())
 				return
 			}
-			f.flapping.set(b.VMID, r, Flaps{Level: b.Level, Time: r.Time})
+			f.flapping.set(b.Key(), r, Flaps{Level: b.Level, Time: r.Time})
 		},
-		kept: "until the vmid's next `flapping` or `disowned`; one with level 0 no longer",
+		kept: "until the next `flapping` of the object, or the vmid's next `disowned`; one with level 0 no longer",
 	}.kind(),
 	row[Ordered]{
 		name: "ordered", version: 1,

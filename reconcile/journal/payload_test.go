@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/object"
 )
 
 func encodeAll(t testing.TB, bodies []Body) []byte {
@@ -56,6 +58,7 @@ func TestDecodePayloadRefuses(t *testing.T) {
 		"firewall_as_without":       `{"v":16,"records":[{"guarded":{"vmid":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
 		"firewall_as_beside":        `{"v":16,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"rules":{"firewall":"f"},"firewallAs":2}}]}`,
 		"version_13_with_shared":    `{"v":13,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		"version_5_with_object":     `{"v":5,"records":[{"flapping":{"kind":"BackupJob","name":"nightly","level":5}}]}`,
 		"bytes_after_it":            `{"v":1,"records":[{"event":{"name":"x"}}]} {}`,
 	}
 	for name, payload := range tests {
@@ -123,6 +126,10 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{guardedBy(1, "f"), guardedBy(1, "g"), guardedBy(2, "f"), guardedBy(3, "f"), guardedBy(1, "f")},
 			`{"v":16,"records":[{"guarded":{"vmid":1,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"rules":{"firewall":"g"}}},` +
 				`{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":3,"firewallAs":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		},
+		"flapping_guest": {[]Body{NewFlapping(object.Guest(101), 5)}, `{"v":5,"records":[{"flapping":{"vmid":101,"level":5}}]}`},
+		"flapping_object": {
+			[]Body{NewFlapping(object.KeyOf(0, "BackupJob/nightly"), 5)}, `{"v":18,"records":[{"flapping":{"kind":"BackupJob","name":"nightly","level":5}}]}`,
 		},
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},

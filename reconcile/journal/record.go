@@ -2,6 +2,7 @@ package journal
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/object"
@@ -264,12 +265,26 @@ type Repeated struct {
 	Over bool `json:"over,omitempty"` // the call can certainly not act any more
 }
 
-// Flapping records how often the agent has repaired a guest lately, as the level of a leaky bucket at the time of the record. It is written only above
-// half of the limit, and replaces the guest's earlier Flapping record.
+// Flapping records how often the agent has repaired an object lately, as the level of a leaky bucket at the time of the record. It is written only above
+// half of the limit, and replaces the object's earlier Flapping record.
 type Flapping struct {
-	VMID  int     `json:"vmid"`
+	VMID  int     `json:"vmid,omitempty"` // 0 for an object that is no guest: kind and name identify it
+	Kind  string  `json:"kind,omitempty"`
+	Name  string  `json:"name,omitempty"`
 	Level float64 `json:"level"` // 0 ends the record
 }
+
+// NewFlapping returns the record of the object with a key.
+func NewFlapping(key object.Key, level float64) Flapping {
+	if key.VMID != 0 {
+		return Flapping{VMID: key.VMID, Level: level}
+	}
+	kind, name, _ := strings.Cut(key.Label, "/")
+	return Flapping{Kind: kind, Name: name, Level: level}
+}
+
+// Key returns the object that was repaired.
+func (b Flapping) Key() object.Key { return object.KeyOf(b.VMID, b.Kind+"/"+b.Name) }
 
 // OrderState is the progress of a signed order.
 type OrderState string

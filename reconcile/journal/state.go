@@ -1,6 +1,10 @@
 package journal
 
-import "time"
+import (
+	"time"
+
+	"gitops-agent/reconcile/object"
+)
 
 // State is the result of folding the journal's records at one moment. A caller may keep it and read it from any goroutine. The maps
 // are shared with other readers and must not be changed.
@@ -23,7 +27,7 @@ type State struct {
 	Attached            map[int]Attached           // by vmid; lasts until the guest is disowned
 	Snapshots           map[int]Snapshots          // by vmid: taken by a schedule; lasts until the guest is disowned
 	Repeated            map[int]bool               // by vmid: guests for which a call of an ended process may still act; lasts until it is over or the guest is disowned
-	Flapping            map[int]Flaps              // by vmid; lasts until the guest is disowned
+	Flapping            map[object.Key]Flaps       // by object; that of a guest lasts until the guest is disowned
 	Writers             []Writer                   // the last eight marks of processes on this state directory, oldest first
 	Orders              map[string]Order           // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
 	Overridden          map[int]Overridden         // by vmid; lasts until it is ended or the guest is disowned
@@ -66,7 +70,7 @@ type OpenStep struct {
 	UptimeAt time.Duration // how long the step had been open then
 }
 
-// Flaps is the level of the leaky bucket of a guest at a time.
+// Flaps is the level of the leaky bucket of an object at a time.
 type Flaps struct {
 	Level float64
 	Time  time.Time // of the record

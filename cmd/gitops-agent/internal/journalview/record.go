@@ -83,7 +83,7 @@ func recordText(body journal.Body) string {
 		}
 		return fmt.Sprintf("%d may still get a call of an earlier process", b.VMID)
 	case journal.Flapping:
-		return fmt.Sprintf("%d was repaired often: level %.1f", b.VMID, b.Level)
+		return fmt.Sprintf("%s was repaired often: level %.1f", b.Key(), b.Level)
 	case journal.Introduced:
 		return fmt.Sprintf("%s/%s by %s", b.Kind, b.Name, cmp.Or(strings.Join(signers(b.By), ", "), "an unknown signer"))
 	case journal.Ordered:
