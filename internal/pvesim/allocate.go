@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// allocate creates the volume that a drive requests, or finds the volume that a drive names, and returns the drive as it is stored.
+// allocate creates the volume that a drive of a guest on a node requests, or finds the volume that a drive names, and returns the drive as it is stored.
 // It appends the ids of new volumes to made. The state is locked.
-func (s *Sim) allocate(vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
+func (s *Sim) allocate(node string, vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
 	switch {
 	case d.file() == "none" || d.file() == "cdrom":
 		return d, nil
 	case d.wantsCloudInit():
 		return s.allocateCloudInit(vmid, d, logf, made)
 	case d.isNew():
-		return s.allocateNew(vmid, d, logf, made)
+		return s.allocateNew(node, vmid, d, logf, made)
 	}
 	v := s.volume(d.file())
 	if v == nil {
@@ -52,7 +52,7 @@ func (s *Sim) allocateCloudInit(vmid int, d drive, logf func(string, ...any), ma
 // maxRawSize is the largest file that the file system of a dir storage can hold, in bytes.
 const maxRawSize = 16 * tib
 
-func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
+func (s *Sim) allocateNew(node string, vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
 	id, size := d.newStorage()
 	st := s.storage(id)
 	format, err := st.formatFor(d)
@@ -69,7 +69,7 @@ func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]
 		size = 4 * mib
 	}
 	if d.isImport() {
-		src := s.volume(d.values["import-from"])
+		src := s.volumeOn(node, d.values["import-from"])
 		if src == nil {
 			return d, apiErrorf("failed to stat '%s'", s.pathOf(d.values["import-from"]))
 		}

@@ -30,6 +30,28 @@ func TestImport(t *testing.T) {
 	})
 }
 
+// TestImportNeedsTheFileOnTheNode downloads a file to one of two nodes: an import on the other one fails, unless they share the storage.
+func TestImportNeedsTheFileOnTheNode(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		storages := []Storage{{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,import", Shared: shared}}
+		bubble(t, Options{Nodes: []string{"pve1", "pve2"}, Storages: storages}, func(t *testing.T, c *client) {
+			c.sim.Publish("https://images.example/img.qcow2", WebFile{Size: mib, Format: "qcow2", VirtualSize: gib})
+			if got := c.task("POST", "/nodes/pve1/storage/local/download-url", "content=import", "filename=img.qcow2", "url=https://images.example/img.qcow2"); got != "OK" {
+				t.Fatalf("download: got %s, want OK", got)
+			}
+			for i, node := range []string{"pve1", "pve2"} {
+				want := "OK"
+				if node == "pve2" && !shared {
+					want = "unable to create VM 101 - failed to stat '/var/lib/vz/import/img.qcow2'"
+				}
+				if got := c.task("POST", "/nodes/"+node+"/qemu", "vmid="+itoa(100+i), "scsi0=local:0,import-from=local:import/img.qcow2"); got != want {
+					t.Errorf("shared %t, create on %s: got %s, want %s", shared, node, got, want)
+				}
+			}
+		})
+	}
+}
+
 func TestMoveDisk(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "scsi0: local-lvm:2,discard=on\n")

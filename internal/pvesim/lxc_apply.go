@@ -93,7 +93,7 @@ func (s *Sim) applyMount(g *guest, conf *config, key, value string) (string, err
 		return "", err
 	}
 	var made []string
-	if d, err = s.allocate(g.vmid, d, func(string, ...any) {}, &made); err != nil {
+	if d, err = s.allocate(g.node, g.vmid, d, func(string, ...any) {}, &made); err != nil {
 		s.freeAllocated(made)
 		return "", err
 	}

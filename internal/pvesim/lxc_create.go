@@ -133,7 +133,7 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 			return err
 		}
 		before := len(*made)
-		if d, err = t.sim.allocate(vmid, d, t.printf, made); err != nil {
+		if d, err = t.sim.allocate(t.upid.node, vmid, d, t.printf, made); err != nil {
 			return err
 		}
 		if len(*made) > before && t.sim.volume(d.file()).Format != "subvol" {

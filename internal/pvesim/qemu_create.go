@@ -174,7 +174,7 @@ func (t *task) createDisks(vmid int, set values, made *[]string) error {
 // createDisk allocates one disk and writes it into the values. The state is locked.
 func (t *task) createDisk(vmid int, d drive, set values, made *[]string) error {
 	before := len(*made)
-	d, err := t.sim.allocate(vmid, d, t.printf, made)
+	d, err := t.sim.allocate(t.upid.node, vmid, d, t.printf, made)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (s *Sim) stageVMKey(g *guest, key string, u *update) error {
 			return err
 		}
 		var made []string
-		if d, err = s.allocate(g.vmid, d, u.logf, &made); err != nil {
+		if d, err = s.allocate(g.node, g.vmid, d, u.logf, &made); err != nil {
 			s.freeAllocated(made)
 			return err
 		}

@@ -155,14 +155,15 @@ func (s *Sim) completeConfig(kind Kind, vmid int, v values) error {
 	return nil
 }
 
+// completeDisk allocates a disk of a guest that is added without the API. An image that it is made of is on every node.
 func (s *Sim) completeDisk(vmid int, d drive) (drive, error) {
 	if !d.ownsVolume() || s.volume(d.file()) != nil {
 		var made []string
-		return s.allocate(vmid, d, func(string, ...any) {}, &made)
+		return s.allocate("", vmid, d, func(string, ...any) {}, &made)
 	}
 	if d.wantsCloudInit() {
 		var made []string
-		return s.allocate(vmid, d, func(string, ...any) {}, &made)
+		return s.allocate("", vmid, d, func(string, ...any) {}, &made)
 	}
 	st := s.storage(d.storageOf())
 	if st == nil {
