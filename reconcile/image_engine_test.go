@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gitops-agent/internal/pvesim"
@@ -360,6 +361,99 @@ func TestDownloadShowsItsProgress(t *testing.T) {
 		time.Sleep(time.Minute)
 		if g := l.object("Image/debian-13"); g.Progress != 0 {
 			t.Errorf("got a progress of %d %%, want none after the end", g.Progress)
+		}
+	})
+}
+
+// runLabWithImageOnNodes runs a test with two nodes that have the given storages, an Image on pve1, and an agent that may download it.
+func runLabWithImageOnNodes(t *testing.T, storages []pvesim.Storage, test func(t *testing.T, l *lab)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}, Storages: storages}))
+		l.files["cluster.yaml"] = clusterYAML
+		role := pvesim.DefaultTokens()[1]
+		l.sim.SetPrivileges(role.ID, []pvesim.ACL{{Path: "/", Privileges: append(slices.Clone(role.ACL[0].Privileges), "Sys.AccessNetwork", "Datastore.Allocate")}})
+		l.sim.Publish(debianURL, pvesim.WebFile{Size: 256 << 20, Format: "qcow2", VirtualSize: 2 << 30, Checksums: map[string]string{"sha256": debianSum}})
+		servers, err := image.ParseServers([]string{"images.example"})
+		l.ok(err)
+		l.opts.AllowedServer = servers.Allow
+		l.files["image.yaml"] = debianYAML(debianSum, "pve1")
+		test(t, l)
+	})
+}
+
+// TestNodesOfAnImageShareItsStorage lists two nodes of a shared storage: one of them downloads the file, guests on both are created from it, the other one takes over
+// while the first is offline, and the file is deleted once, when no node of the Image needs it.
+func TestNodesOfAnImageShareItsStorage(t *testing.T) {
+	storages := []pvesim.Storage{
+		{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,vztmpl,iso,import,snippets,backup"},
+		{ID: "nas", Type: "dir", Path: "/mnt/nas", Content: "images,rootdir,import,iso,vztmpl", Shared: true},
+	}
+	runLabWithImageOnNodes(t, storages, func(t *testing.T, l *lab) {
+		onNAS := func(checksum, nodes string) string {
+			return strings.NewReplacer("storage: local", "storage: nas\n  prune: true", "nodes: [pve1]", "nodes: ["+nodes+"]").Replace(debianYAML(checksum, "pve1"))
+		}
+		first := strings.ReplaceAll(imported(), "local-lvm", "local")
+		l.files["image.yaml"], l.files["web.yaml"] = onNAS(debianSum, "pve1, pve2"), first
+		l.files["web-2.yaml"] = strings.NewReplacer("web-1", "web-2", "201", "202", "pve1", "pve2").Replace(first)
+		l.push("an image that two nodes share", alice)
+		defer l.start()()
+		l.converge()
+		isSettled := func() bool {
+			g := l.object("Image/debian-13")
+			return g.Sync == report.Synced && g.Health == report.Healthy && len(g.Conditions) == 0
+		}
+		if !isSettled() || l.sim.Counters().Routes[downloads] != 1 {
+			t.Errorf("got %+v and %d downloads, want the image synced and healthy after one", l.object("Image/debian-13"), l.sim.Counters().Routes[downloads])
+		}
+		l.sim.StopNode("pve1")
+		time.Sleep(10 * time.Minute)
+		if !isSettled() || l.sim.Counters().Routes[downloads] != 1 {
+			t.Errorf("while pve1 is offline: got %+v and %d downloads, want the image as before", l.object("Image/debian-13"), l.sim.Counters().Routes[downloads])
+		}
+		l.sim.StartNode("pve1")
+		delete(l.files, "web.yaml") // so that nothing in the repository needs pve1
+		l.files["image.yaml"] = onNAS(debianSum, "pve2")
+		l.push("keep it on pve2", alice)
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.Counters().Routes; got[downloads] != 1 || got[deletions] != 0 {
+			t.Errorf("kept on pve2 alone: got %d downloads and %d deletions, want one and none: it is the same file", got[downloads], got[deletions])
+		}
+		l.sim.Publish(debianURL, pvesim.WebFile{Size: 1 << 20, Format: "qcow2", VirtualSize: 2 << 30, Checksums: map[string]string{"sha256": newerSum}})
+		l.files["image.yaml"] = onNAS(newerSum, "pve1, pve2")
+		l.push("a newer image", alice)
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.Counters().Routes; got[downloads] != 2 || got[deletions] != 1 || len(l.journal.State().Downloaded) != 1 {
+			t.Errorf("a newer image: got %d downloads, %d deletions and the records %+v, want two, one, and the new file", got[downloads], got[deletions], l.journal.State().Downloaded)
+		}
+	})
+}
+
+// TestImageWithoutNodesOnAStorageOfEachNode leaves out the nodes though they share no storage: a guest on the node without the file waits, and is not created there in
+// vain. It is created after the manifest lists its node.
+func TestImageWithoutNodesOnAStorageOfEachNode(t *testing.T) {
+	storages := []pvesim.Storage{{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,vztmpl,iso,import,snippets,backup"}}
+	runLabWithImageOnNodes(t, storages, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = strings.NewReplacer("pve1", "pve2", "local-lvm", "local").Replace(imported())
+		l.files["image.yaml"] = strings.Replace(debianYAML(debianSum, "pve1"), "  nodes: [pve1]\n", "", 1)
+		l.push("an image without nodes", alice)
+		defer l.start()()
+		time.Sleep(time.Hour)
+		if got := l.object("Image/debian-13"); got.Sync != report.Synced || !l.imageHasReason(plan.ReasonFileOnOneNode) {
+			t.Errorf("got %+v, want the image in sync, with a condition", got)
+		}
+		waits := slices.ContainsFunc(l.object("VirtualMachine/web-1").Conditions, func(c plan.Condition) bool {
+			return c.Type == plan.WaitsFor && strings.Contains(c.Message, "kept on pve1 alone") && strings.Contains(c.Message, "spec.nodes")
+		})
+		if got := l.sim.Counters().Routes["POST /nodes/{node}/qemu"]; !waits || got != 0 {
+			t.Errorf("got %+v and %d tries to create the guest, want it to wait", l.object("VirtualMachine/web-1"), got)
+		}
+		l.files["image.yaml"] = debianYAML(debianSum, "pve2")
+		l.push("an image with nodes", alice)
+		l.converge()
+		if got := l.sim.Effects(201, pvesim.Created); got != 1 || l.imageHasReason(plan.ReasonFileOnOneNode) {
+			t.Errorf("got the guest created %d times and %+v, want once and no condition", got, l.object("Image/debian-13"))
 		}
 	})
 }

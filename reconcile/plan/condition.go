@@ -78,6 +78,7 @@ const (
 	ReasonCheckRefused        ConditionReason = "check-refused"        // Warned: the config of the agent's host does not allow a check in spec.health of the guest
 	ReasonCopied              ConditionReason = "copied"               // Warned: another guest has the guest's marker, since it was cloned from it
 	ReasonFileInUse           ConditionReason = "file-in-use"          // Warned: a guest uses a former file of an Image, or a manifest names it
+	ReasonFileOnOneNode       ConditionReason = "file-on-one-node"     // Warned: the manifest of an Image lists no nodes, and each node has its storage for itself
 	ReasonFirewallIneffective ConditionReason = "firewall-ineffective" // Warned: the firewall of the guest, or a part of it, has no effect
 	ReasonMinimum             ConditionReason = "guard-minimum"        // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
 	ReasonNeedsRoot           ConditionReason = "needs-root"           // Warned: the guest lacks a setting that only root@pam may make
@@ -97,7 +98,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonNotInHA, ReasonPartlyCreated, ReasonSecret, ReasonSelectsNone, ReasonServerDenied, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonSnapshotsLeft, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFileInUse, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonNoBackup, ReasonOtherNode, ReasonOverridden, ReasonPolicy, ReasonSnapshotFailed, ReasonWarnings,
+		ReasonForeignFile, ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonSnapshotsLeft, ReasonUnusedVolumes, ReasonCheckRefused, ReasonCopied, ReasonFileInUse, ReasonFileOnOneNode, ReasonFirewallIneffective, ReasonMinimum, ReasonNeedsRoot, ReasonNoBackup, ReasonOtherNode, ReasonOverridden, ReasonPolicy, ReasonSnapshotFailed, ReasonWarnings,
 	}
 }
 

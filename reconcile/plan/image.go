@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -55,8 +56,8 @@ func planImages(want Desired, got cluster.Snapshot) []Guest {
 	return planFormers(want, planned, got)
 }
 
-// ImagePlaces returns where the files of the Images have to be, each place once: on their nodes, or on some node that has guests if all nodes share
-// the storage.
+// ImagePlaces returns where the files of the Images have to be, each place once: on their nodes, of those that share the storage on the first that can use it, or on
+// some node that has guests if the manifest lists no nodes.
 func ImagePlaces(wanted []image.Desired, inventory cluster.Inventory) []cluster.FilePlace {
 	var places []cluster.FilePlace
 	for _, d := range wanted {
@@ -72,11 +73,12 @@ func placeOf(d image.Desired, node string) cluster.FilePlace {
 	return cluster.FilePlace{Node: node, Storage: d.Storage, Content: string(d.Content)}
 }
 
-// imageNodes returns the nodes on which an Image is looked for. For a shared storage it is the first node that is online and has a guest, so that
-// every cycle chooses the same one; without guests, the first one that can use the storage.
+// imageNodes returns the nodes on which an Image is looked for. Without nodes in the manifest it is the first node that is online and has a guest, so that
+// every cycle chooses the same one; without guests, the first one that can use the storage. Of listed nodes that share the storage it is one, since
+// they have one file.
 func imageNodes(d image.Desired, inventory cluster.Inventory) []string {
 	if len(d.Nodes) > 0 {
-		return d.Nodes
+		return withoutSharers(d, inventory)
 	}
 	first := ""
 	try := func(node string) {
@@ -98,6 +100,35 @@ func imageNodes(d image.Desired, inventory cluster.Inventory) []string {
 	return []string{first}
 }
 
+// withoutSharers returns the nodes of a manifest, of those that share the storage only the first that can use it, or the first of all if none can.
+func withoutSharers(d image.Desired, inventory cluster.Inventory) []string {
+	shared := sharers(d, inventory)
+	if len(shared) < 2 {
+		return d.Nodes
+	}
+	at := max(0, slices.IndexFunc(shared, func(node string) bool {
+		return !slices.Contains(inventory.Offline, node) && !slices.Contains(inventory.Maintenance, node) &&
+			slices.ContainsFunc(inventory.Capacity.Storages, func(s cluster.StorageCapacity) bool { return s.Node == node && s.Storage == d.Storage && s.Available })
+	}))
+	return slices.DeleteFunc(slices.Clone(d.Nodes), func(node string) bool { return node != shared[at] && slices.Contains(shared, node) })
+}
+
+// sharers returns the nodes of a manifest that share its storage, as the inventory shows, sorted.
+func sharers(d image.Desired, inventory cluster.Inventory) []string {
+	var nodes []string
+	for _, node := range d.Nodes {
+		if isShared(node, d.Storage, inventory) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// isShared reports whether the inventory shows that a node shares a storage with others.
+func isShared(node, storage string, inventory cluster.Inventory) bool {
+	return slices.ContainsFunc(inventory.Capacity.Storages, func(s cluster.StorageCapacity) bool { return s.Node == node && s.Storage == storage && s.Shared })
+}
+
 // planImage plans one Image: a download for each node that lacks its file. If there is a file of this name that the agent did not download, or whose size
 // has changed since, the state of the Image is unknown, and nothing is downloaded there.
 func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
@@ -113,7 +144,11 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 		p.lacks("", p.Conditions[0].Message)
 		return p
 	}
+	shared := sharers(d, got.Inventory)
 	p.keptOn = nodes
+	if len(d.Nodes) > 0 {
+		p.keptOn = d.Nodes
+	}
 	for _, node := range nodes {
 		why, doubt := fileOn(images, d, node, got)
 		switch {
@@ -128,12 +163,19 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 				p.Steps = append(p.Steps, step)
 			}
 		}
-		if len(d.Nodes) == 0 {
-			node = ""
+		switch {
+		case len(d.Nodes) == 0:
+			p.lacks("", why)
+		case slices.Contains(shared, node):
+			for _, sharer := range shared {
+				p.lacks(sharer, why)
+			}
+		default:
+			p.lacks(node, why)
 		}
-		p.lacks(node, why)
 	}
 	p.Present = len(p.Lacking) == 0
+	p.lacksElsewhere(d, nodes[0], got.Inventory)
 	if denied && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Blocked, Reason: ReasonServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
@@ -149,6 +191,27 @@ func (g *Guest) lacks(node, why string) {
 		g.Lacking = make(map[string]string)
 	}
 	g.Lacking[node] = why
+}
+
+// lacksElsewhere notes on which nodes the file of an Image without nodes is not kept: each node that has the storage for itself, apart from the one on which the
+// file is looked for. A guest there waits, since Proxmox could not create it.
+func (g *Guest) lacksElsewhere(d image.Desired, node string, inventory cluster.Inventory) {
+	if len(d.Nodes) > 0 {
+		return
+	}
+	alone := fmt.Sprintf("the manifest lists no nodes, and the nodes do not share the storage %s, so the file is kept on %s alone", d.Storage, node)
+	others := false
+	for _, s := range inventory.Capacity.Storages {
+		if s.Storage == d.Storage && s.Node != node && !s.Shared {
+			g.lacks(s.Node, alone+"; list the nodes in spec.nodes of the Image")
+			others = true
+		}
+	}
+	if others {
+		g.Conditions = append(g.Conditions, Condition{
+			Type: Warned, Reason: ReasonFileOnOneNode, Message: alone, Hint: "list in spec.nodes of the Image each node on which guests are created from it",
+		})
+	}
 }
 
 // fileOn returns why nothing can be created from an Image on a node, "" if its file is there, and the condition if the agent cannot simply download it.
@@ -169,7 +232,7 @@ func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (
 	case !exists:
 		return "it has not been downloaded on " + node, nil
 	}
-	record, recorded := images.record(d, node)
+	record, recorded := images.record(d, node, got.Inventory)
 	switch {
 	case !recorded:
 		return unknown(ReasonForeignFile, fmt.Sprintf("%s is on %s, and the agent did not download it", d.Volume(), node),
@@ -181,17 +244,25 @@ func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (
 	return "", nil
 }
 
-// record returns the record about the file of an Image. On a shared storage another node may have downloaded it.
-func (i Images) record(d image.Desired, node string) (journal.File, bool) {
-	if record, found := i.Downloaded[journal.FileOn{Node: node, Volume: d.Volume()}]; found || len(d.Nodes) > 0 {
+// record returns the record about the file of an Image on a node. On a shared storage another node may have downloaded it: the newest record counts.
+func (i Images) record(d image.Desired, node string, inventory cluster.Inventory) (journal.File, bool) {
+	volume := d.Volume()
+	if !isShared(node, d.Storage, inventory) && (len(d.Nodes) > 0 || isLocal(node, d.Storage, inventory)) {
+		record, found := i.Downloaded[journal.FileOn{Node: node, Volume: volume}]
 		return record, found
 	}
+	newest, found := journal.File{}, false
 	for on, record := range i.Downloaded {
-		if on.Volume == d.Volume() {
-			return record, true
+		if on.Volume == volume && (!found || isNewer(record, newest)) {
+			newest, found = record, true
 		}
 	}
-	return journal.File{}, false
+	return newest, found
+}
+
+// isNewer reports whether a record is newer than another one, of two with the same time that of the last node.
+func isNewer(record, than journal.File) bool {
+	return cmp.Or(record.Time.Compare(than.Time), cmp.Compare(record.Node, than.Node)) > 0
 }
 
 // downloadStep returns the step in which a node downloads the file of an Image. A repetition does no harm: Proxmox never overwrites a file.

@@ -122,7 +122,11 @@ func planFormers(want Desired, planned []Guest, got cluster.Snapshot) []Guest {
 	if want.NoRevision {
 		return planned // it is unknown which Images are wanted
 	}
-	for _, record := range want.Images.Formers(got.Inventory) {
+	formers := want.Images.Formers(got.Inventory)
+	for _, record := range formers {
+		if isCounted(record, formers, got.Inventory) {
+			continue
+		}
 		at := slices.IndexFunc(planned, func(p Guest) bool { return p.Ref == imageRef(record.Name) })
 		if at < 0 {
 			planned = append(planned, Guest{Ref: imageRef(record.Name)})
@@ -131,6 +135,15 @@ func planFormers(want Desired, planned []Guest, got cluster.Snapshot) []Guest {
 		planFormer(want, record, &planned[at], got)
 	}
 	return planned
+}
+
+// isCounted reports whether a former file is also the one of a newer record: on a storage that two nodes share, both may have downloaded a file of this name, one
+// after the other. It is deleted once.
+func isCounted(record journal.File, formers []journal.File, inventory cluster.Inventory) bool {
+	storage := guest.VolumeStorage(record.Volume)
+	return slices.ContainsFunc(formers, func(other journal.File) bool {
+		return other.Volume == record.Volume && isNewer(other, record) && isShared(other.Node, storage, inventory) && isShared(record.Node, storage, inventory)
+	})
 }
 
 // planFormer adds the deletion of a former file to the plan of its Image, or a condition that says why the file stays.
