@@ -1,7 +1,9 @@
 package reconcile_test
 
 import (
+	"gitops-agent/reconcile/report"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -367,5 +369,71 @@ func TestEditWhileAnotherScheduleIsHeld(t *testing.T) {
 
 		manifest("02:00") // it was wanted before, and is not what is wanted now
 		eventually(t, "the hold of the former schedule", l.isHeldForGuard)
+	})
+}
+
+// TestPoolOfABackupJobStays removes the manifest of a pool that a job selects. The pool stays, with a condition, until the job selects something else. The job
+// is one of a manifest, or one of a person, which the plan does not read.
+func TestPoolOfABackupJobStays(t *testing.T) {
+	for name, isForeign := range map[string]bool{"of_a_manifest": false, "of_a_person": true} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.grant("Sys.Modify", "Datastore.Allocate", "VM.Backup", "Pool.Allocate")
+				l.files["web.yaml"] = vmYAML("web-1", 201)
+				l.files["pool.yaml"] = objectCases["pool"].manifest("lifecycle: {destroy: allow}")
+				if isForeign {
+					l.sim.SetBackupJob("weekly", map[string]string{"schedule": "daily", "pool": "web", "enabled": "1"})
+				} else {
+					l.files["job.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: nightly}\nspec:\n  schedule: daily\n  guests: {pool: web}\n"
+				}
+				l.push("a pool that a job selects", alice)
+				defer l.start()()
+				l.converge()
+				delete(l.files, "pool.yaml")
+				l.push("remove the pool", alice)
+				time.Sleep(10 * time.Minute)
+				named := slices.ContainsFunc(l.object("Pool/web").Conditions, func(c plan.Condition) bool { return strings.Contains(c.Message, "the backup job ") })
+				if _, exists := l.sim.PoolComment("web"); !exists || !named {
+					t.Fatalf("got the pool there %t and the conditions %+v, want it kept, and the job named", exists, l.object("Pool/web").Conditions)
+				}
+				if isForeign {
+					l.sim.RemoveBackupJob("weekly")
+				} else {
+					l.files["job.yaml"] = strings.Replace(l.files["job.yaml"], "pool: web", "all: true", 1)
+					l.push("back up all guests", alice)
+				}
+				eventually(t, "the removal of the pool", func() bool {
+					_, exists := l.sim.PoolComment("web")
+					return !exists
+				})
+				l.converge()
+			})
+		})
+	}
+}
+
+// TestBackupJobOfNoPool describes a job of a pool that does not exist: it is not made. When the pool of a job is removed by hand, the job is in sync and has the
+// condition.
+func TestBackupJobOfNoPool(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify", "Datastore.Allocate", "VM.Backup")
+		job := objectCase{label: "BackupJob/nightly"}
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.files["job.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: nightly}\nspec:\n  schedule: daily\n  guests: {pool: web}\n"
+		l.push("a job of a pool", alice)
+		defer l.start()()
+		eventually(t, "the condition", func() bool { return l.objectHasReason(job, plan.ReasonAwaits) })
+		time.Sleep(5 * time.Minute)
+		if l.sim.BackupJob("nightly") != nil {
+			t.Error("got the job made, want none: it would back up nothing")
+		}
+		l.sim.AddPool("web", "of a person")
+		eventually(t, "the job", func() bool { return l.sim.BackupJob("nightly") != nil && !l.objectHasReason(job, plan.ReasonAwaits) })
+		l.converge()
+		l.sim.RemovePool("web")
+		eventually(t, "the condition of the job that exists", func() bool { return l.objectHasReason(job, plan.ReasonAwaits) })
+		if got := l.object("BackupJob/nightly"); got.Health != report.Degraded {
+			t.Errorf("got the health %s, want %s", got.Health, report.Degraded)
+		}
 	})
 }

@@ -39,7 +39,7 @@ const (
 
 	ReasonPendingRestart ConditionReason = "pending-restart" // PendingRestart: changes are written and take effect at the next stop and start
 
-	ReasonAwaits              ConditionReason = "awaits"               // Blocked: an object cannot be made before something else exists
+	ReasonAwaits              ConditionReason = "awaits"               // Blocked: an object cannot be made, or has no effect, before something else exists
 	ReasonCannotCreate        ConditionReason = "cannot-create"        // Blocked: the create call cannot carry some fields of the manifest
 	ReasonFlapping            ConditionReason = "flapping"             // Blocked: repairs of the guest are undone again and again, so the agent repairs it less often
 	ReasonHidden              ConditionReason = "hidden"               // Blocked: a guest that the token may not see has the vmid

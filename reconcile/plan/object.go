@@ -112,6 +112,11 @@ func (o Objects) Reads() map[guest.Kind][]string {
 	reads := make(map[guest.Kind][]string)
 	for _, d := range o.Wanted {
 		reads[d.Kind] = append(reads[d.Kind], d.ID)
+		for _, need := range d.Needs {
+			if !kind.IsOfFirewall(need.Kind) { // Proxmox refuses a rule that names nothing, but no job of a pool that does not exist
+				reads[need.Kind] = append(reads[need.Kind], need.ID)
+			}
+		}
 	}
 	for id := range o.Owned {
 		reads[guest.Kind(id.Kind)] = append(reads[guest.Kind(id.Kind)], id.ID)
@@ -308,6 +313,12 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 			p.Conditions = append(p.Conditions, Condition{Type: Warned, Reason: ReasonOtherNode, Message: moved.Message, Hint: moved.Hint})
 		}
 	}
+	if missing := o.missingNeed(); missing != nil {
+		p.Conditions = append(p.Conditions, *missing)
+		if !o.exists {
+			return p
+		}
+	}
 	var isOwned bool
 	o.owned, isOwned = want.Objects.Owned[objectID(d)]
 	_, marker := kind.SplitComment(o.live.Keys[k.Note.Key])
@@ -333,6 +344,33 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 		p.Conditions = append(p.Conditions, o.notManaged(isOwned))
 	}
 	return p
+}
+
+// missingNeed returns the condition of an object that names another one which certainly does not exist: nothing is made of it, and what exists has no effect. Of an
+// object that is to be made, the order of the plan says what it waits for if a manifest describes the other one.
+func (o objectPlan) missingNeed() *Condition {
+	wanted := o.want.Objects.all
+	if wanted == nil {
+		wanted = &o.want.Objects
+	}
+	for _, need := range o.desired.Needs {
+		list := o.got.Objects[need.Kind]
+		if _, exists := list.ByID[need.ID]; exists || !list.Knows(need.ID) {
+			continue
+		}
+		if !o.exists && slices.ContainsFunc(wanted.Wanted, func(d kind.Desired) bool { return d.Kind == need.Kind && d.ID == need.ID }) {
+			continue
+		}
+		what := need.ID
+		if k, known := kinds.Of(need.Kind); known {
+			what = "the " + k.Noun + " " + need.ID
+		}
+		return &Condition{
+			Type: Blocked, Reason: ReasonAwaits, Message: what + ", which the manifest names, does not exist",
+			Hint: "add a manifest of it, make it in Proxmox, or name another one",
+		}
+	}
+	return nil
 }
 
 // notManaged returns the condition of an object that exists and that the agent does not own.

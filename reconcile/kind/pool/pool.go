@@ -4,7 +4,9 @@ package pool
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
@@ -34,6 +36,7 @@ func Kind() *kind.Kind {
 		AsksEach: true,
 		Encode:   encode,
 		KeptBy:   keptBy,
+		UsedBy:   usedBy,
 		Privileges: func(d kind.Desired) []guest.Need {
 			path := "/pool/" + d.ID
 			return []guest.Need{
@@ -104,7 +107,30 @@ func encode(call cluster.Call) (kind.Request, error) {
 	return r, nil
 }
 
-// keptBy returns what is in a pool. Proxmox refuses to remove a pool with guests, storages or pools in it; it does not list storages with the pools.
+// jobKind is the kind of the objects that select the guests of a pool.
+const jobKind guest.Kind = "BackupJob"
+
+// jobPool is the key of a job that names the pool.
+const jobPool = "pool"
+
+// usedBy returns which backup job of the cluster selects a pool. Proxmox removes the pool all the same, and the job then backs up nothing.
+//
+// Source: PVE API, GET /cluster/backup, which needs Sys.Audit on / and has every job.
+func usedBy(ctx context.Context, get kind.Get, id string) (string, error) {
+	jobs, err := kind.ReadRows(ctx, get, "/cluster/backup", "/cluster/backup")
+	if err != nil {
+		return "", err
+	}
+	for _, job := range jobs {
+		if job.Text(jobPool) == id {
+			return "the backup job " + job.Text("id"), nil
+		}
+	}
+	return "", nil
+}
+
+// keptBy returns what is in a pool, or which backup job selects it, as far as jobs were read; usedBy reads all of them. Proxmox refuses to remove a pool with guests,
+// storages or pools in it; it does not list storages with the pools.
 func keptBy(id string, got cluster.Snapshot) string {
 	for other := range got.Objects[Name].ByID {
 		if strings.HasPrefix(other, id+"/") {
@@ -114,6 +140,12 @@ func keptBy(id string, got cluster.Snapshot) string {
 	for _, row := range got.Inventory.Rows {
 		if row.Pool == id {
 			return fmt.Sprintf("it contains guest %d", row.VMID)
+		}
+	}
+	jobs := got.Objects[jobKind].ByID
+	for _, job := range slices.Sorted(maps.Keys(jobs)) {
+		if jobs[job].Keys[jobPool] == id {
+			return "the backup job " + job + " selects it"
 		}
 	}
 	return ""

@@ -85,6 +85,32 @@ func TestPoolIsKeptByWhatIsInIt(t *testing.T) {
 	}
 }
 
+// TestPoolIsKeptByABackupJob has a job that selects a pool, in a reading of the plan and in that before the removal, which has the jobs of people too.
+func TestPoolIsKeptByABackupJob(t *testing.T) {
+	got := cluster.Snapshot{Objects: map[guest.Kind]cluster.Objects{jobKind: {ByID: map[string]cluster.Object{"nightly": {Keys: map[string]string{"pool": "web"}}, "weekly": {}}}}}
+	get := func(_ context.Context, _, path string) (json.RawMessage, error) {
+		if path != "/cluster/backup" {
+			t.Errorf("got path %s", path)
+		}
+		return json.RawMessage(`[{"id":"weekly","type":"vzdump","all":1},{"id":"nightly","type":"vzdump","pool":"web","enabled":0}]`), nil
+	}
+	for id, want := range map[string]string{"web": "the backup job nightly", "prod": ""} {
+		user, err := usedBy(t.Context(), get, id)
+		if user != want || err != nil {
+			t.Errorf("%s: got used by %q, error %v, want %q", id, user, err, want)
+		}
+		if why := keptBy(id, got); why != "" != (want != "") {
+			t.Errorf("%s: got kept by %q, want %q", id, why, want)
+		}
+	}
+	denied := func(context.Context, string, string) (json.RawMessage, error) {
+		return nil, errors.New("permission check failed")
+	}
+	if _, err := usedBy(t.Context(), denied, "web"); err == nil {
+		t.Error("got no error, want one: it is not known whether a job selects the pool")
+	}
+}
+
 func TestPoolOfTheAgentIsReserved(t *testing.T) {
 	for id, want := range map[string]bool{"gitops-agent": true, "gitops-agent/x": true, "gitops-agents": false, "prod": false} {
 		if got := reserved(id) != ""; got != want {
