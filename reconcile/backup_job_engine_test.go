@@ -1,7 +1,6 @@
 package reconcile_test
 
 import (
-	"gitops-agent/reconcile/report"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 const labelledJob = "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: nightly}\nspec: {schedule: daily, guests: {labels: {tier: web}}}\n"

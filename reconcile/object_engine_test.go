@@ -607,3 +607,29 @@ func TestFlappingRecordOfAnObjectEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestUnreadableReplicationStopsNoOther describes the jobs of two guests, on one of which the token has no privilege: this job alone is not observed.
+func TestUnreadableReplicationStopsNoOther(t *testing.T) {
+	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
+		c := objectCases["replication"]
+		_, err := l.sim.AddVM(pvesim.Guest{VMID: 300, Config: "name: other\nmemory: 512\n"})
+		l.ok(err)
+		role := pvesim.DefaultTokens()[1]
+		all := append(slices.Clone(role.ACL[0].Privileges), c.needs...)
+		l.sim.SetPrivileges(role.ID, []pvesim.ACL{{Path: "/", Privileges: all}, {Path: "/vms/300", Privileges: []string{"VM.Console"}}})
+		l.files["web.yaml"], l.files["object.yaml"] = vmYAML("web-1", 201), c.manifest()
+		l.files["other.yaml"] = strings.ReplaceAll(c.manifest(), "9000-0", "300-0")
+		l.push("two jobs", alice)
+		defer l.start()()
+		eventually(t, "the job that can be read", func() bool { return l.object(c.label).Sync == report.Synced })
+		l.wantLive(c, c.want, true)
+		c.edit(l.sim, l.markerOf(c))
+		eventually(t, "its repair", func() bool { got, _ := c.live(l.sim); return got == c.want })
+		other := objectCase{label: "Replication/300-0"}
+		if got := l.object(other.label); !l.objectHasReason(other, plan.ReasonNotObserved) || !strings.Contains(got.Conditions[0].Message, "300-0 could not be read") {
+			t.Errorf("got %+v, want the job of the guest without the privilege not observed", got)
+		}
+		l.grant(c.needs...)
+		l.converge()
+	})
+}

@@ -3,6 +3,7 @@ package proxmox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"gitops-agent/internal/proxmox/wire"
@@ -11,21 +12,25 @@ import (
 	"gitops-agent/reconcile/kinds"
 )
 
-// Objects reads the objects of a kind, as the kind says.
+// Objects reads the objects of a kind, as the kind says. With a cluster.UnreadError it also returns those that were read.
 func (r *Reader) Objects(ctx context.Context, name guest.Kind, ids []string) (map[string]cluster.Object, error) {
 	k, known := kinds.Of(name)
 	if !known {
 		return nil, fmt.Errorf("read objects of the kind %s: there is no such kind", name)
 	}
 	objects, err := k.Read(ctx, r.getPath, ids)
+	var unread *cluster.UnreadError
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", k.Plural, err)
+		err = fmt.Errorf("read %s: %w", k.Plural, err)
+		if !errors.As(err, &unread) {
+			return nil, err
+		}
 	}
 	byID := make(map[string]cluster.Object, len(objects))
 	for _, o := range objects {
 		byID[o.ID] = o
 	}
-	return byID, nil
+	return byID, err
 }
 
 // ObjectUser reads what uses an object, as its kind says.

@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -11,7 +13,7 @@ import (
 // ObjectReader reads the objects of kinds that are no guests: pools, jobs, rules.
 type ObjectReader interface {
 	// Objects reads the objects of a kind that the token may see, and those of ids, by their ids. An object of ids that is not in the result does not exist:
-	// its absence from a list alone proves nothing, so the kind asks for it.
+	// its absence from a list alone proves nothing, so the kind asks for it. With an UnreadError, the objects that it does not name were read.
 	Objects(ctx context.Context, kind guest.Kind, ids []string) (map[string]Object, error)
 	// ObjectUser reads what uses an object that Proxmox would remove all the same, "" if nothing does.
 	ObjectUser(ctx context.Context, kind guest.Kind, id string) (string, error)
@@ -24,6 +26,22 @@ type Object struct {
 	Digest string            // of what a call would change, for a call that carries one; "" if the API has none
 }
 
+// UnreadError says that some objects of a kind could not be read, as without a privilege on a guest, and that the others were.
+type UnreadError struct {
+	ByID map[string]error
+}
+
+func (e *UnreadError) Error() string {
+	var texts []string
+	for _, id := range slices.Sorted(maps.Keys(e.ByID)) {
+		texts = append(texts, id+": "+e.ByID[id].Error())
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns why each object could not be read.
+func (e *UnreadError) Unwrap() []error { return slices.Collect(maps.Values(e.ByID)) }
+
 // Objects is the newest reading of a kind.
 type Objects struct {
 	ByID   map[string]Object
@@ -31,6 +49,8 @@ type Objects struct {
 	Part   bool      // nothing but the objects of Asked was read
 	ReadAt time.Time // zero if the kind was never read
 	Err    string    // why the newest reading failed; ByID is older
+
+	Unread map[string]string // why objects could not be read, by their ids, which are not in Asked
 }
 
 // Knows reports whether the newest reading shows whether an object exists.

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -106,6 +107,27 @@ func Unlisted(ids []string, listed []cluster.Object) []string {
 		isListed[o.ID] = true
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return isListed[id] })
+}
+
+// ReadUnlisted reads each of the objects of ids that a list leaves out, and returns it with the list. An object that the token may not read is an entry of the
+// cluster.UnreadError; any other error ends the reading, since it would be that of each object.
+func ReadUnlisted(ids []string, list []cluster.Object, one func(id string) (o cluster.Object, exists bool, err error)) ([]cluster.Object, error) {
+	unread := &cluster.UnreadError{ByID: make(map[string]error)}
+	for _, id := range Unlisted(ids, list) {
+		o, exists, err := one(id)
+		switch {
+		case errors.Is(err, cluster.ErrDenied):
+			unread.ByID[id] = err
+		case err != nil:
+			return nil, err
+		case exists:
+			list = append(list, o)
+		}
+	}
+	if len(unread.ByID) > 0 {
+		return list, unread
+	}
+	return list, nil
 }
 
 // ReadRows reads a path whose data is a list.

@@ -30,7 +30,8 @@ type Kind struct {
 	// Native gives a resolved object the keys that it has in the cluster's release, or returns why the release has no such object. Without it, all releases have the same.
 	Native func(d Desired, found Found) (native Desired, why *Unresolved)
 
-	// Read reads the objects of the kind, and those of ids also if a list leaves them out. If each object takes a call and there are ids, it may read only these.
+	// Read reads the objects of the kind, and those of ids also if a list leaves them out. If each object takes a call and there are ids, it may read only these. An object that
+	// the token may not read is an entry of a cluster.UnreadError, beside which the others are returned.
 	Read func(ctx context.Context, get Get, ids []string) ([]cluster.Object, error)
 	// AsksEach says that Read makes calls for each of ids, or for each one that a list leaves out, as those that are not made yet. A step asks for its own object alone.
 	AsksEach bool

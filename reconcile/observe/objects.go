@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -21,7 +22,11 @@ func ReadObjects(ctx context.Context, reader cluster.ObjectReader, reads map[gue
 			began := time.Now()
 			objects := cluster.Objects{Asked: ids, ReadAt: began}
 			byID, err := reader.Objects(ctx, kind, ids)
-			if objects.ByID = byID; err != nil {
+			var unread *cluster.UnreadError
+			switch objects.ByID = byID; {
+			case errors.As(err, &unread):
+				objects = withoutUnread(objects, unread)
+			case err != nil:
 				objects = cluster.Objects{Err: err.Error()}
 			}
 			mu.Lock()
@@ -33,7 +38,17 @@ func ReadObjects(ctx context.Context, reader cluster.ObjectReader, reads map[gue
 	return found
 }
 
-// dueObjects returns the kinds that a round has to read: those that were not read within resync, those whose last reading failed, and those with a new id.
+// withoutUnread returns a reading in which some of the objects that were asked for are not known.
+func withoutUnread(objects cluster.Objects, unread *cluster.UnreadError) cluster.Objects {
+	objects.Unread = make(map[string]string, len(unread.ByID))
+	for id, err := range unread.ByID {
+		objects.Unread[id] = err.Error()
+	}
+	objects.Asked = slices.DeleteFunc(slices.Clone(objects.Asked), func(id string) bool { return unread.ByID[id] != nil })
+	return objects
+}
+
+// dueObjects returns the kinds that a round has to read: those that were not read within resync, those whose last reading failed, and those with an id that was not read.
 func (o *Observer) dueObjects(reads map[guest.Kind][]string, now time.Time) map[guest.Kind][]string {
 	maps.DeleteFunc(o.objects, func(kind guest.Kind, _ cluster.Objects) bool { return reads[kind] == nil })
 	maps.DeleteFunc(o.parts, func(kind guest.Kind, _ map[string]time.Time) bool { return reads[kind] == nil })

@@ -270,6 +270,8 @@ func readObject(name guest.Kind, id string, got cluster.Snapshot) (live cluster.
 	switch {
 	case list.Err != "":
 		return live, exists, unknown(fmt.Sprintf("the objects of the kind %s could not be read: %s", name, list.Err))
+	case !list.Knows(id) && list.Unread[id] != "":
+		return live, exists, unknown(fmt.Sprintf("%s could not be read: %s", id, list.Unread[id]))
 	case !list.Knows(id):
 		return live, exists, unknown(fmt.Sprintf("%s was not read yet", id))
 	}

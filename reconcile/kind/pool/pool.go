@@ -71,21 +71,20 @@ func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, er
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range kind.Unlisted(ids, pools) {
+	return kind.ReadUnlisted(ids, pools, func(id string) (o cluster.Object, exists bool, err error) {
 		data, err := get(ctx, route, route+"?poolid="+url.QueryEscape(id))
 		if strings.HasSuffix(kind.TextOf(err), "pool '"+id+"' does not exist") {
-			continue
+			return o, false, nil
 		}
 		if err != nil {
-			return nil, err
+			return o, false, err
 		}
 		rows, err := kind.Rows(data)
 		if err != nil || len(rows) != 1 || rows[0].Text("poolid") != id {
-			return nil, fmt.Errorf("read pool %s: the reply is not about this pool alone", id)
+			return o, false, fmt.Errorf("read pool %s: the reply is not about this pool alone", id)
 		}
-		pools = append(pools, observed(rows[0]))
-	}
-	return pools, nil
+		return observed(rows[0]), true, nil
+	})
 }
 
 func observed(row kind.Row) cluster.Object {

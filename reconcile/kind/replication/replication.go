@@ -85,22 +85,21 @@ func read(ctx context.Context, get kind.Get, ids []string) ([]cluster.Object, er
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range kind.Unlisted(ids, list) {
+	return kind.ReadUnlisted(ids, list, func(id string) (o cluster.Object, exists bool, err error) {
 		route, path := jobs.Item(id)
 		data, err := get(ctx, route, path)
 		if strings.HasSuffix(kind.TextOf(err), "no such replication job '"+id+"'") {
-			continue
+			return o, false, nil
 		}
 		if err != nil {
-			return nil, err
+			return o, false, err
 		}
 		rows, err := kind.Rows(json.RawMessage("[" + string(data) + "]"))
 		if err != nil || len(rows) != 1 || rows[0].Text("id") != id {
-			return nil, fmt.Errorf("read replication job %s: the reply is not about this job", id)
+			return o, false, fmt.Errorf("read replication job %s: the reply is not about this job", id)
 		}
-		list = append(list, observed(rows[0]))
-	}
-	return list, nil
+		return observed(rows[0]), true, nil
+	})
 }
 
 // observed returns a job in canonical texts. Source is what Proxmox notes for itself, and the digest is that of all jobs.

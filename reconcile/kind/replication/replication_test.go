@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestReadAsksForJobsThatAListHides(t *testing.T) {
 		case route != "/cluster/replication" && route != "/cluster/replication/{id}":
 			t.Errorf("got route %s", route)
 		case path == "/cluster/replication/205-0":
-			return nil, errors.New("Permission check failed (/vms/205, VM.Audit)")
+			return nil, fmt.Errorf("Permission check failed (/vms/205, VM.Audit): %w", cluster.ErrDenied)
 		case !found:
 			return nil, refusal{"no such replication job '206-0'"}
 		}
@@ -46,6 +47,11 @@ func TestReadAsksForJobsThatAListHides(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("got error %v, jobs (-want +got)\n%s", err, diff)
+	}
+	got, err = read(t.Context(), get, []string{"205-0", "202-0"})
+	var unread *cluster.UnreadError
+	if diff := cmp.Diff(want, got); diff != "" || !errors.As(err, &unread) || len(unread.ByID) != 1 || unread.ByID["205-0"] == nil {
+		t.Errorf("a job of a guest without the privilege: got error %v, want one about this job; jobs (-want +got)\n%s", err, diff)
 	}
 	for _, id := range []string{"203-0", "205-0", "207-0"} {
 		if _, err := read(t.Context(), get, []string{id}); err == nil {
