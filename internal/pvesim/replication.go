@@ -215,6 +215,9 @@ func (c *call) updateReplications(id string, change func() error) (reply, error)
 	return nullReply()
 }
 
+// createReplication refuses a second job of a guest to a node.
+//
+// Source: PVE::API2::ReplicationConfig create; PVE::ReplicationConfig write_config.
 func createReplication(c *call) (reply, error) {
 	id := c.params["id"]
 	return c.updateReplications(id, func() error {
@@ -226,6 +229,8 @@ func createReplication(c *call) (reply, error) {
 			return apiErrorf("Target '%s' does not exist.", target)
 		case c.sim.replication(id) != nil:
 			return apiErrorf("replication job '%s' already exists", id)
+		case slices.ContainsFunc(c.sim.replications, func(j *replicationJob) bool { return j.vmid == vmid && j.values["target"] == target }):
+			return apiErrorf("replication job for guest '%d' to target 'local/%s' already exists", vmid, target)
 		}
 		v := maps.Clone(c.params)
 		for _, k := range []string{"id", "type"} {

@@ -23,6 +23,7 @@ func TestReplicationJobsAreMarkedForRemoval(t *testing.T) {
 		refused("Target 'pve9' does not exist.", "POST", "/cluster/replication", "id=100-0", "type=local", "target=pve9")
 		c.ok("POST", "/cluster/replication", "id=100-0", "type=local", "target=pve2", "disable=1")
 		refused("already exists", "POST", "/cluster/replication", "id=100-0", "type=local", "target=pve2")
+		refused("replication job for guest '100' to target 'local/pve2' already exists", "POST", "/cluster/replication", "id=100-1", "type=local", "target=pve2")
 		refused("property is not defined", "PUT", "/cluster/replication/100-0", "target=pve1")
 		refused("detected modified configuration", "PUT", "/cluster/replication/100-0", "rate=5", "digest=abc")
 		c.ok("PUT", "/cluster/replication/100-0", "rate=5", "delete=disable", "digest="+c.ok("GET", "/cluster/replication/100-0").fields(t)["digest"])
