@@ -633,3 +633,27 @@ func TestUnreadableReplicationStopsNoOther(t *testing.T) {
 		l.converge()
 	})
 }
+
+// TestSecondReplicationToANodeWaits describes a job of a guest to a node to which a job of a person copies it: Proxmox would refuse it, so no call is made.
+func TestSecondReplicationToANodeWaits(t *testing.T) {
+	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
+		c := objectCases["replication"]
+		l.grant(c.needs...)
+		l.sim.SetReplication("9000-5", map[string]string{"target": "pve2"})
+		l.files["web.yaml"], l.files["object.yaml"] = vmYAML("web-1", 201), c.manifest()
+		l.push("a job", alice)
+		defer l.start()()
+		eventually(t, "the condition", func() bool {
+			return slices.ContainsFunc(l.object(c.label).Conditions, func(cond plan.Condition) bool {
+				return cond.Reason == plan.ReasonAwaits && strings.Contains(cond.Message, "job 9000-5 copies guest 9000 to pve2")
+			})
+		})
+		time.Sleep(5 * time.Minute)
+		if got := l.sim.Counters().Routes[c.route]; got != 0 {
+			t.Errorf("got %d calls that make the job, want none", got)
+		}
+		l.sim.RemoveReplication("9000-5")
+		l.converge()
+		l.wantLive(c, c.want, true)
+	})
+}

@@ -42,7 +42,10 @@ type Kind struct {
 	// Content is the list that an object has apart from what its calls set, nil if it has none.
 	Content *Content
 	// Awaits returns why an object cannot be made yet, "" if it can.
-	Awaits func(id string, got cluster.Snapshot) string
+	Awaits func(d Desired, got cluster.Snapshot) string
+	// Exclusive returns the key, called as its field, with which Proxmox refuses a second object of the kind, and what an object with it is, in words that are equal for
+	// both: "the copies of guest 201 on pve2". Without it, only ids have to differ.
+	Exclusive func(d Desired) (at Intent, what string)
 	// Leaving returns why an object will disappear by itself, as after a call that only marks it for removal, "" if it stays. Nothing is done to it until then.
 	Leaving func(o cluster.Object) string
 	// Follows returns what is wanted of a live object that Proxmox changed by itself because a guest moved, and what people should know about where its guest is, nil

@@ -123,7 +123,7 @@ func (s *objectSpec) desired(doc *document) kind.Desired {
 // checkObjects sorts the objects, and reports two that describe the same object in Proxmox, and guests that no manifest describes.
 func (p *parser) checkObjects() {
 	slices.SortFunc(p.set.Objects, func(a, b kind.Desired) int { return cmp.Compare(a.Label(), b.Label()) })
-	firsts := make(map[kind.Need]kind.Desired)
+	firsts, exclusive := make(map[kind.Need]kind.Desired), make(map[string]kind.Desired)
 	labels := make(map[string]bool, len(p.set.Guests))
 	for _, g := range p.set.Guests {
 		labels[g.Label()] = true
@@ -137,12 +137,30 @@ func (p *parser) checkObjects() {
 			continue
 		}
 		firsts[id] = d
+		p.checkExclusive(d, exclusive)
 		for _, g := range d.Guests {
 			if !labels[g.Label] {
 				p.report.add(Problem{Origin: g.Origin, Guest: d.Label(), Message: "got " + g.Label + ", which no manifest describes", Hint: didYouMean(closest(g.Label, slices.Sorted(maps.Keys(labels))))})
 			}
 		}
 	}
+}
+
+// checkExclusive reports an object with a value that Proxmox accepts in one object only, and that one of the objects before has. It adds the object to them.
+func (p *parser) checkExclusive(d kind.Desired, firsts map[string]kind.Desired) {
+	k, known := kinds.Of(d.Kind)
+	if !known || k.Exclusive == nil {
+		return
+	}
+	at, what := k.Exclusive(d)
+	first, twice := firsts[what]
+	if !twice {
+		firsts[what] = d
+		return
+	}
+	p.report.add(Problem{
+		Origin: at.Origin, Guest: d.Label(), Field: at.Key, Message: "got " + what + ", which " + first.Label() + " describes, want one manifest", Hint: "first at " + first.Origin.String(),
+	})
 }
 
 // objectKinds returns the kinds of package kinds by name, in their order.

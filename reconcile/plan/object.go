@@ -326,8 +326,8 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	_, marker := kind.SplitComment(o.live.Keys[k.Note.Key])
 	claims := o.owned.Claiming && o.owned.Origin == journal.Adopted && marker == ""
 	switch {
-	case !o.exists && k.Awaits != nil && k.Awaits(d.ID, got) != "":
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: ReasonAwaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", k.Noun, d.ID, k.Awaits(d.ID, got))})
+	case !o.exists && k.Awaits != nil && k.Awaits(o.desired, got) != "":
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: ReasonAwaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", k.Noun, d.ID, k.Awaits(o.desired, got))})
 	case !o.exists:
 		o.add(isOwned)
 	case leaves(k, o.live) != "":

@@ -48,6 +48,8 @@ func Kind() *kind.Kind {
 		Awaits:   awaits,
 		Leaving:  leaving,
 		Follows:  follows,
+
+		Exclusive: exclusive,
 		Nodes: func(d kind.Desired) []string {
 			target, _ := d.Text(keyTarget)
 			return []string{target}
@@ -124,12 +126,30 @@ func encode(call cluster.Call) (kind.Request, error) {
 	return r, nil
 }
 
-// awaits returns why a job cannot be made yet: Proxmox refuses one of a guest that does not exist.
-func awaits(id string, got cluster.Snapshot) string {
-	if _, exists := got.Inventory.Row(vmidOf(id)); !exists {
-		return fmt.Sprintf("guest %d does not exist", vmidOf(id))
+// awaits returns why a job cannot be made yet: Proxmox refuses one of a guest that does not exist, and a second one of a guest to a node, also while the first one is
+// being removed.
+//
+// Source: PVE::ReplicationConfig write_config.
+func awaits(d kind.Desired, got cluster.Snapshot) string {
+	vmid := vmidOf(d.ID)
+	if _, exists := got.Inventory.Row(vmid); !exists {
+		return fmt.Sprintf("guest %d does not exist", vmid)
+	}
+	target, _ := d.Text(keyTarget)
+	if by, isCopied := jobTo(target, vmid, got); isCopied {
+		return fmt.Sprintf("job %s copies guest %d to %s, and Proxmox has one job of a guest for each node", by, vmid, target)
 	}
 	return ""
+}
+
+// exclusive returns what only one job may do: copy a guest to a node.
+func exclusive(d kind.Desired) (at kind.Intent, what string) {
+	for _, in := range d.Keys {
+		if in.Key == keyTarget {
+			at = in
+		}
+	}
+	return at, fmt.Sprintf("the copies of guest %d on %s", vmidOf(d.ID), at.Text)
 }
 
 // leaving returns why a job ends by itself: it was marked for removal, and disappears when the node of the guest has removed the copies.

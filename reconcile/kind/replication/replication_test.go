@@ -105,10 +105,22 @@ func TestEnabledIsTheOppositeOfItsKey(t *testing.T) {
 }
 
 func TestJobAwaitsItsGuest(t *testing.T) {
-	got := cluster.Snapshot{Inventory: cluster.Inventory{Rows: []cluster.Row{{VMID: 201}}}}
-	for id, want := range map[string]string{"201-0": "", "202-0": "guest 202 does not exist"} {
-		if why := awaits(id, got); why != want {
-			t.Errorf("%s: got %q, want %q", id, why, want)
+	got := cluster.Snapshot{
+		Inventory: cluster.Inventory{Rows: []cluster.Row{{VMID: 201}, {VMID: 203}}},
+		Objects: map[guest.Kind]cluster.Objects{Name: {ByID: map[string]cluster.Object{
+			"203-0": {ID: "203-0", Keys: map[string]string{keyTarget: "pve2"}}, "204-0": {ID: "204-0", Keys: map[string]string{keyTarget: "pve3"}},
+		}}},
+	}
+	for job, want := range map[string]string{
+		"201-0 pve2": "", "202-0 pve2": "guest 202 does not exist", "203-1 pve3": "",
+		"203-1 pve2": "job 203-0 copies guest 203 to pve2, and Proxmox has one job of a guest for each node",
+	} {
+		var d kind.Desired
+		id, target, _ := strings.Cut(job, " ")
+		d.ID = id
+		d.Put(kind.Intent{Key: keyTarget, Text: target})
+		if why := awaits(d, got); why != want {
+			t.Errorf("%s: got %q, want %q", job, why, want)
 		}
 	}
 }
