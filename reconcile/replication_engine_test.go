@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,4 +87,50 @@ func TestReplicationFollowsItsGuest(t *testing.T) {
 			t.Errorf("got %d writes, want the %d moves", writes, moves)
 		}
 	})
+}
+
+// TestGuestWithAReplicationJobIsNotStoppedForADestroy removes the manifest of a running guest whose job waits for an approval, or was made by hand. Proxmox would refuse the
+// destroy, so nothing is called until the job is gone.
+func TestGuestWithAReplicationJobIsNotStoppedForADestroy(t *testing.T) {
+	for name, byHand := range map[string]bool{"held": false, "by_hand": true} {
+		t.Run(name, func(t *testing.T) {
+			runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
+				l.grant("VM.Replicate")
+				job := objectCase{label: "Replication/201-0"}
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}")
+				if !byHand {
+					l.files["copy.yaml"] = strings.Replace(replicationOfWeb, ", lifecycle: {destroy: allow}", "", 1)
+				}
+				l.push("a guest with a copy", alice)
+				defer l.start()()
+				l.converge()
+				if byHand {
+					l.sim.AddReplication(201, "pve2")
+				}
+				delete(l.files, "web.yaml")
+				delete(l.files, "copy.yaml")
+				l.waitForAcceptance(l.push("neither of them", alice))
+				l.waitForCondition(201, "replication job 201-0")
+				l.sim.ResetCounters()
+				time.Sleep(10 * time.Minute)
+				if !slices.ContainsFunc(l.sim.Guests(), func(g pvesim.GuestInfo) bool { return g.VMID == 201 && g.Running }) {
+					t.Fatal("got the guest stopped, want it running while the job exists")
+				}
+				if writes, destroys := l.sim.Counters().Writes, len(l.journal.State().Destroys); writes != 0 || destroys != 0 {
+					t.Fatalf("got %d writes and %d destroys, want none while the job exists", writes, destroys)
+				}
+				if byHand {
+					l.sim.RemoveReplication("201-0")
+				} else {
+					l.approve(l.object(job.label).Held[0].Digest)
+				}
+				eventually(t, "the destroy", func() bool { return l.nodeOf(201) == "" })
+				l.converge()
+				if destroys := len(l.journal.State().Destroys); destroys != 1 || l.sim.Replication("201-0") != nil {
+					t.Errorf("got %d destroys and the job %v, want one call, after the job was gone", destroys, l.sim.Replication("201-0"))
+				}
+			})
+		})
+	}
 }

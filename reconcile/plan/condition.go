@@ -44,7 +44,7 @@ const (
 	ReasonFlapping            ConditionReason = "flapping"             // Blocked: repairs of the guest are undone again and again, so the agent repairs it less often
 	ReasonHidden              ConditionReason = "hidden"               // Blocked: a guest that the token may not see has the vmid
 	ReasonImpossible          ConditionReason = "impossible"           // Blocked: a field cannot be changed on an existing guest
-	ReasonInUse               ConditionReason = "in-use"               // Blocked: an object is not removed while something is in it, or uses it
+	ReasonInUse               ConditionReason = "in-use"               // Blocked: an object is not removed while something is in it, or uses it, and no guest is destroyed that has a replication job
 	ReasonInvalid             ConditionReason = "invalid"              // Blocked: this release refuses the manifest, which an older one accepted
 	ReasonLeaving             ConditionReason = "leaving"              // Blocked: Proxmox is removing the object
 	ReasonLocked              ConditionReason = "locked"               // Blocked: a task or a backup holds the guest

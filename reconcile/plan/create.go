@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/ownership"
 )
 
@@ -245,17 +246,43 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 		step.Doubt = cmp.Or(step.Doubt, why)
 	}
 	p.Conditions = append(p.Conditions, orphaned)
-	if c := volumes.destroyBlockedBy(live); c != nil {
-		p.Conditions = append(p.Conditions, *c)
-		return p
+	for _, c := range []*Condition{volumes.destroyBlockedBy(live), keptByReplication(want, owned.VMID, got)} {
+		if c != nil {
+			p.Conditions = append(p.Conditions, *c)
+			return p
+		}
 	}
 	p.Steps = []Step{step}
 	return p
 }
 
+// keptByReplication returns the condition that blocks destroying a guest that has a replication job, or may have one, nil if it has none. Proxmox refuses to destroy it,
+// after the step has stopped it.
+//
+// Source: PVE::ReplicationConfig check_for_existing_jobs, which also counts a job that is marked for removal.
+func keptByReplication(want Desired, vmid int, got cluster.Snapshot) *Condition {
+	all := want.Objects
+	if all.all != nil {
+		all = *all.all
+	}
+	list := got.Objects[kinds.Replications]
+	switch id := kinds.ReplicationOf(vmid, list); {
+	case id != "":
+		return &Condition{
+			Type: Blocked, Reason: ReasonInUse, Message: fmt.Sprintf("it is neither stopped nor destroyed: it has the replication job %s, and Proxmox destroys no guest that has one", id),
+			Hint: "the agent goes on when the job is gone: approve its removal if that is held, or remove a job that no manifest described by hand",
+		}
+	case list.Err != "":
+		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "it is not known whether it has a replication job, with which Proxmox does not destroy it: " + list.Err}
+	case all.Orphans[vmid] && list.ReadAt.IsZero():
+		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "it was not read yet whether it has a replication job, with which Proxmox does not destroy it"}
+	}
+	return nil
+}
+
 // destroyStep returns the step that destroys a guest: remove it from the HA manager, which would start it again, lift the protection, stop,
 // destroy. The protection is lifted first, so that a guest whose protection cannot be lifted is not stopped without effect. Nothing is
-// purged: backup jobs, replication and volumes outside the guest's configuration do not belong to the agent.
+// purged: backup jobs, replication jobs and volumes outside the guest's configuration do not belong to the agent.
 func destroyStep(ref guest.Ref, live guest.Observed, e ownership.Evidence) Step {
 	step := Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.Doubt(), Unproven: !e.IsCertain()}
 	if live.HA {

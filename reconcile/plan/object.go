@@ -31,7 +31,7 @@ type Objects struct {
 // NewObjects returns the objects of manifests and of the journal, among the guests of the manifests.
 func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.State) Objects {
 	o := Objects{Wanted: wanted, Owned: state.Objects}
-	if len(wanted)+len(o.Owned) > 0 || hasGuardsOfObjects(state.Guarded) {
+	if len(wanted)+len(o.Owned) > 0 || hasGuardsOfObjects(state.Guarded) || hasOrphans(guests, state) {
 		o.Orphans = make(map[int]bool)
 		for vmid := range state.Owned {
 			o.Orphans[vmid] = true
@@ -45,6 +45,17 @@ func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.Sta
 		o.places = o.places || toPlaceUnderHA(&guests[i], state)
 	}
 	return o
+}
+
+// hasOrphans reports whether the agent owns a guest that no manifest names.
+func hasOrphans(guests []guest.Desired, state journal.State) bool {
+	named := 0
+	for i := range guests {
+		if _, isOwned := state.Owned[guests[i].VMID]; isOwned {
+			named++
+		}
+	}
+	return named < len(state.Owned)
 }
 
 // toPlaceUnderHA reports whether the agent chooses the node of a guest that HA will manage, and that it does not own yet.
@@ -132,6 +143,9 @@ func (o Objects) Reads() map[guest.Kind][]string {
 	}
 	if o.places && reads[kinds.AffinityRules] == nil {
 		reads[kinds.AffinityRules] = []string{}
+	}
+	if len(o.Orphans) > 0 && reads[kinds.Replications] == nil {
+		reads[kinds.Replications] = []string{} // a job, also one that is not the agent's, keeps its guest from being destroyed
 	}
 	for _, k := range kinds.All() {
 		isGuarded := func(g kind.Guarded) bool { return g.Has(k.Guard) }

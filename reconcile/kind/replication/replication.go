@@ -79,6 +79,16 @@ func vmidOf(id string) int {
 	return n
 }
 
+// JobOf returns the first job of a guest, "" if it has none.
+func JobOf(vmid int, jobs cluster.Objects) string {
+	for _, id := range slices.Sorted(maps.Keys(jobs.ByID)) {
+		if vmidOf(id) == vmid {
+			return id
+		}
+	}
+	return ""
+}
+
 // read lists the jobs. The list lacks the jobs of guests on which the token does not have VM.Audit; without it, Proxmox refuses to show one.
 //
 // Source: PVE API, GET /cluster/replication and /cluster/replication/{id}.
