@@ -35,7 +35,7 @@ var (
 		"keep-all": boolean(), "keep-last": integer(), "keep-hourly": integer(), "keep-daily": integer(), "keep-weekly": integer(), "keep-monthly": integer(),
 		"keep-yearly": integer(),
 	}
-	backupTimes = map[string]rule{"schedule": text().length(0, 128), "starttime": matching(`\d{1,2}:\d{1,2}`), "dow": text().with("starttime")}
+	backupTimes = map[string]rule{"schedule": checked(checkCalendarEvent).length(0, 128), "starttime": matching(`\d{1,2}:\d{1,2}`), "dow": text().with("starttime")}
 	nodeName    = regexp.MustCompile(`^` + dnsLabel + `$`)
 )
 

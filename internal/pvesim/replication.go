@@ -36,7 +36,7 @@ func checkReplicationID(s string) error {
 
 func replicationRoutes() []*route {
 	change := map[string]rule{
-		"schedule": text().length(0, 128), "rate": number().atLeast(1), "comment": text().length(0, 4096), "disable": boolean(), "source": checked(checkNodeName),
+		"schedule": checked(checkCalendarEvent).length(0, 128), "rate": number().atLeast(1), "comment": text().length(0, 4096), "disable": boolean(), "source": checked(checkNodeName),
 		"remove_job": enum("local", "full"),
 	}
 	create := maps.Clone(change)

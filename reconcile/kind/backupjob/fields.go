@@ -13,7 +13,7 @@ var (
 // back up anything: it stops running backups.
 func fields() []kind.Field {
 	return []kind.Field{
-		{Name: "schedule", Key: keySchedule, Required: "the times at which the backups begin", Doc: "When the job runs, as a calendar event of Proxmox: \"02:30\", \"sat 04:00\", \"mon..fri 22:00\".", Form: kind.Text{Want: "a calendar event", Examples: []string{"02:30", "mon..fri 22:00"}, Pattern: `[A-Za-z0-9*][A-Za-z0-9 .,:/*-]*`, Max: 128}},
+		{Name: "schedule", Key: keySchedule, Required: "the times at which the backups begin", Doc: "When the job runs, as a calendar event of Proxmox: \"02:30\", \"sat 04:00\", \"mon..fri 22:00\".", Form: kind.CalendarEvent("02:30", "mon..fri 22:00")},
 		{Name: "enabled", Key: keyEnabled, Doc: "Whether the job runs.", Form: kind.Flag{}},
 		{Name: "guests", Required: "the guests that are backed up", Doc: "Which guests are backed up: exactly one of all, vmids, pool and labels.", Form: kind.Group{Fields: selectionFields()}},
 		{Name: "node", Key: keyNode, Doc: "Only guests on this node are backed up.", Form: kind.Text{Want: "the name of a node", Examples: []string{"pve1"}, Pattern: `[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?`, Max: 63}},

@@ -33,7 +33,7 @@ func Kind() *kind.Kind {
 		Name: Name, Noun: "replication job", Plural: "replication jobs",
 		Fields: []kind.Field{
 			{Name: "target", Key: keyTarget, Fixed: true, Required: "the node that receives the copies", Doc: "Node to which the volumes are copied. Proxmox cannot change it.", Form: kind.Text{Want: "the name of a node", Examples: []string{"pve2"}, Pattern: `[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?`, Max: 63}},
-			{Name: "schedule", Key: "schedule", Doc: "When the volumes are copied, as a calendar event of Proxmox. Proxmox's default: */15, every 15 minutes.", Form: kind.Text{Want: "a calendar event", Examples: []string{"*/15", "mon..fri 22:00"}, Pattern: `[A-Za-z0-9*][A-Za-z0-9 .,:/*-]*`, Max: 128}},
+			{Name: "schedule", Key: "schedule", Doc: "When the volumes are copied, as a calendar event of Proxmox. Proxmox's default: */15, every 15 minutes.", Form: kind.CalendarEvent("*/15", "mon..fri 22:00")},
 			{Name: "rate", Key: "rate", Doc: "Limit in megabytes a second.", Form: kind.Text{Want: "a number of at least 1", Examples: []string{"10", "12.5"}, Pattern: `[1-9][0-9]*(\.[0-9]*[1-9])?`, Max: 16, Number: true}},
 			{Name: "enabled", Doc: "Whether the job runs.", Form: kind.Flag{}},
 		},

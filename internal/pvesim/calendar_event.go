@@ -1,0 +1,44 @@
+package pvesim
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// calendarEvent matches calendar events, apart from the order of ranges.
+var calendarEvent = func() *regexp.Regexp {
+	values := func(number string) string {
+		item := number + `(?:\.\.` + number + `)?(?:/` + number + `)?`
+		return `(?:\*(?:/` + number + `)?|` + item + `(?:,` + item + `)*)`
+	}
+	const (
+		hour, minute          = `0*(?:1?\d|2[0-3])`, `0*[1-5]?\d`
+		year, month, monthDay = `0*(?:1?\d{1,3}|2[01]\d\d)`, `0*(?:\d|1[0-2])`, `0*(?:[12]?\d|3[01])`
+		day                   = `(?:mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)`
+		days                  = day + `(?:\.\.` + day + `)?`
+	)
+	date := `(?:` + values(year) + `-)?` + values(month) + `-` + values(monthDay)
+	clock := `(?:` + values(hour) + `:)?` + values(minute) + `(?::` + values(minute) + `)?`
+	return regexp.MustCompile(`^(?:minutely|hourly|daily|weekly|monthly|yearly|annually|quarterly|semi-?annually|(?:(?i:` + days + `(?:,` + days + `)*)[ \t]*)?(?:` + date + `(?:[ \t]+|$))?(?:` + clock + `)?)$`)
+}()
+
+var calendarRange = regexp.MustCompile(`(\d+)\.\.(\d+)`)
+
+// checkCalendarEvent refuses a text that is no calendar event. The recorded host had a stub in place of Proxmox's parser, so no recording shows this.
+//
+// Source: PVE::CalendarEvent pve_verify_calendar_event, and proxmox-rs, proxmox-time/src/calendar_event.rs.
+func checkCalendarEvent(s string) error {
+	text := strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(s), "UTC"), " ")
+	valid := text != "" && calendarEvent.MatchString(text) && !regexp.MustCompile(`\*/0+(\D|$)`).MatchString(text)
+	for _, ends := range calendarRange.FindAllStringSubmatch(text, -1) {
+		first, _ := strconv.Atoi(ends[1])
+		last, _ := strconv.Atoi(ends[2])
+		valid = valid && first <= last
+	}
+	if !valid {
+		return fmt.Errorf("invalid calendar event '%s' - unable to parse calendar event", s)
+	}
+	return nil
+}
