@@ -40,7 +40,7 @@ func Kind() *kind.Kind {
 		Read:       read,
 		Encode:     encode,
 		Calls:      calls,
-		KeptBy:     kind.FirewallUse(firewall.AliasUser).KeptBy,
+		KeptBy:     kind.FirewallUse(firewall.AliasUser).KeptByObjects,
 		UsedBy:     kind.FirewallUse(firewall.AliasUser).UsedBy,
 		GuardKeys:  []string{keyCIDR},
 		Weakens:    weakens,

@@ -135,6 +135,19 @@ func TestAliasIsKeptByAReadFirewall(t *testing.T) {
 	}
 }
 
+// TestAliasIsKeptByReadObjects names the group or the set that uses the alias, so that nobody is asked to approve its removal.
+func TestAliasIsKeptByReadObjects(t *testing.T) {
+	got := cluster.Snapshot{Objects: map[guest.Kind]cluster.Objects{
+		kind.FirewallGroups: {ByID: map[string]cluster.Object{"web": {Keys: map[string]string{kind.KeyRules: kind.RulesText([]guest.FirewallRule{{}, {Source: "dc/office", Dest: "+dc/admins"}})}}}},
+		kind.FirewallSets:   {ByID: map[string]cluster.Object{"admins": {Keys: map[string]string{kind.KeyEntries: kind.EntriesText([]guest.FirewallEntry{{CIDR: "dc/vpn"}})}}}},
+	}}
+	for id, want := range map[string]string{"office": "rule 1 of the security group web names it", "vpn": "the set admins of the datacenter names it", "admins": "", "other": ""} {
+		if why := Kind().KeptBy(id, got); why != want {
+			t.Errorf("%s: got %q, want %q", id, why, want)
+		}
+	}
+}
+
 func TestFirewallNeedsAliasesThatItDoesNotHave(t *testing.T) {
 	f := &guest.FirewallWanted{
 		Rules:   []guest.FirewallRule{{Source: "dc/Office", Dest: "+dc/admins"}, {Source: "fd00::1", Dest: "own"}, {Source: "plain"}, {Source: "dc/own"}},

@@ -40,7 +40,7 @@ func Kind() *kind.Kind {
 		Encode:     encode,
 		Calls:      kind.CallsWithoutDigest(Name),
 		Content:    &kind.Content{Key: keyEntries, Changes: changes, Next: next, Final: final, Unsafe: whyUnsafe},
-		KeptBy:     kind.FirewallUse(firewall.SetUser).KeptBy,
+		KeptBy:     kind.FirewallUse(firewall.SetUser).KeptByObjects,
 		UsedBy:     kind.FirewallUse(firewall.SetUser).UsedBy,
 		GuardKeys:  []string{keyEntries},
 		Weakens:    weakens,
