@@ -457,3 +457,31 @@ func TestImageWithoutNodesOnAStorageOfEachNode(t *testing.T) {
 		}
 	})
 }
+
+// TestDecompressedImageStaysInSync downloads a file that Proxmox unpacks. Its checksum is that of what the server sends, and its size is another one afterwards: it is recorded
+// with the size that the node lists, and stays in sync, also after a restart.
+func TestDecompressedImageStaysInSync(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		const url, volume = "https://images.example/debian.iso.gz", "local:iso/debian-13-4a6b0d1c2e3f.iso"
+		sum := "4a6b0d1c2e3f" + strings.Repeat("0", 52)
+		l.sim.Publish(url, pvesim.WebFile{Size: 100 << 20, Compression: "gz", Unpacked: 300 << 20, Checksums: map[string]string{"sha256": sum}})
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.files["image.yaml"] = strings.NewReplacer(debianURL, url, debianSum, sum, "content: import", "content: iso\n  decompression: gz").Replace(l.files["image.yaml"])
+		l.push("a compressed image", alice)
+		stop := l.start()
+		l.converge()
+		record := l.journal.State().Downloaded[journal.FileOn{Node: "pve1", Volume: volume}]
+		if record.Name != "debian-13" || record.Size != 300<<20 {
+			t.Errorf("got record %+v of %v, want the size of the unpacked file", record, l.journal.State().Downloaded)
+		}
+		l.sim.ResetCounters()
+		time.Sleep(time.Hour)
+		stop()
+		defer l.start()()
+		l.converge()
+		time.Sleep(time.Hour)
+		if g := l.object("Image/debian-13"); g.Sync != report.Synced || len(g.Conditions) != 0 || l.sim.Counters().Writes != 0 {
+			t.Errorf("got %+v and %d writes, want the image in sync and none", g, l.sim.Counters().Writes)
+		}
+	})
+}

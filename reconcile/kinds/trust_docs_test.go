@@ -28,7 +28,7 @@ func TestTrustPageNamesEveryKind(t *testing.T) {
 		if j := strings.Index(text, "\n- "); j >= 0 {
 			text = text[:j]
 		}
-		for _, name := range strings.Split(section[m[2]:m[3]], ", ") {
+		for name := range strings.SplitSeq(section[m[2]:m[3]], ", ") {
 			paragraphs[name] = strings.Join(strings.Fields(text), " ")
 		}
 	}
