@@ -14,13 +14,14 @@ type places struct {
 // align finds the longest common list of wanted and observed rules, by their effects, and then the copies of the other wanted rules.
 func align(want, seen []guest.FirewallRule) places {
 	p := places{at: make([]int, len(want)), staged: make([]int, len(want)), taken: map[int]bool{}}
-	lengths := commonLengths(want, seen)
+	wanted, live := effectsOf(want, seen)
+	lengths := commonLengths(wanted, live)
 	for i := range want {
 		p.at[i], p.staged[i] = -1, -1
 	}
 	for i, j := 0, 0; i < len(want) && j < len(seen); {
 		switch {
-		case isSame(want[i], seen[j]) && lengths[i][j] == 1+lengths[i+1][j+1]:
+		case wanted[i] == live[j] && lengths[i][j] == 1+lengths[i+1][j+1]:
 			p.at[i], p.taken[j] = j, true
 			i, j = i+1, j+1
 		case lengths[i+1][j] >= lengths[i][j+1]:
@@ -29,30 +30,55 @@ func align(want, seen []guest.FirewallRule) places {
 			j++
 		}
 	}
-	for i := range want {
-		for j := range seen {
-			if p.at[i] < 0 && p.staged[i] < 0 && !p.taken[j] && seen[j] == want[i].Disabled() {
-				p.staged[i], p.taken[j] = j, true
-			}
+	free := make(map[guest.FirewallRule][]int) // positions that are not taken, by their rules
+	for j, r := range seen {
+		if !p.taken[j] && !r.Enabled {
+			free[r] = append(free[r], j)
+		}
+	}
+	for i, r := range want {
+		if list := free[r.Disabled()]; p.at[i] < 0 && len(list) > 0 {
+			p.staged[i], p.taken[list[0]], free[r.Disabled()] = list[0], true, list[1:]
 		}
 	}
 	return p
 }
 
-// isSame reports whether an observed rule does what a wanted one does. The rules that block are not of the manifest, whatever they do.
-func isSame(want, seen guest.FirewallRule) bool {
-	return want.Effect() == seen.Effect() && !isBlock(seen)
+// effectsOf numbers the effects of rules: an observed rule has the number of a wanted one if it does what that one does. The rules that block are not of the manifest,
+// whatever they do, and have no number of a wanted rule. Numbers are compared much faster than rules.
+func effectsOf(want, seen []guest.FirewallRule) (wanted, live []int) {
+	const block = -1
+	numbers := make(map[guest.FirewallRule]int, len(want)+len(seen))
+	number := func(r guest.FirewallRule) int {
+		n, known := numbers[r.Effect()]
+		if !known {
+			n = len(numbers)
+			numbers[r.Effect()] = n
+		}
+		return n
+	}
+	for _, r := range want {
+		wanted = append(wanted, number(r))
+	}
+	for _, r := range seen {
+		if isBlock(r) {
+			live = append(live, block)
+		} else {
+			live = append(live, number(r))
+		}
+	}
+	return wanted, live
 }
 
 // commonLengths returns the length of the longest common list of want from i on and seen from j on.
-func commonLengths(want, seen []guest.FirewallRule) [][]int {
+func commonLengths(want, seen []int) [][]int {
 	lengths := make([][]int, len(want)+1)
 	for i := range lengths {
 		lengths[i] = make([]int, len(seen)+1)
 	}
 	for i := len(want) - 1; i >= 0; i-- {
 		for j := len(seen) - 1; j >= 0; j-- {
-			if isSame(want[i], seen[j]) {
+			if want[i] == seen[j] {
 				lengths[i][j] = 1 + lengths[i+1][j+1]
 			} else {
 				lengths[i][j] = max(lengths[i+1][j], lengths[i][j+1])

@@ -79,7 +79,7 @@ func (s *sequence) isOther(pos int, r guest.FirewallRule) bool {
 	case !s.want.KeepOthers:
 		return true
 	}
-	return slices.ContainsFunc(s.want.Rules, func(w guest.FirewallRule) bool { return w.Enabled && w.Disabled() == r })
+	return !r.Enabled && slices.ContainsFunc(s.want.Rules, func(w guest.FirewallRule) bool { return w.Enabled && w.Disabled() == r })
 }
 
 // describeRules writes comments and levels of logs.

@@ -63,14 +63,15 @@ func final(d kind.Desired, live cluster.Object) string {
 	if !want.KeepOthers {
 		return kind.RulesText(want.Rules)
 	}
+	now := seen(live)
 	for range maxCalls {
-		item, more := next(d, live)
+		call, more := firewall.Next(want, now)
 		if !more {
 			break
 		}
-		live.Keys = map[string]string{keyRules: item.After}
+		now.Rules = firewall.RulesAfter(now.Rules, call)
 	}
-	return live.Keys[keyRules]
+	return kind.RulesText(now.Rules)
 }
 
 // maxCalls bounds the calls that are followed: each rule of a manifest and each live one takes a few.
