@@ -34,12 +34,12 @@ func (r *Reader) Objects(ctx context.Context, name guest.Kind, ids []string) (ma
 }
 
 // ObjectUser reads what uses an object, as its kind says.
-func (r *Reader) ObjectUser(ctx context.Context, name guest.Kind, id string) (string, error) {
+func (r *Reader) ObjectUser(ctx context.Context, name guest.Kind, id, last string) (string, error) {
 	k, known := kinds.Of(name)
 	if !known || k.UsedBy == nil {
 		return "", nil
 	}
-	user, err := k.UsedBy(ctx, r.getPath, id)
+	user, err := k.UsedBy(ctx, r.getPath, id, last)
 	if err != nil {
 		return "", fmt.Errorf("read what uses the %s %s: %w", k.Noun, id, err)
 	}

@@ -15,8 +15,9 @@ type ObjectReader interface {
 	// Objects reads the objects of a kind that the token may see, and those of ids, by their ids. An object of ids that is not in the result does not exist:
 	// its absence from a list alone proves nothing, so the kind asks for it. With an UnreadError, the objects that it does not name were read.
 	Objects(ctx context.Context, kind guest.Kind, ids []string) (map[string]Object, error)
-	// ObjectUser reads what uses an object that Proxmox would remove all the same, "" if nothing does.
-	ObjectUser(ctx context.Context, kind guest.Kind, id string) (string, error)
+	// ObjectUser reads what uses an object that Proxmox would remove all the same, "" if nothing does. Last is what it found the last time, "" if nothing:
+	// it is read first.
+	ObjectUser(ctx context.Context, kind guest.Kind, id, last string) (string, error)
 }
 
 // Object is one reading of an object that is no guest.

@@ -14,11 +14,15 @@ import (
 type FirewallUse func(seen *guest.FirewallSeen, id string) string
 
 // UsedBy reads every firewall of the cluster, of its nodes, of its security groups and of its guests, and returns the first place that names an object, ""
-// if none does. Proxmox removes an object that rules name, and these rules lose their effect. Guests that the token cannot see are not read.
+// if none does. Last is what was found before: if it is a guest, this guest is read first, since it probably names the object still.
+// Proxmox removes an object that rules name, and these rules lose their effect. Guests that the token cannot see are not read.
 //
 // Source: PVE API, GET …/firewall/rules, ipset, ipset/{name} and groups/{group}; GET /nodes and /cluster/resources.
-func (use FirewallUse) UsedBy(ctx context.Context, get Get, id string) (string, error) {
+func (use FirewallUse) UsedBy(ctx context.Context, get Get, id, last string) (string, error) {
 	u := firewallUsers{get: get, names: func(seen *guest.FirewallSeen) string { return use(seen, id) }}
+	if _, vmid, isGuest := strings.Cut(last, ofGuest); isGuest {
+		u.guests(ctx, func(row Row) bool { return row.Text("vmid") == vmid })
+	}
 	const datacenter = "/cluster/firewall"
 	u.rules(ctx, "the datacenter", datacenter+"/rules", datacenter+"/rules")
 	u.sets(ctx, "the datacenter", datacenter, datacenter)
@@ -30,14 +34,25 @@ func (use FirewallUse) UsedBy(ctx context.Context, get Get, id string) (string, 
 		node := row.Text("node")
 		u.rules(ctx, "the node "+node, "/nodes/{node}/firewall/rules", "/nodes/"+url.PathEscape(node)+"/firewall/rules")
 	}
+	u.guests(ctx, func(Row) bool { return true })
+	return u.found, u.err
+}
+
+// ofGuest is between a user and the vmid of its guest.
+const ofGuest = " of guest "
+
+// guests looks for the object in the firewalls of some guests.
+func (u *firewallUsers) guests(ctx context.Context, which func(Row) bool) {
 	for _, row := range u.list(ctx, "/cluster/resources", "/cluster/resources?type=vm") {
+		if !which(row) {
+			continue
+		}
 		path := "/nodes/" + url.PathEscape(row.Text("node")) + "/" + url.PathEscape(row.Text("type")) + "/" + url.PathEscape(row.Text("vmid")) + "/firewall"
 		const route = "/nodes/{node}/{kind}/{vmid}/firewall"
 		owner := "guest " + row.Text("vmid")
 		u.rules(ctx, owner, route+"/rules", path+"/rules")
 		u.sets(ctx, owner, route, path)
 	}
-	return u.found, u.err
 }
 
 // KeptBy returns which guest has a firewall that names an object, "" if none has, as far as firewalls were read. UsedBy reads all of them.

@@ -53,8 +53,9 @@ type Kind struct {
 	Follows func(d Desired, live cluster.Object, got cluster.Snapshot) (followed Desired, moved *Moved)
 	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
 	KeptBy func(id string, got cluster.Snapshot) string
-	// UsedBy reads what uses an object that Proxmox would remove all the same, "" if nothing does. It is asked immediately before the removal.
-	UsedBy func(ctx context.Context, get Get, id string) (string, error)
+	// UsedBy reads what uses an object that Proxmox would remove all the same, "" if nothing does. It is asked immediately before the removal. Last is what it found the
+	// last time, "" if nothing: it is read first.
+	UsedBy func(ctx context.Context, get Get, id, last string) (string, error)
 
 	// Guard is a guard of guests that changes of the objects can weaken, "" if there is none. The objects are also read if only a guest has this guard.
 	Guard guest.GuardField

@@ -263,15 +263,20 @@ func IsObjectUsed(err error) bool {
 
 // checkUnused refuses the removal of an object that something uses and that Proxmox would remove all the same.
 func (w *Worker) checkUnused(ctx context.Context, basis *Basis, step plan.Step) error {
-	user, err := w.cluster.ObjectUser(ctx, step.Guest.Kind, step.Object.ID)
+	id := journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}
+	last, _ := w.users.Load(id)
+	known, _ := last.(string)
+	user, err := w.cluster.ObjectUser(ctx, step.Guest.Kind, step.Object.ID, known)
 	switch {
 	case err != nil:
 		return err
 	case user != "":
+		w.users.Store(id, user)
 		return &ObjectUsedError{User: user}
 	case w.superseded(basis):
 		return epoch.ErrSuperseded
 	}
+	w.users.Delete(id)
 	return nil
 }
 

@@ -57,7 +57,9 @@ func (r reader) Objects(_ context.Context, kind guest.Kind, _ []string) (map[str
 }
 
 // ObjectUser finds none: Proxmox itself refuses to remove a pool that is in use.
-func (r reader) ObjectUser(context.Context, guest.Kind, string) (string, error) { return "", nil }
+func (r reader) ObjectUser(context.Context, guest.Kind, string, string) (string, error) {
+	return "", nil
+}
 
 // hashOfObject identifies what the turn of a pool or of a job can read. Its random marker counts only as far as the object has it.
 func (r *run) hashOfObject(of journal.ObjectID) uint64 {

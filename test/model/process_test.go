@@ -226,8 +226,8 @@ func (p *process) Objects(ctx context.Context, kind guest.Kind, ids []string) (m
 }
 
 // ObjectUser asks the world.
-func (p *process) ObjectUser(ctx context.Context, kind guest.Kind, id string) (string, error) {
-	return p.reader.ObjectUser(ctx, kind, id)
+func (p *process) ObjectUser(ctx context.Context, kind guest.Kind, id, last string) (string, error) {
+	return p.reader.ObjectUser(ctx, kind, id, last)
 }
 
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.

@@ -111,7 +111,7 @@ func TestUsersAreFoundEverywhere(t *testing.T) {
 			for _, list := range []map[string]string{around, test.replies} {
 				maps.Copy(replies, list)
 			}
-			got, err := Kind().UsedBy(t.Context(), answers(replies), "office")
+			got, err := Kind().UsedBy(t.Context(), answers(replies), "office", "")
 			if err != nil {
 				got = "error"
 			}

@@ -115,7 +115,7 @@ const jobPool = "pool"
 // usedBy returns which backup job of the cluster selects a pool. Proxmox removes the pool all the same, and the job then backs up nothing.
 //
 // Source: PVE API, GET /cluster/backup, which needs Sys.Audit on / and has every job.
-func usedBy(ctx context.Context, get kind.Get, id string) (string, error) {
+func usedBy(ctx context.Context, get kind.Get, id, _ string) (string, error) {
 	jobs, err := kind.ReadRows(ctx, get, "/cluster/backup", "/cluster/backup")
 	if err != nil {
 		return "", err
