@@ -371,7 +371,7 @@ func (o objectPlan) missingNeed() *Condition {
 	}
 	for _, need := range o.desired.Needs {
 		list := o.got.Objects[need.Kind]
-		if _, exists := list.ByID[need.ID]; exists || !list.Knows(need.ID) {
+		if _, exists := list.ByID[need.ID]; exists || !list.Knows(need.ID) || kind.IsOfFirewall(need.Kind) { // Proxmox refuses a rule that names nothing
 			continue
 		}
 		if !o.exists && slices.ContainsFunc(wanted.Wanted, func(d kind.Desired) bool { return d.Kind == need.Kind && d.ID == need.ID }) {

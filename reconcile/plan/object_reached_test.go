@@ -124,6 +124,10 @@ func (w *randomFirewallWorld) reading(name guest.Kind, ids []string) cluster.Obj
 	return read
 }
 
+func isInUse(g plan.Guest) bool {
+	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Reason == plan.ReasonInUse })
+}
+
 // TestReachOfGuardsDecides compares the plan of each object from a reading of what guarded firewalls reach with the plan from a reading of everything. Both find the
 // same weakenings, which no other object decides.
 func TestReachOfGuardsDecides(t *testing.T) {
@@ -150,6 +154,9 @@ func TestReachOfGuardsDecides(t *testing.T) {
 				return plan.New(plan.Desired{Cluster: "home", Objects: one}, got).Guests[0]
 			}
 			whole, part := planned(all), planned(read)
+			if isInUse(whole) { // a part may name another user, or none: the check before a removal reads all of them
+				continue
+			}
 			if !reflect.DeepEqual(whole, part) {
 				t.Fatalf("seed %d, %s: got the plan %+v from what guarded firewalls reach, want %+v", seed, ref.Label(), part, whole)
 			}

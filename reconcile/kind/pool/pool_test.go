@@ -95,7 +95,7 @@ func TestPoolIsKeptByABackupJob(t *testing.T) {
 		return json.RawMessage(`[{"id":"weekly","type":"vzdump","all":1},{"id":"nightly","type":"vzdump","pool":"web","enabled":0}]`), nil
 	}
 	for id, want := range map[string]string{"web": "the backup job nightly", "prod": ""} {
-		user, err := usedBy(t.Context(), get, id)
+		user, err := usedBy(t.Context(), get, id, "")
 		if user != want || err != nil {
 			t.Errorf("%s: got used by %q, error %v, want %q", id, user, err, want)
 		}
@@ -106,7 +106,7 @@ func TestPoolIsKeptByABackupJob(t *testing.T) {
 	denied := func(context.Context, string, string) (json.RawMessage, error) {
 		return nil, errors.New("permission check failed")
 	}
-	if _, err := usedBy(t.Context(), denied, "web"); err == nil {
+	if _, err := usedBy(t.Context(), denied, "web", ""); err == nil {
 		t.Error("got no error, want one: it is not known whether a job selects the pool")
 	}
 }
