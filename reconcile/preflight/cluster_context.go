@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kind/pool"
 )
 
 // ClusterContext is what the cluster shows of the things to which guests refer. A nil list was not read, and is not checked.
@@ -11,7 +13,8 @@ type ClusterContext struct {
 	Nodes, Pools []string
 	Storages     []cluster.Storage
 	Inventory    cluster.Inventory
-	Granted      Granted // privileges of the token; nil if they were not read
+	Granted      Granted        // privileges of the token; nil if they were not read
+	Objects      []kind.Desired // of all manifests: the agent makes them, and a guest waits for them
 }
 
 // storage returns a storage, and whether the cluster shows it.
@@ -27,4 +30,9 @@ func (c ClusterContext) storage(name string) (cluster.Storage, bool) {
 func (c ClusterContext) canHold(name, content, node string) bool {
 	s, shown := c.storage(name)
 	return shown && !s.Disabled && s.IsOn(node) && s.Allows(content)
+}
+
+// hasPool reports whether a pool exists or the agent makes it. The agent does not make an object that it only observes.
+func (c ClusterContext) hasPool(id string) bool {
+	return slices.Contains(c.Pools, id) || slices.ContainsFunc(c.Objects, func(d kind.Desired) bool { return d.Kind == pool.Name && d.ID == id && !d.Observe })
 }

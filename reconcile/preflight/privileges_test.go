@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/kind"
 )
 
 func TestGrantedAllows(t *testing.T) {
@@ -221,10 +222,11 @@ func TestUnresolvedOnCluster(t *testing.T) {
 		around ClusterContext
 		want   []string
 	}{
-		"all_missing":  {ClusterContext{Nodes: []string{"pve1"}, Storages: storages("other"), Pools: []string{}}, []string{"node pve7", "pool lab", "pool prod", "storage ceph", "storage fast", "storage local", "template tmpl"}},
-		"there":        {ClusterContext{Nodes: []string{"pve7"}, Storages: storages("ceph", "fast", "local"), Pools: []string{"lab", "prod"}, Inventory: cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
-		"made_already": {ClusterContext{Nodes: []string{"pve7"}, Storages: storages("ceph"), Inventory: there}, []string{}},
-		"not_readable": {ClusterContext{Inventory: there}, []string{}},
+		"all_missing":        {ClusterContext{Nodes: []string{"pve1"}, Storages: storages("other"), Pools: []string{}}, []string{"node pve7", "pool lab", "pool prod", "storage ceph", "storage fast", "storage local", "template tmpl"}},
+		"there":              {ClusterContext{Nodes: []string{"pve7"}, Storages: storages("ceph", "fast", "local"), Pools: []string{"lab", "prod"}, Inventory: cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
+		"pools_in_manifests": {ClusterContext{Pools: []string{}, Objects: []kind.Desired{{Kind: "Pool", ID: "lab"}, {Kind: "Pool", ID: "prod", Observe: true}, {Kind: "Alias", ID: "prod"}}, Inventory: there}, []string{"pool prod"}},
+		"made_already":       {ClusterContext{Nodes: []string{"pve7"}, Storages: storages("ceph"), Inventory: there}, []string{}},
+		"not_readable":       {ClusterContext{Inventory: there}, []string{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

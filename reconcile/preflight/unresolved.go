@@ -45,7 +45,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 				note(u, Cause{d.Ref, s.key, s.origin})
 			}
 		}
-		if d.Pool != "" && around.Pools != nil && !slices.Contains(around.Pools, d.Pool) {
+		if d.Pool != "" && around.Pools != nil && !around.hasPool(d.Pool) {
 			note(Unresolved{What: "pool", Name: d.Pool, Problem: "does not exist, or the token may not see it"}, Cause{d.Ref, "pool", d.Origin})
 		}
 		if exists || d.Source.Clone == nil {
