@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -166,6 +167,8 @@ func planOf(g report.Guest) string {
 		return "in sync"
 	case g.Health == report.Missing:
 		return "create"
+	case slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Type == plan.Blocked }):
+		return "waits"
 	case len(g.Changes) == 0:
 		return "adopt"
 	default:

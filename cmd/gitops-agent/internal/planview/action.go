@@ -40,9 +40,9 @@ func actionOf(p plan.Guest) action {
 	switch {
 	case slices.ContainsFunc(p.Conditions, unread):
 		return actionUnknown
-	case has(cluster.OpCreate):
+	case has(cluster.OpCreate), has(cluster.OpObjectAdd) && !has(cluster.OpObjectSet):
 		return actionCreate
-	case has(cluster.OpDestroy):
+	case has(cluster.OpDestroy), has(cluster.OpObjectRemove):
 		return actionDestroy
 	case len(p.Steps) > 0:
 		return actionChange
