@@ -30,6 +30,7 @@ func align(want, seen []guest.FirewallRule) places {
 			j++
 		}
 	}
+	p.preferExact(want, seen)
 	free := make(map[guest.FirewallRule][]int) // positions that are not taken, by their rules
 	for j, r := range seen {
 		if !p.taken[j] && !r.Enabled {
@@ -41,7 +42,56 @@ func align(want, seen []guest.FirewallRule) places {
 			p.staged[i], p.taken[list[0]], free[r.Disabled()] = list[0], true, list[1:]
 		}
 	}
+	p.exchangeCopies(seen)
 	return p
+}
+
+// preferExact gives each wanted rule the observed one with its comment and log, where several do the same and are possible. A rule without effect may otherwise be taken
+// for the copy of another one, whose copy is then missing.
+func (p places) preferExact(want, seen []guest.FirewallRule) {
+	before := -1
+	for i, at := range p.at {
+		if at < 0 {
+			continue
+		}
+		if seen[at] != want[i] {
+			for j := before + 1; j < p.nextPlaced(i, len(seen)); j++ {
+				if seen[j] == want[i] && !p.taken[j] && !isBlock(seen[j]) {
+					delete(p.taken, at)
+					p.at[i], p.taken[j], at = j, true, j
+					break
+				}
+			}
+		}
+		before = at
+	}
+}
+
+// exchangeCopies gives a copy that has to be in front of an equal rule the place of that rule. Moving it in front would change nothing, for ever.
+func (p places) exchangeCopies(seen []guest.FirewallRule) {
+	for i, copied := range p.staged {
+		if copied < 0 {
+			continue
+		}
+		for k := i + 1; k < len(p.at); k++ {
+			if at := p.at[k]; at >= 0 {
+				if at < copied && seen[at] == seen[copied] && copied < p.nextPlaced(k, len(seen)) {
+					p.at[k], p.staged[i] = copied, at
+				}
+				break
+			}
+		}
+	}
+}
+
+// nextPlaced returns the position of the first wanted rule behind i that is at its place, or end.
+func (p places) nextPlaced(i, end int) int {
+	for _, at := range p.at[i+1:] {
+		if at >= 0 {
+			return at
+		}
+	}
+	return end
 }
 
 // effectsOf numbers the effects of rules: an observed rule has the number of a wanted one if it does what that one does. The rules that block are not of the manifest,

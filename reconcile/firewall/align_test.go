@@ -3,6 +3,7 @@ package firewall
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"gitops-agent/reconcile/guest"
@@ -36,6 +37,7 @@ func plainAlign(want, seen []guest.FirewallRule) places {
 			j++
 		}
 	}
+	p.preferExact(want, seen)
 	for i := range want {
 		for j := range seen {
 			if p.at[i] < 0 && p.staged[i] < 0 && !p.taken[j] && seen[j] == want[i].Disabled() {
@@ -43,6 +45,7 @@ func plainAlign(want, seen []guest.FirewallRule) places {
 			}
 		}
 	}
+	p.exchangeCopies(seen)
 	return p
 }
 
@@ -65,5 +68,31 @@ func TestAlignComparesRules(t *testing.T) {
 		if got, plain := align(want, seen), plainAlign(want, seen); !reflect.DeepEqual(got, plain) {
 			t.Fatalf("got %+v for %v among %v, want %+v", got, want, seen, plain)
 		}
+	}
+}
+
+// TestRuleWithoutEffectBesideItsDouble wants a rule without effect that does what another wanted rule will do: the copy of the other one is not taken for it, and the calls end.
+func TestRuleWithoutEffectBesideItsDouble(t *testing.T) {
+	rule := func(action, source, comment string, enabled bool) guest.FirewallRule {
+		return guest.FirewallRule{Type: "in", Action: action, Source: source, Comment: comment, Enabled: enabled}
+	}
+	for name, comment := range map[string]string{"another_comment": "", "the_same_comment": "web"} {
+		t.Run(name, func(t *testing.T) {
+			want := &guest.FirewallWanted{KeepOthers: true, Rules: []guest.FirewallRule{
+				rule("DROP", "10.0.0.2", "web", true), rule("DROP", "10.0.0.2", comment, false), rule("DROP", "10.0.0.0", "web", true),
+			}}
+			other := rule("ACCEPT", "10.0.0.1", "", true)
+			seen := &guest.FirewallSeen{Rules: []guest.FirewallRule{other}}
+			for range 12 {
+				call, more := Next(want, seen)
+				if !more {
+					break
+				}
+				seen = &guest.FirewallSeen{Rules: RulesAfter(seen.Rules, call)}
+			}
+			if final := append(slices.Clone(want.Rules), other); !slices.Equal(seen.Rules, final) {
+				t.Errorf("got the rules %v, want %v", seen.Rules, final)
+			}
+		})
 	}
 }

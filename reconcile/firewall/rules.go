@@ -36,7 +36,7 @@ func (s *sequence) placeRules() (cluster.Call, bool) {
 		at := s.places.at[i]
 		if at < 0 {
 			at = s.places.staged[i]
-			if at < before || at > s.nextPlaced(i) {
+			if at < before || at > s.places.nextPlaced(i, len(s.seen.Rules)) {
 				call := s.ruleCall(cluster.FirewallMove, at, nil)
 				call.Firewall.To = before + 1
 				return call, true
@@ -48,16 +48,6 @@ func (s *sequence) placeRules() (cluster.Call, bool) {
 		before = at
 	}
 	return cluster.Call{}, false
-}
-
-// nextPlaced returns the position of the first wanted rule behind i that is at its place, or one behind all rules.
-func (s *sequence) nextPlaced(i int) int {
-	for _, at := range s.places.at[i+1:] {
-		if at >= 0 {
-			return at
-		}
-	}
-	return len(s.seen.Rules)
 }
 
 // dropRules removes what the manifest does not mention, the last rule first. Copies without effect that a call without a reply left are removed in

@@ -111,7 +111,9 @@ func orderOf(text string, state journal.State) journal.Body {
 // approval is a signed approval of what is held for a guest now.
 func (p *process) approval(vmid int) journal.Body {
 	state, digest := p.journal.State(), ""
-	for _, g := range plan.New(p.now.Desired(state), p.snapshot()).Guests {
+	want, got := p.now.Desired(state), p.snapshot()
+	got.Objects = observe.ReadObjects(context.Background(), p.reader, want.Objects.Reads())
+	for _, g := range plan.New(want, got).Guests {
 		for _, step := range g.Steps {
 			if v := p.now.Gate(state, time.Now()).Judge(step); g.Ref.VMID == vmid && v.Digest != "" {
 				digest = v.Digest
@@ -153,6 +155,7 @@ func (p *process) setBasis() {
 	p.now = &lane.Basis{
 		Cluster: "home", Revision: p.force.name(), Epoch: p.epoch, Guests: resolved.Guests, Policies: gate.NewPolicies(resolved.Guests), Guards: resolved.Guards,
 		Weakenings: resolved.Weakenings, Objects: p.force.set.Objects, VMIDs: manifest.Range{From: 200, To: 299}, Inventory: seen.Inventory, Seen: seen.Guests, NoWrites: gate.WritesAllowed,
+		SeenObjects: observe.ReadObjects(context.Background(), p.reader, plan.NewObjects(p.force.set.Objects, resolved.Guests, state).Reads()),
 	}
 }
 
