@@ -25,11 +25,15 @@ var secondScope = map[string]string{
 	"67-vmgenid-as-root-and-clone-identity": "guests tasks",
 }
 
+// secondStubbed are entries that show a stub of the recorder and not Proxmox, by file and number. They are outside the scope.
+var secondStubbed = map[string]string{
+	"55/18": "the recorder had no parser of calendar events, and took any text for one",
+	"55/19": "the job that 55/18 made",
+}
+
 // secondExceptions state why an entry differs, by file and number. Exceptions count as failed, and an entry that is equal must not be in the list.
 var secondExceptions = map[string]string{
 	"54/32":  "the time of the recording",
-	"55/18":  "the recorder had a stub in place of the parser of calendar events",
-	"55/19":  "the recorder had a stub in place of the parser of calendar events",
 	"55/106": "the recorder made the container less than a round of the inventory before",
 	"58/42":  "the recorder's QEMU answered no query about its state",
 	"58/48":  "the recorder's QEMU answered no query about its state",

@@ -22,11 +22,12 @@ type series struct {
 	files []recordings.File
 	scope map[string]string
 	// entries is the minimum number of entries in the scope, so that no entry can drop out unnoticed. floor is the number that must match, as recorded
-	// and with everything renamed. Both never decrease.
+	// and with everything renamed. Both never decrease, unless an entry turns out to show a stub of the recorder.
 	entries, floor int
 	start          func(r *replay)
 	actions        map[string]hostAction
 	exceptions     map[string]string
+	stubbed        map[string]string
 }
 
 // TestConformance replays the recorded calls in order and compares status, reason and body up to generated values.
@@ -126,7 +127,7 @@ func (r *replay) file(f recordings.File) {
 	passed, total := 0, 0
 	for i, e := range f.Exchanges {
 		r.of.actions[name+"/"+itoa(i)].run(r)
-		if !r.of.inScope(f.Name, e.URL) {
+		if r.of.stubbed[name+"/"+itoa(i)] != "" || !r.of.inScope(f.Name, e.URL) {
 			r.outside++
 			continue
 		}
