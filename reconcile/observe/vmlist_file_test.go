@@ -30,7 +30,7 @@ func write(t testing.TB, path, text string) {
 }
 
 func TestVMListFileReads(t *testing.T) {
-	file := vmlistFile{path: filepath.Join(t.TempDir(), ".vmlist")}
+	file := vmlistFile{path: filepath.Join(t.TempDir(), ".vmlist"), timeout: time.Minute}
 	if _, err := file.read(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v without a file, want os.ErrNotExist", err)
 	}
@@ -51,7 +51,7 @@ func TestVMListFileReads(t *testing.T) {
 }
 
 func TestVMListFileIsBounded(t *testing.T) {
-	file := vmlistFile{path: filepath.Join(t.TempDir(), ".vmlist")}
+	file := vmlistFile{path: filepath.Join(t.TempDir(), ".vmlist"), timeout: time.Minute}
 	write(t, file.path, `{"version": 3}`+string(bytes.Repeat([]byte(" "), maxVMList)))
 	if _, err := file.read(); err == nil || !strings.Contains(err.Error(), "more than 8 MiB") {
 		t.Errorf("got %v, want the bound named", err)
