@@ -261,10 +261,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 //
 // Source: PVE::ReplicationConfig check_for_existing_jobs, which also counts a job that is marked for removal.
 func keptByReplication(want Desired, vmid int, got cluster.Snapshot) *Condition {
-	all := want.Objects
-	if all.all != nil {
-		all = *all.all
-	}
+	all := want.Objects.whole()
 	list := got.Objects[kinds.Replications]
 	switch id := kinds.ReplicationOf(vmid, list); {
 	case id != "":

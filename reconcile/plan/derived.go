@@ -50,20 +50,12 @@ func newDerived(want Desired, got cluster.Snapshot) *derived {
 		}
 		return kinds.NewBackedUp(jobs)
 	})
-	d.editedJobs = sync.OnceValue(func() map[string]string { return editedJobs(d.allObjects(), got) })
+	d.editedJobs = sync.OnceValue(func() map[string]string { return editedJobs(d.want.Objects.whole(), got) })
 	d.staysBacked = sync.OnceValue(func() kinds.BackedUp {
 		k, _ := kinds.Of(kinds.BackupJobs)
 		return kinds.NewBackedUp(d.lasting(k))
 	})
 	return d
-}
-
-// allObjects returns the objects of all labels.
-func (d *derived) allObjects() Objects {
-	if all := d.want.Objects.all; all != nil {
-		return *all
-	}
-	return d.want.Objects
 }
 
 // lasting returns the objects of a kind that exist and stay, sorted by id. What manifests leave alone stays as it is. A backup job that somebody has edited so that it
@@ -72,7 +64,7 @@ func (d *derived) lasting(k *kind.Kind) []kind.Lasting {
 	if stay, known := d.stay[k.Name]; known {
 		return stay
 	}
-	all := d.allObjects()
+	all := d.want.Objects.whole()
 	wanted := make(map[string]kind.Desired)
 	for _, w := range all.Wanted {
 		if w.Kind == k.Name {

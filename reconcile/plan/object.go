@@ -47,6 +47,14 @@ func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.Sta
 	return o
 }
 
+// whole returns the objects of all labels, also of objects that were limited to one.
+func (o Objects) whole() Objects {
+	if o.all != nil {
+		return *o.all
+	}
+	return o
+}
+
 // hasOrphans reports whether the agent owns a guest that no manifest names.
 func hasOrphans(guests []guest.Desired, state journal.State) bool {
 	named := 0
@@ -365,10 +373,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 // missingNeed returns the condition of an object that names another one which certainly does not exist: nothing is made of it, and what exists has no effect. Of an
 // object that is to be made, the order of the plan says what it waits for if a manifest describes the other one.
 func (o objectPlan) missingNeed() *Condition {
-	wanted := o.want.Objects.all
-	if wanted == nil {
-		wanted = &o.want.Objects
-	}
+	wanted := o.want.Objects.whole()
 	for _, need := range o.desired.Needs {
 		list := o.got.Objects[need.Kind]
 		if _, exists := list.ByID[need.ID]; exists || !list.Knows(need.ID) || kind.IsOfFirewall(need.Kind) { // Proxmox refuses a rule that names nothing

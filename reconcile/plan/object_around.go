@@ -42,10 +42,7 @@ func around(k *kind.Kind, id string, want Desired, got cluster.Snapshot) kind.Ar
 
 // firewallObjects returns the objects of the datacenter's firewall that are known, as they are and as their manifests want them.
 func firewallObjects(want Desired, got cluster.Snapshot) *kind.FirewallObjects {
-	all := want.Objects
-	if all.all != nil {
-		all = *all.all
-	}
+	all := want.Objects.whole()
 	objects := make(map[guest.Kind][]kind.Lasting)
 	wanted := all.wantedIDs()
 	for name, list := range got.Objects {
