@@ -102,22 +102,7 @@ func getHAGroup(c *call) (reply, error) {
 
 // updateHAGroups runs a change of the groups with the state locked. Doing is what a cluster without groups refuses, and failed begins the other errors.
 func (c *call) updateHAGroups(doing, failed string, change func() error) (reply, error) {
-	err := c.sim.locked(func() error {
-		if err := c.sim.requireGroups(doing); err != nil {
-			return err
-		}
-		if err := c.checkClusterLock(failed, "domain-ha"); err != nil {
-			return err
-		}
-		if err := change(); err != nil {
-			return apiErrorf("%s%s", failed, err)
-		}
-		return nil
-	})
-	if err != nil {
-		return reply{}, err
-	}
-	return nullReply()
+	return c.updateHA(failed, change, func() error { return c.sim.requireGroups(doing) })
 }
 
 func createHAGroup(c *call) (reply, error) {

@@ -259,12 +259,22 @@ func getHARule(c *call) (reply, error) {
 // updateHARules runs a change of the rules with the state locked. Its errors follow the prefix. Doing is what has to wait until the groups of release 8 are
 // migrated, "" if nothing has.
 func (c *call) updateHARules(doing, prefix string, change func() error) (reply, error) {
-	err := c.sim.locked(func() error {
+	return c.updateHA(prefix, change, func() error {
 		if err := c.requireRules(); err != nil {
 			return err
 		}
 		if doing != "" && c.sim.hasGroups() {
 			return apiErrorf("cannot %s ha rule: ha groups have not been migrated yet", doing)
+		}
+		return nil
+	})
+}
+
+// updateHA runs a change of the HA manager's configuration with the state locked, unless allowed returns an error. The errors of the change follow the prefix.
+func (c *call) updateHA(prefix string, change, allowed func() error) (reply, error) {
+	err := c.sim.locked(func() error {
+		if err := allowed(); err != nil {
+			return err
 		}
 		if err := c.checkClusterLock(prefix, "domain-ha"); err != nil {
 			return err
