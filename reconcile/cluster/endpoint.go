@@ -72,7 +72,7 @@ type ExtraReadReason string
 
 // Reasons of additional reads.
 const (
-	ExtraAfterFault ExtraReadReason = "fault"   // the endpoint before it gave no usable reply
+	ExtraAfterFault ExtraReadReason = "fault"   // the endpoint before it gave no usable reply, or no endpoint is up
 	ExtraLate       ExtraReadReason = "late"    // the endpoint before it had not replied yet
 	ExtraConfirm    ExtraReadReason = "confirm" // whether a failed status is an answer about the resource, which two endpoints give alike
 	ExtraProbe      ExtraReadReason = "probe"   // whether an endpoint that is down works again

@@ -34,22 +34,27 @@ func newEndpoints(urls []*url.URL, log *slog.Logger) *endpoints {
 // url returns the address of an endpoint. It does not change.
 func (e *endpoints) url(at int) *url.URL { return e.list[at].url }
 
-// order returns the endpoints in the order in which a request tries them: the current one, the others that are up, and those that are down. up counts
-// those that are not down.
-func (e *endpoints) order() (order []int, up int) {
+// order returns the endpoints in the order in which a request tries them: the current one, the others that are up, and those that are down. The first
+// ones, as many as usual, are asked while none of them has replied usefully: those that are up. If none is up, these are all that are down for another
+// reason than a missing quorum, and a read asks them at once, since any of them may work again. An endpoint without quorum stays behind them, because its
+// replies may be old.
+func (e *endpoints) order() (order []int, usual int, atOnce bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	order = make([]int, len(e.list))
+	atOnce = true
 	for i := range order {
 		order[i] = (e.current + i) % len(e.list)
-		if !e.list[i].isDown() {
-			up++
-		}
+		atOnce = atOnce && e.list[i].isDown()
 	}
-	if up < len(order) {
-		slices.SortStableFunc(order, func(a, b int) int { return number(e.list[a].isDown()) - number(e.list[b].isDown()) })
+	isLast := func(at int) bool {
+		return e.list[at].isDown() && (!atOnce || e.list[at].minority)
 	}
-	return order, up
+	slices.SortStableFunc(order, func(a, b int) int { return number(isLast(a)) - number(isLast(b)) })
+	if usual = slices.IndexFunc(order, isLast); usual < 0 {
+		usual = len(order)
+	}
+	return order, usual, atOnce
 }
 
 func number(b bool) int {

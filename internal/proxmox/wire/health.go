@@ -29,6 +29,7 @@ type endpointHealth struct {
 	inRow    int // faults in a row while up, good replies in a row while down
 	fault    cluster.EndpointFault
 	problem  string
+	minority bool // its part of the cluster had no quorum since it went down
 	faults   map[cluster.EndpointFault]uint64
 	extra    map[cluster.ExtraReadReason]uint64
 	probing  bool
@@ -57,18 +58,23 @@ func (e *endpointHealth) succeeded(now time.Time, last bool) (cameUp bool) {
 	}
 	cameUp = e.isDown()
 	if e.state != cluster.EndpointUp {
-		e.state, e.since = cluster.EndpointUp, now
+		e.state, e.since, e.minority = cluster.EndpointUp, now, false
 	}
 	e.inRow = 0
 	return cameUp
 }
 
-// failed notes a fault. It returns whether the endpoint went down.
+// failed notes a fault. It returns whether the endpoint went down. All faults until the next probe is due are one step of the interval: as many requests as
+// were in flight meet the same disturbance.
 func (e *endpointHealth) failed(now time.Time, fault cluster.EndpointFault, problem string) (wentDown bool) {
 	e.fault, e.problem = fault, problem
 	e.faults[fault]++
+	e.minority = e.minority || fault == cluster.FaultNoQuorum
 	if e.isDown() {
 		e.inRow = 0
+		if now.Before(e.probeAt) {
+			return false
+		}
 		e.interval = min(max(2*e.interval, probeFirst), probeLast)
 		e.probeAt = now.Add(e.interval)
 		return false

@@ -14,9 +14,9 @@ const hedgeDelay = 3 * time.Second
 
 // read sends a read to the current endpoint, and to the next one if the reply is not valid or late. It ends with a valid reply, or with a failed answer
 // that two endpoints gave alike. Otherwise it returns the best result: an answer about the resource, and then that of the first endpoint. Endpoints
-// that are down are asked only if no other endpoint has replied usefully.
+// that are down are asked only if no other endpoint has replied usefully. If no endpoint is up, all are asked at once.
 func (t *Transport) read(req *http.Request, x *Exchange) (*http.Response, error) {
-	order, up := t.endpoints.order()
+	order, usual, atOnce := t.endpoints.order()
 	if len(order) == 1 {
 		a := t.attempt(req.Context(), req, x, 0)
 		a.judge(x, true)
@@ -29,7 +29,7 @@ func (t *Transport) read(req *http.Request, x *Exchange) (*http.Response, error)
 	}
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
-	r := reading{t: t, ctx: ctx, req: req, x: x, order: order, up: up, results: make(chan *attempt, len(order))}
+	r := reading{t: t, ctx: ctx, req: req, x: x, order: order, usual: usual, atOnce: atOnce, results: make(chan *attempt, len(order))}
 	chosen, err := r.run()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,8 @@ type reading struct {
 	req     *http.Request
 	x       *Exchange
 	order   []int // of the endpoints
-	up      int   // those at the start of order that are not down
+	usual   int   // those at the start of order that are asked while none of them has failed
+	atOnce  bool  // the usual ones are asked at the same time
 	asked   int   // those at the start of order that were asked
 	done    []*attempt
 	results chan *attempt
@@ -68,6 +69,10 @@ type reading struct {
 // run asks the endpoints until one result can be chosen.
 func (r *reading) run() (*attempt, error) {
 	r.ask()
+	for r.atOnce && r.asked < r.usual {
+		r.t.endpoints.count(r.order[r.asked], cluster.ExtraAfterFault)
+		r.ask()
+	}
 	late := time.NewTimer(hedgeDelay)
 	defer late.Stop()
 	for {
@@ -82,7 +87,7 @@ func (r *reading) run() (*attempt, error) {
 				return r.best()
 			}
 		case <-late.C:
-			if r.asked < r.up {
+			if r.asked < r.usual {
 				r.t.endpoints.count(r.order[r.asked], cluster.ExtraLate)
 				r.ask()
 			}
@@ -107,7 +112,7 @@ func (r *reading) askNext(a *attempt) bool {
 	if r.asked == len(r.order) || r.ctx.Err() != nil {
 		return false
 	}
-	if r.asked >= r.up && (len(r.done) < r.asked || slices.ContainsFunc(r.done, func(a *attempt) bool { return a.rank > rankUnusable })) {
+	if r.asked >= r.usual && (len(r.done) < r.asked || slices.ContainsFunc(r.done, func(a *attempt) bool { return a.rank > rankUnusable })) {
 		return false
 	}
 	reason := cluster.ExtraAfterFault
@@ -158,6 +163,9 @@ func (r *reading) best() (*attempt, error) {
 // pending returns the endpoints that were asked before the last reply and have not replied yet.
 func (r *reading) pending() []int {
 	last := slices.Index(r.order, r.done[len(r.done)-1].at)
+	if r.atOnce && last < r.usual {
+		return nil
+	}
 	return slices.DeleteFunc(slices.Clone(r.order[:last]), func(at int) bool {
 		return slices.ContainsFunc(r.done, func(a *attempt) bool { return a.at == at })
 	})
