@@ -12,6 +12,7 @@ import (
 
 // TestRefusedReasonsHaveTheirRemedy checks that docs/verify.md has a heading with a remedy for each reason that errors and metrics contain.
 func TestRefusedReasonsHaveTheirRemedy(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -137,6 +137,7 @@ func TestAffinityRuleIsAGroup(t *testing.T) {
 // TestCrashAtEveryMemberCall crashes the agent before and after the call that gives a guest its group on Proxmox VE 8, and after that which takes one out of the
 // group in its removal. Each has one effect.
 func TestCrashAtEveryMemberCall(t *testing.T) {
+	t.Parallel()
 	c := objectCases["group_of_release_8"]
 	for name, call := range map[string]struct {
 		op      cluster.Op
@@ -171,6 +172,7 @@ func TestCrashAtEveryMemberCall(t *testing.T) {
 // TestRulesExchangeGuests moves guests between two rules about nodes in one commit: each first gives away what it no longer wants. Rules that would be empty
 // in between are reported, and the group of Proxmox VE 8 may be empty.
 func TestRulesExchangeGuests(t *testing.T) {
+	t.Parallel()
 	rule := func(name, node string, guests ...string) string {
 		return "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\nmetadata: {name: " + name + "}\nspec:\n  type: node\n  nodes: [" + node + "]\n  guests: [" + strings.Join(guests, ", ") + "]\n"
 	}

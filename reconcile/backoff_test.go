@@ -11,6 +11,7 @@ import (
 )
 
 func TestBackoff(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	boom := errors.New("boom")
 	tests := map[string]struct {

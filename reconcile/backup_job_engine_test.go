@@ -226,6 +226,7 @@ func (l *lab) hasNoBackup() bool {
 
 // TestEditOfARequiredBackupIsRepaired edits the job of a guest that requires backups, while its manifest stays as it is.
 func TestEditOfARequiredBackupIsRepaired(t *testing.T) {
+	t.Parallel()
 	tests := map[string]map[string]string{
 		"never":                    {"schedule": "2099-01-01"},
 		"another_storage":          {"storage": "local-lvm"},
@@ -271,6 +272,7 @@ func TestLongerRetentionByHandIsKept(t *testing.T) {
 
 // TestExcludedPathWithoutAField edits a key that the manifest does not name. The agent leaves it alone, and the guest has a condition until it is undone, or wanted.
 func TestExcludedPathWithoutAField(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(l *lab, edit func(map[string]string)){
 		"undone": func(_ *lab, edit func(map[string]string)) { edit(map[string]string{"exclude-path": ""}) },
 		"wanted": func(l *lab, _ func(map[string]string)) {
@@ -375,6 +377,7 @@ func TestEditWhileAnotherScheduleIsHeld(t *testing.T) {
 // TestPoolOfABackupJobStays removes the manifest of a pool that a job selects. The pool stays, with a condition, until the job selects something else. The job
 // is one of a manifest, or one of a person, which the plan does not read.
 func TestPoolOfABackupJobStays(t *testing.T) {
+	t.Parallel()
 	for name, isForeign := range map[string]bool{"of_a_manifest": false, "of_a_person": true} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {

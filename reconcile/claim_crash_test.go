@@ -11,6 +11,7 @@ import (
 // TestCrashNeverLeavesAClaim crashes the agent around the calls by which it creates, clones or adopts a guest, and around the first configuration. After
 // a restart the record is confirmed, with the uuid of a virtual machine.
 func TestCrashNeverLeavesAClaim(t *testing.T) {
+	t.Parallel()
 	adopt := func(kind string) string {
 		text := strings.Replace(adoptedERP("adopt: ifUnmanaged", "memory: {size: 2Gi}"), "vmid: 105", "vmid: 201", 1)
 		return strings.Replace(text, "VirtualMachine", kind, 1)

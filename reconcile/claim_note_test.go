@@ -12,6 +12,7 @@ import (
 // TestClaimNoteGrantsNothing writes the note of a fresh clone, whose changes need no approval, to a running guest: by a signed manifest, and by a
 // user who may edit descriptions.
 func TestClaimNoteGrantsNothing(t *testing.T) {
+	t.Parallel()
 	for name, byManifest := range map[string]bool{"manifest": true, "by_hand": false} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {

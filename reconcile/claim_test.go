@@ -83,6 +83,7 @@ func TestClaimIsDenied(t *testing.T) {
 
 // TestCommentIsEditedInMidWork removes the mark, or fails the readings of the comment, while the agent has work. It continues by itself.
 func TestCommentIsEditedInMidWork(t *testing.T) {
+	t.Parallel()
 	faults := map[string]pvesim.Fault{
 		"edited":      {Method: "GET", Path: "^/pools", Kind: pvesim.CommentBefore, Key: writer.Pool, Value: "do not touch", Times: 3},
 		"not_read":    {Method: "GET", Path: "^/pools", Kind: pvesim.ErrorText, Text: "got timeout", Times: 3},

@@ -98,6 +98,7 @@ func (h *history) change(l *lab) {
 // TestCrashSeeds runs random histories: in each of four runs of the agent the manifests change and the agent crashes at a random call. A last run
 // must converge, with no open step, no guest created or destroyed twice, and no rule of the simulator broken.
 func TestCrashSeeds(t *testing.T) {
+	t.Parallel()
 	var crashes atomic.Int64
 	crashSeeds.each(t, func(t *testing.T, seed uint64) {
 		runLab(t, nil, func(_ *testing.T, l *lab) { crashes.Add(l.runHistory(seed)) })

@@ -54,6 +54,7 @@ func (d *crashingCluster) Wait(ctx context.Context, upid string) (cluster.Task, 
 // TestCrashAtEveryWritePoint crashes the agent around every kind of call and starts it again on the same state. Each effect must have happened
 // once, by the simulator's own count.
 func TestCrashAtEveryWritePoint(t *testing.T) {
+	t.Parallel()
 	ops := map[string]struct {
 		op      cluster.Op
 		vmid    int
@@ -101,6 +102,7 @@ func TestCrashAtEveryWritePoint(t *testing.T) {
 // TestCrashAroundARunningGuest is the same test for operations on a running guest: the guest must run at the end, at whatever point the agent
 // crashed.
 func TestCrashAroundARunningGuest(t *testing.T) {
+	t.Parallel()
 	web := func(lines ...string) string {
 		return vmYAML("web-1", 201, append(lines, "state: running", "lifecycle: {rebootPolicy: auto}")...)
 	}
@@ -163,6 +165,7 @@ func (l *lab) crashAndRecover(op cluster.Op, at string, prepare func(l *lab)) {
 // TestUnknownOutcomes gives a call no reply, or a reply of the proxy, after the call took effect: the agent reads the guest and does not repeat the
 // call.
 func TestUnknownOutcomes(t *testing.T) {
+	t.Parallel()
 	faults := map[string]pvesim.Fault{
 		"dropped": {Kind: pvesim.DropAfter},
 		"596":     {Kind: pvesim.ProxyStatus, Status: 596, AfterActing: true},

@@ -13,6 +13,7 @@ import (
 )
 
 func TestDeniedCondition(t *testing.T) {
+	t.Parallel()
 	at := guest.Origin{File: "web.yaml", Line: 9, Column: 5}
 	d := fixture.WantWeb(fixture.MemoryIntent("4096"), guest.Intent{Key: "cores", Verb: guest.Want, Text: "4", Origin: at},
 		guest.Intent{Key: "ide3", Verb: guest.Want, Text: "cdrom", Origin: at})

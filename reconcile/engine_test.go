@@ -17,6 +17,7 @@ import (
 )
 
 func TestEngineConverges(t *testing.T) {
+	t.Parallel()
 	sim := newSim(t, pvesim.Options{})
 	l := newLab(t, sim)
 	l.files["cluster.yaml"] = clusterYAML

@@ -113,6 +113,7 @@ func (d documented) requireAsDocumented(t *testing.T, l logged) {
 
 // TestEventsAreDocumentedAndHappen compares the events with docs/events.md, and makes each of them happen.
 func TestEventsAreDocumentedAndHappen(t *testing.T) {
+	t.Parallel()
 	rows := documentedEvents(t)
 	for _, name := range event.Names() {
 		if _, found := rows[name]; !found {

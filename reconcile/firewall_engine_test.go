@@ -155,6 +155,7 @@ func (l *lab) executed() string {
 
 // TestFirewallAfterFaults gives calls no reply, and edits the rules in between.
 func TestFirewallAfterFaults(t *testing.T) {
+	t.Parallel()
 	tests := map[string]pvesim.Fault{
 		"lost reply to a new rule":    {Kind: pvesim.DropAfter, Method: "POST", Path: "/firewall/rules$"},
 		"lost new rule":               {Kind: pvesim.DropBefore, Method: "POST", Path: "/firewall/rules$"},
@@ -183,6 +184,7 @@ func TestFirewallAfterFaults(t *testing.T) {
 
 // TestFirewallAfterACrash kills the agent around a call to the firewall.
 func TestFirewallAfterACrash(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"before-call", "after-call"} {
 		t.Run(at, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {

@@ -6,6 +6,7 @@ import (
 )
 
 func TestFlapDamper(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	tests := map[string]struct {
 		repairs int
@@ -42,6 +43,7 @@ func TestFlapDamper(t *testing.T) {
 
 // TestFlapDamperDoesNotGoBelowZero checks that a guest without drift for a day may be repaired as often as a guest that never drifted.
 func TestFlapDamperDoesNotGoBelowZero(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	h := flapDamper{}.add(start, 1)
 	later := start.Add(24 * time.Hour)

@@ -104,6 +104,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 }
 
 func TestEditedFloor(t *testing.T) {
+	t.Parallel()
 	t.Run("with_state_it_is_corrected", func(t *testing.T) {
 		runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201)
@@ -185,6 +186,7 @@ func TestRewriteNoteDoesNotReplaceASignature(t *testing.T) {
 }
 
 func TestGuestScope(t *testing.T) {
+	t.Parallel()
 	class := "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: small}\nspec: {virtualMachine: {memory: {size: 1Gi}}}\n"
 	tests := map[string]struct {
 		change func(files map[string]string)

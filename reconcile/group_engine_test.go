@@ -173,6 +173,7 @@ func (m *mortalCluster) Do(ctx context.Context, call cluster.Call, check cluster
 
 // TestGroupIsMadeBetweenCrashes crashes the agent around every call that makes a group and a set, and around every call that removes them.
 func TestGroupIsMadeBetweenCrashes(t *testing.T) {
+	t.Parallel()
 	for name, after := range map[string]bool{"before": false, "after": true} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
@@ -217,6 +218,7 @@ func TestGroupIsMadeBetweenCrashes(t *testing.T) {
 
 // TestGroupCallWithoutReply loses the replies to calls about rules and entries.
 func TestGroupCallWithoutReply(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]pvesim.Fault{
 		"new_rule": {Kind: pvesim.DropAfter, Method: "POST", Path: "/groups/web$"}, "lost_rule": {Kind: pvesim.DropBefore, Method: "POST", Path: "/groups/web$"},
 		"rule": {Kind: pvesim.DropAfter, Method: "PUT", Path: "/groups/web/"}, "entry": {Kind: pvesim.DropAfter, Method: "POST", Path: "/ipset/admins$"},

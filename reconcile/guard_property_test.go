@@ -448,6 +448,7 @@ func (p *pusher) checkMove(before, after journal.State, vmid int) {
 // new labels, other vmids, adoption, removed and restored manifests, approvals of present, older and unknown digests by people with and without the role. The guards in force
 // never become weaker without the number of approvals that the guards before required, and no guest is destroyed without that.
 func TestGuardsNeverWeakenAlone(t *testing.T) {
+	t.Parallel()
 	var attempted, weakened, destroyed, moved, adopted atomic.Int64
 	guardSeeds.each(t, func(t *testing.T, seed uint64) {
 		runLab(t, nil, func(_ *testing.T, l *lab) {

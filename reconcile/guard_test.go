@@ -103,6 +103,7 @@ func TestRevertedWeakeningIsDropped(t *testing.T) {
 // TestIncidentApprovalOfARevertedWeakeningCountsAgain approves a weakening that is then no longer asked for: it is reverted while the agent is stopped, or it
 // was approved once more than needed before the guard became stronger again. Who asks for the same weakening later needs new approvals.
 func TestIncidentApprovalOfARevertedWeakeningCountsAgain(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		approvals, want string
 		between         func(l *lab, digest string, restart func(while func()))
@@ -309,6 +310,7 @@ func TestPreviewShowsWeakenings(t *testing.T) {
 
 // TestWeakeningWaitsForADryRun approves a weaker guard before a run that writes nothing. The guard stays in force until a run that may write.
 func TestWeakeningWaitsForADryRun(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, newSim(t, pvesim.Options{}))
 	l.files["cluster.yaml"] = clusterYAML
 	l.files["web.yaml"] = vmYAML("web-1", 201)

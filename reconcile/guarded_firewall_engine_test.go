@@ -195,6 +195,7 @@ func TestOneApprovalForAChangeOfASet(t *testing.T) {
 // TestApprovalEndsWithItsChange approves that a set gets five entries, of which the agent adds some. The change is reverted, or a person makes the rest of it. The same change
 // needs another approval then.
 func TestApprovalEndsWithItsChange(t *testing.T) {
+	t.Parallel()
 	revert := func(l *lab) {
 		l.files["admins.yaml"] = adminSet(1, 2)
 		l.push("revert", alice)
@@ -273,6 +274,7 @@ func adminSet(last ...int) string {
 
 // TestNamesInAGroupOfAGuardedFirewall changes a set and an alias that a group of a guarded guest names. The group has no manifest in one case.
 func TestNamesInAGroupOfAGuardedFirewall(t *testing.T) {
+	t.Parallel()
 	const set = "apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec: {entries: [{cidr: dc/office}, {cidr: 10.9.0.1}]}\n"
 	const group = "apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: web}\nspec:\n  rules:\n    - {type: in, action: ACCEPT, source: +dc/admins}\n"
 	for name, managed := range map[string]bool{"with_manifest": true, "without_manifest": false} {
@@ -329,6 +331,7 @@ func TestNamesInAGroupOfAGuardedFirewall(t *testing.T) {
 
 // A guest that the agent has not read since its start may name a set: its node is offline, or one reading fails.
 func TestSetOfAGuardedGuestThatWasNotRead(t *testing.T) {
+	t.Parallel()
 	const set = "apiVersion: proxmox.gitops/v1alpha1\nkind: IPSet\nmetadata: {name: admins}\nspec: {entries: [{cidr: 10.9.0.1}]}\n"
 	for name, hide := range map[string]func(l *lab) (show func()){
 		"its node is offline": func(l *lab) func() {
@@ -428,6 +431,7 @@ func TestManyGuardedFirewallsAreAccepted(t *testing.T) {
 // TestEditOfWhatAGuardedFirewallNamesIsRepaired narrows by hand what a guarded firewall names, while the manifests stay as they are. A manifest that narrows it and one that
 // widens it again need an approval for the second.
 func TestEditOfWhatAGuardedFirewallNamesIsRepaired(t *testing.T) {
+	t.Parallel()
 	group := func(ports ...int) string {
 		var text strings.Builder
 		text.WriteString("apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: web}\nspec:\n  rules:\n")

@@ -73,6 +73,7 @@ func TestGuestSetMembersAreGuests(t *testing.T) {
 
 // TestGuestSetScope lets wanda, who may change only the guests web-*, change rows of a set that has other guests too.
 func TestGuestSetScope(t *testing.T) {
+	t.Parallel()
 	shared := webSet("name: web-1", "name: db-1")
 	tests := map[string]struct{ set, outside string }{
 		"own_row":       {webSet("name: web-1, memory: {size: 4Gi}", "name: db-1"), ""},

@@ -10,6 +10,7 @@ import (
 // TestGuestScopeIncludesSelectedGuests tests the scope of wanda, who may change only the web servers. A class that selects guests by file or label
 // changes the selected guests, in any file, and so does a change that makes a guest match.
 func TestGuestScopeIncludesSelectedGuests(t *testing.T) {
+	t.Parallel()
 	class := func(selects, memory string) string {
 		return "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec:\n  select: {" + selects +
 			"}\n  virtualMachine: {memory: {size: " + memory + "}}\n"

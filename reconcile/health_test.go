@@ -172,6 +172,7 @@ func TestObservedGuestIsChecked(t *testing.T) {
 
 // TestOnceChecksOnce ends with the dependent guest created if the other one is ready, and otherwise says what it waits for.
 func TestOnceChecksOnce(t *testing.T) {
+	t.Parallel()
 	for name, answers := range map[string]bool{"ready": true, "not_ready": false} {
 		t.Run(name, func(t *testing.T) {
 			a := &guestAgents{}

@@ -154,6 +154,7 @@ func TestUnusedImagesCostNothing(t *testing.T) {
 
 // TestForeignFileIsNeverUsed finds a file that the agent did not download, or that has changed since. It is neither used nor overwritten.
 func TestForeignFileIsNeverUsed(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(l *lab){
 		"without_record": func(l *lab) { l.ok(l.sim.AddVolume(debianVolume, 5<<20)) },
 		"another_size": func(l *lab) {
@@ -204,6 +205,7 @@ func TestServersOfImagesAreAllowedByTheHost(t *testing.T) {
 // TestFailedDownloadIsRetried lets downloads fail in each way that the server or the storage can cause. Nothing is created from half a file, and
 // the agent downloads it when the cause is gone.
 func TestFailedDownloadIsRetried(t *testing.T) {
+	t.Parallel()
 	good := pvesim.WebFile{Size: 256 << 20, Format: "qcow2", VirtualSize: 2 << 30, Checksums: map[string]string{"sha256": debianSum}}
 	tests := map[string]func(sim *pvesim.Sim, f *pvesim.WebFile){
 		"cut":     func(_ *pvesim.Sim, f *pvesim.WebFile) { f.Cut = 100 << 20 },
@@ -236,6 +238,7 @@ func TestFailedDownloadIsRetried(t *testing.T) {
 
 // TestScopeOfSignersIncludesImages changes an Image as wanda, who may change only the guests and Images that the policy names for her.
 func TestScopeOfSignersIncludesImages(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		may    []string
 		within bool
@@ -275,6 +278,7 @@ func TestScopeOfSignersIncludesImages(t *testing.T) {
 
 // TestDownloadWithoutReply loses the reply to the call, before and after it acts. The file is downloaded once.
 func TestDownloadWithoutReply(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		fault pvesim.Fault
 		calls int64

@@ -115,6 +115,7 @@ func (l *lab) remainsISO() {
 
 // TestFormerFileIsDeleted lets a file become a former one in each way. It is deleted once, and the converged cluster gets no further write.
 func TestFormerFileIsDeleted(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		change func(l *lab)
 		newer  bool
@@ -176,6 +177,7 @@ func TestFileStaysWithoutPrune(t *testing.T) {
 
 // TestUsedFileStays lets something use the former file. It stays, with a reason, and is deleted when the use has ended.
 func TestUsedFileStays(t *testing.T) {
+	t.Parallel()
 	inDrive := func(l *lab) { l.ok(l.sim.Edit(209, "ide2", isoVolume+",media=cdrom")) }
 	emptied := func(l *lab) { l.ok(l.sim.Edit(209, "ide2", "none,media=cdrom")) }
 	pending := func(text string) func(l *lab) {
@@ -350,6 +352,7 @@ func (l *lab) staysThere(volume string) {
 
 // TestDeletionOfAFileWithoutReply loses the reply to the call, before and after it acts. The file is deleted once, and the step is settled from what is there.
 func TestDeletionOfAFileWithoutReply(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]pvesim.Fault{
 		"dropped_after":  {Kind: pvesim.DropAfter},
 		"dropped_before": {Kind: pvesim.DropBefore},
@@ -377,6 +380,7 @@ func TestDeletionOfAFileWithoutReply(t *testing.T) {
 
 // TestCrashAroundTheDeletionOfAFile ends the agent at each point of the call.
 func TestCrashAroundTheDeletionOfAFile(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"before-call", "after-call", "waiting"} {
 		for name, change := range map[string]func(l *lab){
 			"checksum": func(l *lab) { l.newISO("pve1") },
@@ -464,6 +468,7 @@ func TestFileStaysWhileGuestsAreHidden(t *testing.T) {
 
 // TestFormerFileWantedAgain delays the call that deletes a former file until after a revert, which wants the file for a new guest. No guest has a file that is deleted.
 func TestFormerFileWantedAgain(t *testing.T) {
+	t.Parallel()
 	fromISO := func(source string) string {
 		return strings.Replace(vmYAML("new-1", 210), "source: {clone: {name: tmpl-debian-12}}", "source: {iso: {"+source+"}}\n  disks: {scsi0: {storage: local-lvm, size: 1Gi}}", 1)
 	}
@@ -507,6 +512,7 @@ func TestFormerFileWantedAgain(t *testing.T) {
 
 // A person inserts the file half a second after its users were read for the first time, while a later call of the agent takes four seconds.
 func TestFileIsInsertedWhileACallIsSlow(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"/storage/local/content", "/nodes/pve1/tasks$"} {
 		t.Run(path, func(t *testing.T) {
 			runLabWithPrune(t, func(t *testing.T, l *lab) {

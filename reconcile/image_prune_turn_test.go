@@ -46,6 +46,7 @@ func TestManyFormerFilesAreDeleted(t *testing.T) {
 // TestFailingFileHoldsUpNoOther lets a call about the file of pve1 fail each time. The file of pve2 is replaced meanwhile, the failure is reported, and the agent
 // ends the rest when the cause is gone.
 func TestFailingFileHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		fault  pvesim.Fault
 		failed cluster.Op

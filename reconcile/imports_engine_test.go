@@ -12,6 +12,7 @@ import (
 // TestImportedClassesAreInScope changes a class of a folder that two clusters of a repository import. The agent of one of them reads only its own folder
 // and the imports. A signer with limited paths or guests changes no guests of the cluster by way of the class.
 func TestImportedClassesAreInScope(t *testing.T) {
+	t.Parallel()
 	const class = "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: web}\nspec:\n  virtualMachine: {memory: {size: 1Gi}}\n"
 	cluster := func(imports string) string {
 		return "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 200, to: 299}, imports: [" + imports + "]}\n"

@@ -56,6 +56,7 @@ func approve(digest string) string { return "Approve\n\nGitops-Approve: " + dige
 // TestIncidentOnePersonApprovesTwice lets one person approve a destroy twice that needs two people: under two issuers, under two spellings of the
 // mail address, and under two addresses of one pattern. The approval of a second person releases the destroy.
 func TestIncidentOnePersonApprovesTwice(t *testing.T) {
+	t.Parallel()
 	eve := sigtest.Identity{Subject: "eve@lab.test", Issuer: "https://issuer.test"}
 	elsewhere := sigtest.Identity{Subject: "eve@lab.test", Issuer: "https://other.test"}
 	spelled := sigtest.Identity{Subject: "EVE@lab.test", Issuer: "https://issuer.test"}
@@ -98,6 +99,7 @@ func TestIncidentOnePersonApprovesTwice(t *testing.T) {
 // TestIncidentApprovalsOfAnOlderReleaseCountOnePersonTwice starts with approvals that an older release journaled without the names of the signers.
 // The agent finds the names in the policy. Identities that the policy no longer contains may all be one person.
 func TestIncidentApprovalsOfAnOlderReleaseCountOnePersonTwice(t *testing.T) {
+	t.Parallel()
 	order := func(key, subject string, digest string) journal.Ordered {
 		return journal.Ordered{
 			Key: key, Order: gate.ApprovePrefix + digest, Subject: subject, Issuer: "https://issuer.test", ProvenTime: time.Now(), State: journal.OrderSeen,
@@ -168,6 +170,7 @@ func TestIncidentApprovalWithoutTheRoleIsInvisible(t *testing.T) {
 // TestIncidentAuthorApprovesTheOwnStep lets alice, who removed a manifest, approve the destroy, also under another identity and after a restart. With
 // separateApprover only another person's approval counts. By default her own one does.
 func TestIncidentAuthorApprovesTheOwnStep(t *testing.T) {
+	t.Parallel()
 	elsewhere := sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://other.test"}
 	for name, separate := range map[string]bool{"separate": true, "default": false} {
 		t.Run(name, func(t *testing.T) {

@@ -49,6 +49,7 @@ func (l *lab) addCloneTemplate(kind string) {
 // TestIncidentDescriptionOfANewCloneIsEdited edits the description of a clone before the agent configures the clone for the first time: at once, or
 // while the agent does not run after a crash. The agent finds its clone by the task that made it.
 func TestIncidentDescriptionOfANewCloneIsEdited(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"VirtualMachine", "Container"} {
 		for _, when := range []string{"at_once", "after_a_crash", "replaced_after_a_crash"} {
 			t.Run(kind+"/"+when, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 // TestIncidentMissingPrivilegeIsRetriedForever removes a privilege from the token that the change of one guest needs. The condition contains key,
 // privilege and manifest line, the agent does not repeat the call soon, and it continues with the other guests.
 func TestIncidentMissingPrivilegeIsRetriedForever(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		vmid          int
 		before, after string
@@ -76,6 +77,7 @@ func TestIncidentMissingPrivilegeIsRetriedForever(t *testing.T) {
 // TestIncidentRootOnlyKeyBlocksTheRest sets keys that only root@pam may set in Proxmox. The report contains the key with this reason, the agent
 // makes no attempt, and it applies every other change of this guest and of others.
 func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		vmid          int
 		before, after string
@@ -139,6 +141,7 @@ func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 // TestIncidentRootOnlyKeyPreventsTheCreation declares guests with settings that only root@pam may make. They are created without these, and the report
 // contains the command for root.
 func TestIncidentRootOnlyKeyPreventsTheCreation(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		vmid              int
 		manifest, command string

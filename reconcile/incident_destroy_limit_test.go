@@ -15,6 +15,7 @@ const limitOneYAML = clusterYAML + "  guards: {maxDestroysPerDay: 1}\n"
 // TestIncidentFailedDestroysPassTheLimit removes five guests that may be destroyed, with a limit of one destroy a day, while Proxmox fails or
 // rejects every destroy or loses its reply. Every call that was sent counts: Proxmox gets one call, also after a restart of the agent.
 func TestIncidentFailedDestroysPassTheLimit(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		fault   pvesim.Fault
 		restart bool // after the first attempt

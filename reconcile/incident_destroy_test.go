@@ -26,6 +26,7 @@ func tokenWithout(privileges ...string) []pvesim.ACL {
 // TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy removes the manifest of a running, protected guest whose protection cannot be removed.
 // The destroy would fail, so the agent must not stop the guest before it.
 func TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy(t *testing.T) {
+	t.Parallel()
 	web := vmYAML("web-1", 201, "state: running", "lifecycle: {protection: true, destroy: allow}")
 	tests := map[string]struct {
 		vmid              int
@@ -83,6 +84,7 @@ func TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy(t *testing.T) {
 // TestIncidentPurgeRemovesForeignVolumes destroys guests. Backup jobs and replication that contain their vmid, and volumes that have their vmid in
 // the name but are in no configuration, do not belong to the guests: the call must not remove them.
 func TestIncidentPurgeRemovesForeignVolumes(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		vmid           int
 		path, manifest string

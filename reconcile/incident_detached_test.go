@@ -81,6 +81,7 @@ func runLabWithDisks(t *testing.T, state string, test func(t *testing.T, l *lab,
 // TestIncidentDetachedDiskIsReplacedByAnEmptyOne detaches the volume of a managed slot by hand, while the agent runs and while it does not. The agent
 // attaches the same volume again and creates none. A cloud-init drive contains nothing that Proxmox does not write again, so it is created again.
 func TestIncidentDetachedDiskIsReplacedByAnEmptyOne(t *testing.T) {
+	t.Parallel()
 	detach := func(vmid int, slot string) func(l *lab) {
 		return func(l *lab) { l.write(vmid, "delete="+slot) }
 	}
@@ -146,6 +147,7 @@ func TestIncidentDetachedDiskIsReplacedByAnEmptyOne(t *testing.T) {
 // TestIncidentLostDiskIsReplacedByAnEmptyOne empties a managed slot by hand in ways that leave nothing that can be attached again. The agent creates no
 // volume until a person approves it: the hold names the volume and the reason.
 func TestIncidentLostDiskIsReplacedByAnEmptyOne(t *testing.T) {
+	t.Parallel()
 	remove := func(vmid int, slot string) func(l *lab) {
 		return func(l *lab) {
 			volume := l.volume(vmid, slot)

@@ -14,6 +14,7 @@ import (
 // TestIncidentFailedShrinkDetachesADisk sets a size smaller than the present disk. The disk stays, the report contains the reason, and the rest of
 // the manifest is applied.
 func TestIncidentFailedShrinkDetachesADisk(t *testing.T) {
+	t.Parallel()
 	web := func(state, size string, more ...string) string {
 		return vmYAML("web-1", 201, append(more, "disks: {scsi0: {size: 3Gi}, scsi1: {storage: local-lvm, size: "+size+"}}", "state: "+state)...)
 	}
@@ -76,6 +77,7 @@ var lostReplies = map[string]pvesim.Fault{
 // TestIncidentSlotIsAllocatedTwice adds a disk, loses replies, and changes its options and its size. The agent sends allocation syntax to a slot
 // once, because a second time would create a second volume and detach the first one.
 func TestIncidentSlotIsAllocatedTwice(t *testing.T) {
+	t.Parallel()
 	web := func(disk string) string {
 		return vmYAML("web-1", 201, "firmware: {bios: ovmf, efi: {storage: local}, tpm: {storage: local, version: v2.0}}",
 			"cloudInit: {storage: local, user: ops}", "disks: {scsi1: {storage: local, "+disk+"}}")
@@ -131,6 +133,7 @@ func TestIncidentSlotIsAllocatedTwice(t *testing.T) {
 // TestIncidentRootVolumeIsRewrittenAsText changes everything about a container's root volume that a manifest can change. Proxmox stores the text of
 // a config call without creating, growing or moving a volume, so no config call may contain another volume or another size.
 func TestIncidentRootVolumeIsRewrittenAsText(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ rootfs, want string }{
 		"larger":            {"{storage: local, size: 6Gi}", "size=6G"},
 		"smaller":           {"{storage: local, size: 2Gi}", "local:210/"},

@@ -35,6 +35,7 @@ func incidentTests(t *testing.T) map[string]string {
 // TestDocsDescribeEveryIncident compares docs/incidents.md with the tests: each section states what happened, what the agent does and which tests
 // check it; each test that is named for an incident is in one section, and each test in a section exists.
 func TestDocsDescribeEveryIncident(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "incidents.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -44,6 +44,7 @@ func finishingCalls() map[string]finishingCall {
 // plan contains it: otherwise a guest would stay down after its restart. It must not be sent to another guest, while writing is stopped, or against
 // the manifest that is in force by then.
 func TestIncidentFinishingCallWaitsForAWriteSlot(t *testing.T) {
+	t.Parallel()
 	replaceBy := func(add func(*pvesim.Sim, pvesim.Guest) (int, error), config string) func(*lab, finishingCall) {
 		return func(l *lab, _ finishingCall) {
 			l.ok(l.sim.RemoveGuest(201))

@@ -63,6 +63,7 @@ func (l *lab) waitForVolumeHold(vmid int, reason gate.HoldReason, words ...strin
 // TestIncidentDiskOfAnUnmanagedGuestIsAttached names the disk of a running guest that the agent does not manage. A second virtual machine on the disk
 // would destroy its file system.
 func TestIncidentDiskOfAnUnmanagedGuestIsAttached(t *testing.T) {
+	t.Parallel()
 	const volume = "local-lvm:vm-1000-disk-0"
 	for name, exists := range map[string]bool{"to_a_guest_that_exists": true, "to_a_guest_that_is_created": false} {
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +100,7 @@ func TestIncidentDiskOfAnUnmanagedGuestIsAttached(t *testing.T) {
 
 // TestIncidentVolumeThatAGuestNamesElsewhereIsAttached names a volume that a guest without manifest names outside its slots.
 func TestIncidentVolumeThatAGuestNamesElsewhereIsAttached(t *testing.T) {
+	t.Parallel()
 	const volume = "local-lvm:vm-203-disk-0" // left over from a guest that is gone
 	for name, ref := range references() {
 		t.Run(name, func(t *testing.T) {
@@ -122,6 +124,7 @@ func TestIncidentVolumeThatAGuestNamesElsewhereIsAttached(t *testing.T) {
 // TestIncidentDestroyFreesAVolumeOfAnUnmanagedGuest removes the manifest of a guest while a guest without manifest names one of its volumes. Proxmox
 // frees the volume with the guest. The guest is not even stopped.
 func TestIncidentDestroyFreesAVolumeOfAnUnmanagedGuest(t *testing.T) {
+	t.Parallel()
 	const volume = "local-lvm:vm-201-disk-0"
 	for name, ref := range references() {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +154,7 @@ func TestIncidentDestroyFreesAVolumeOfAnUnmanagedGuest(t *testing.T) {
 // TestIncidentTemplateRenamesAVolumeOfAnUnmanagedGuest turns a guest into a template while a guest without manifest names one of its disks. The disk has
 // the vmid of neither: Proxmox renames every disk of a template, and the other guest would lose it.
 func TestIncidentTemplateRenamesAVolumeOfAnUnmanagedGuest(t *testing.T) {
+	t.Parallel()
 	const volume = "local-lvm:vm-203-disk-0"
 	for name, ref := range references() {
 		t.Run(name, func(t *testing.T) {
@@ -203,6 +207,7 @@ func TestIncidentTemplateWithLinkedClonesIsDestroyed(t *testing.T) {
 // TestIncidentVolumeIsAttachedByHandBeforeTheDestroy attaches a disk of a guest to another managed guest by hand while the destroy of the first guest
 // waits for a write slot, long after the second guest was read.
 func TestIncidentVolumeIsAttachedByHandBeforeTheDestroy(t *testing.T) {
+	t.Parallel()
 	const volume = "local-lvm:vm-201-disk-0"
 	for name, ref := range references() {
 		t.Run(name, func(t *testing.T) {
@@ -234,6 +239,7 @@ func TestIncidentVolumeIsAttachedByHandBeforeTheDestroy(t *testing.T) {
 // TestIncidentUsersOfAVolumeAreNotKnown removes a guest while the agent cannot know who uses its volumes: the token may not see every guest, a guest
 // cannot be read, or a node with guests that can access the storage is offline. The destroy is held until the reason is gone.
 func TestIncidentUsersOfAVolumeAreNotKnown(t *testing.T) {
+	t.Parallel()
 	const token = "gitops@pve!agent"
 	all := pvesim.ACL{Path: "/", Role: "Administrator"}
 	tests := map[string]struct {

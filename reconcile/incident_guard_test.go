@@ -68,6 +68,7 @@ const classYAML = "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetada
 // TestIncidentDestroyIsAllowedAndThenUsed weakens lifecycle.destroy in one push, in each place that can set it, and removes the manifest in the
 // next one. The guest is destroyed only with the two approvals that the Cluster requires.
 func TestIncidentDestroyIsAllowedAndThenUsed(t *testing.T) {
+	t.Parallel()
 	web := func(lines ...string) string { return vmYAML("web-1", 201, lines...) }
 	two := "guards: {approvals: 2}"
 	tests := map[string]struct {
@@ -168,6 +169,7 @@ func TestIncidentApprovalsAreLoweredWithTheApproval(t *testing.T) {
 // TestIncidentRestingGuestIsChanged ends mode: observe, or a suspension before its end, in the push that changes the guest. The agent changes nothing
 // until one person has approved it. A suspension that has ended by itself needs nobody.
 func TestIncidentRestingGuestIsChanged(t *testing.T) {
+	t.Parallel()
 	until := func(days int) string {
 		return `suspend: {reason: forensics, author: alice, until: "` + time.Date(2000, 1, 1+days, 0, 0, 0, 0, time.UTC).Format(time.RFC3339) + `"}`
 	}
@@ -260,6 +262,7 @@ func TestIncidentAdoptedGuestBeginsUnguarded(t *testing.T) {
 // TestIncidentManifestIsRestoredForAGoneGuest removes the manifest of a guest, whose destroy is held. Somebody destroys the guest by hand, and the
 // manifest is restored: under its vmid, without one, or under another one. The agent creates no empty guest without an approval.
 func TestIncidentManifestIsRestoredForAGoneGuest(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		restored string
 		vmid     int

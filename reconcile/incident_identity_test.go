@@ -15,6 +15,7 @@ import (
 // TestIncidentVMIDIsReusedByAnotherGuest replaces an owned guest by another guest with the same vmid without the agent. The other guest differs in
 // every way that can be detected: the agent does not change, stop or destroy it, with or without a manifest.
 func TestIncidentVMIDIsReusedByAnotherGuest(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		vmid     int
 		manifest string
@@ -81,6 +82,7 @@ func (l *lab) callAs(token, method, path, form string) {
 // TestIncidentManualCloneHasTheMarker clones a managed guest as a user, with its marker and everything else. The marker does not fit the vmid of
 // the copy: the copy is unmanaged, cannot be adopted by mistake, and still exists after the original is destroyed.
 func TestIncidentManualCloneHasTheMarker(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		kind, manifest string
 		vmid           int
@@ -140,6 +142,7 @@ func TestIncidentManualCloneHasTheMarker(t *testing.T) {
 // TestIncidentPartlyCreatedGuestIsChanged leaves guests partly created: by a worker that is killed, and by another client. The agent reports them,
 // and does not configure, start, adopt, create or destroy them.
 func TestIncidentPartlyCreatedGuestIsChanged(t *testing.T) {
+	t.Parallel()
 	adopting := vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}")
 	tests := map[string]struct {
 		vmid     int
@@ -204,6 +207,7 @@ func TestIncidentPartlyCreatedGuestIsChanged(t *testing.T) {
 // TestIncidentAgentChangesTheUUIDOfItsGuest sets another SMBIOS uuid in the manifest of a guest that the agent made, and another memory size. The
 // uuid identifies the guest, so only the memory changes.
 func TestIncidentAgentChangesTheUUIDOfItsGuest(t *testing.T) {
+	t.Parallel()
 	const other = "11111111-2222-4333-8444-555555555555"
 	for name, raw := range map[string]string{"another": `"uuid=` + other + `,serial=A1"`, "at_creation": `"uuid=` + other + `"`} {
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 // TestIncidentVMIDLineIsRemoved removes the vmid line of a manifest. The manifest still describes the same guest: the agent neither destroys the
 // guest nor makes a second one, and refuses another manifest with its vmid.
 func TestIncidentVMIDLineIsRemoved(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		manifest string
 		vmid     int

@@ -16,6 +16,7 @@ const otherConfig = "name: dave\nsmbios1: uuid=11111111-2222-3333-4444-555555555
 // TestLaneStopsAtASupersededRevision pushes a mistake and then its correction while the guest's lane is applying the mistake. The lane must not
 // continue with the mistake.
 func TestLaneStopsAtASupersededRevision(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		was, mistake, correction string // db-1's manifest; "" removes it
 		effect                   pvesim.Op
@@ -93,6 +94,7 @@ func TestRememberedLifecycleIsTheAcceptedOne(t *testing.T) {
 
 // TestDestroyReadsAgainAfterTheStop changes something between the stop and the destroy of one composite step.
 func TestDestroyReadsAgainAfterTheStop(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(t *testing.T, l *lab, db string){
 		"guest_was_replaced": func(_ *testing.T, l *lab, _ string) {
 			l.ok(l.sim.RemoveGuest(202))
@@ -142,6 +144,7 @@ func TestDestroyReadsAgainAfterTheStop(t *testing.T) {
 
 // TestRemovalOfASuspendedGuestNeedsASignature removes the manifest of a guest that the agent was not allowed to change.
 func TestRemovalOfASuspendedGuestNeedsASignature(t *testing.T) {
+	t.Parallel()
 	for name, resting := range map[string]string{"suspended": "suspend: {reason: forensics, author: alice}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
 			runLabWithProbe(t, nil, func(t *testing.T, l *lab, _ *probe) {

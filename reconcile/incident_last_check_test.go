@@ -104,6 +104,7 @@ func waitingCauses() map[string]func(w *waiting) {
 // are sent, the vmids may get other guests, a newer revision may take the steps back, and the agent may be stopped, paused or superseded: then none of
 // the calls may be sent, except those that Proxmox refuses because of the digest of the other guest's configuration.
 func TestIncidentCallWaitsForAWriteSlot(t *testing.T) {
+	t.Parallel()
 	for cause, meanwhile := range waitingCauses() {
 		t.Run(cause, func(t *testing.T) {
 			t.Parallel()

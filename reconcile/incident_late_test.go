@@ -22,6 +22,7 @@ func (l *lab) delayed(method, path string) {
 // TestIncidentQueuedCallIsRepeated makes calls wait for minutes in the queue of a node's workers. Each call is sent once and takes effect once, and
 // the approval of a restart is spent.
 func TestIncidentQueuedCallIsRepeated(t *testing.T) {
+	t.Parallel()
 	web := func(lines ...string) string { return vmYAML("web-1", 201, lines...) }
 	tests := map[string]struct {
 		method, path  string
@@ -102,6 +103,7 @@ func (l *lab) waitForOpenStep(vmid int, op cluster.Op) {
 // TestQueuedCallThatNeverRuns loses a restart before it takes effect. The approval is spent, because the agent cannot exclude that the restart
 // still happens; if no approval is needed, the restart is planned again.
 func TestQueuedCallThatNeverRuns(t *testing.T) {
+	t.Parallel()
 	for policy, restarts := range map[string]int{"approve": 0, "auto": 1} {
 		t.Run(policy, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
@@ -175,6 +177,7 @@ func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 // TestIncidentBootOfANodeForgetsACall boots a node that has not replied to a shutdown. The call was lost with the boot, so the guest is shut down in the next
 // minutes and not after the wait for a late call. A node that only answers late gets the whole wait.
 func TestIncidentBootOfANodeForgetsACall(t *testing.T) {
+	t.Parallel()
 	for name, boots := range map[string]bool{"boots": true, "stays_up": false} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {

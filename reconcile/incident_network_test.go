@@ -13,6 +13,7 @@ var macAddress = regexp.MustCompile(`[0-9A-F]{2}(:[0-9A-F]{2}){5}`)
 // TestIncidentNICUpdateChangesTheMAC changes everything about a network interface that a manifest can change without an address. Proxmox generates
 // a new address for every write without one, which costs a guest its lease; each write of the agent contains the present address.
 func TestIncidentNICUpdateChangesTheMAC(t *testing.T) {
+	t.Parallel()
 	web := func(state, net string) string {
 		return vmYAML("web-1", 201, "networks: {net0: "+net+"}", "state: "+state)
 	}

@@ -13,6 +13,7 @@ import (
 // TestIncidentAgentStopsItself runs the agent in one of two guests, which it knows by its uuid or by the config of the host. Then the manifests want both
 // guests stopped, and removed. The other guest is stopped and destroyed, and the agent's own one keeps running.
 func TestIncidentAgentStopsItself(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(uuid string) hostguest.Facts{
 		"uuid":   func(uuid string) hostguest.Facts { return hostguest.Facts{Kind: guest.VirtualMachine, UUID: uuid} },
 		"config": func(string) hostguest.Facts { return hostguest.Facts{VMID: 201} },

@@ -14,6 +14,7 @@ import (
 // TestIncidentPendingChangeReportedAsApplied writes a value that a running guest uses after its next start. The plain configuration in Proxmox
 // shows it as if it were in effect; the report shows it as pending until the guest was stopped and started.
 func TestIncidentPendingChangeReportedAsApplied(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		vmid          int
 		before, after string

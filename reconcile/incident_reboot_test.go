@@ -20,6 +20,7 @@ func runningWeb(cores int) string {
 // TestIncidentRebootThatLeavesTheGuestDown makes Proxmox fail to start the guest after a reboot, or not try. The task of the reboot is OK
 // nevertheless, and the agent starts the guest.
 func TestIncidentRebootThatLeavesTheGuestDown(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"start_fails": "start failed: out of memory", "no_start": ""} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {

@@ -40,6 +40,7 @@ func (l *lab) recoverable() recovery.Result {
 // TestIncidentLostRecordsAreRestoredByHand loses the state directory. A signed approval, or a file on the host, that names the digest of exactly the
 // present guests claims them again, without a write to the cluster. Their destruction then needs an approval, whatever their manifests allow.
 func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"approval", "approval_without_the_role", "on_the_host"} {
 		t.Run(how, func(t *testing.T) {
 			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
@@ -96,6 +97,7 @@ func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
 // TestIncidentForeignGuestIsRecovered loses the state directory, and somebody replaces a lost guest by another one with a copied marker or another
 // uuid. A digest that was approved before the replacement claims nothing, and neither guest is claimed while the evidence contradicts itself.
 func TestIncidentForeignGuestIsRecovered(t *testing.T) {
+	t.Parallel()
 	const other = "11111111-2222-4333-8444-555555555555"
 	tests := map[string]struct {
 		config string // of the other guest; MARKER is that of keep-1, LOST that of the lost guest

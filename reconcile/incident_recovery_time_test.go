@@ -13,6 +13,7 @@ import (
 // TestIncidentKillDelaysTheGuest crashes the agent between the intent of a step and its call. The next start makes the call within seconds where
 // Proxmox refuses a late one.
 func TestIncidentKillDelaysTheGuest(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		op       cluster.Op
 		manifest string
@@ -70,6 +71,7 @@ func (l *lab) crashBeforeCall(op cluster.Op, manifest string) (stop func()) {
 // TestRepeatedCallStaysRefused stops a guest right after the start of an earlier process was repeated, also after one more start of the agent. The guest is
 // not stopped as long as the first call may still act: Proxmox would carry it out then.
 func TestRepeatedCallStaysRefused(t *testing.T) {
+	t.Parallel()
 	for name, restart := range map[string]bool{"running": false, "started_again": true} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {

@@ -28,6 +28,7 @@ func blankYAML(lines ...string) string {
 // again, with approve it waits for an approval, and with deny an approval has no effect. The default is allow if every volume comes from the
 // source.
 func TestIncidentGuestDestroyedByHandIsCreatedEmpty(t *testing.T) {
+	t.Parallel()
 	const held, free = gate.HoldApproval, gate.HoldReason("")
 	tests := map[string]struct {
 		vmid     int
@@ -125,6 +126,7 @@ func TestIncidentDeniedRecreationIsApproved(t *testing.T) {
 // TestFailedCreationIsRepeatedWithoutApproval fails the first creations of a guest that needs an approval to be created again. The guest
 // never existed, so the agent repeats the creation without an approval.
 func TestFailedCreationIsRepeatedWithoutApproval(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		vmid     int
 		manifest string

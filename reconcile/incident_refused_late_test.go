@@ -78,6 +78,7 @@ func TestIncidentStoredChangeIsReportedAsFailed(t *testing.T) {
 // TestIncidentApprovalIsUsedTwice approves a change of a running container. The config call stores the change and answers 500, and somebody
 // undoes the change: the approval is used up, and the next write waits for another one. A call that Proxmox refused without a write uses nothing.
 func TestIncidentApprovalIsUsedTwice(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		fault pvesim.Fault
 		want  journal.OrderState

@@ -13,6 +13,7 @@ import (
 // TestIncidentRejectedCallIsRepeatedForever causes a call that Proxmox always rejects. The agent reports it and retries it twice an hour; it
 // applies a new revision with the correction at once.
 func TestIncidentRejectedCallIsRepeatedForever(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		before, after, mended string // manifests of 201
 		message               string

@@ -44,6 +44,7 @@ func (l *lab) restoreState(from string) {
 // TestIncidentLostStateAndRenameCreatesGuestTwice loses the state directory of an agent that made a guest without a vmid in its manifest, or gets
 // an older copy of it, and somebody renames the guest, in Proxmox or in git. The agent creates no second guest, and names the first one.
 func TestIncidentLostStateAndRenameCreatesGuestTwice(t *testing.T) {
+	t.Parallel()
 	machine := withoutVMID(vmYAML("auto", 299, "state: running"))
 	container := strings.Replace(strings.Replace(dnsYAML(), "  vmid: 210\n", "", 1), "dns-1", "auto", 1)
 	tests := map[string]struct {
@@ -125,6 +126,7 @@ func TestCopyOfAGuestBlocksNoCreate(t *testing.T) {
 // removes the tags of the guest. The agent creates no second guest beside it, and owns it after a user followed the hint. A guest of another name
 // in the range, and a namesake of the other kind, delay nothing.
 func TestIncidentLostStateAndTagsCreatesGuestTwice(t *testing.T) {
+	t.Parallel()
 	machine, container := withoutVMID(vmYAML("auto", 299)), strings.Replace(strings.Replace(dnsYAML(), "  vmid: 210\n", "", 1), "dns-1", "auto", 1)
 	tests := map[string]struct{ manifest, other string }{
 		"machine":   {machine, container},

@@ -60,6 +60,7 @@ func TestIneffectiveChangeEndsASingleRun(t *testing.T) {
 // TestFlappingRepairsSlowDown undoes every repair at once, also while other guests are changed by pushes. A change of the guest itself is applied at
 // once.
 func TestFlappingRepairsSlowDown(t *testing.T) {
+	t.Parallel()
 	for name, pushes := range map[string]bool{"alone": false, "with_pushes": true} {
 		t.Run(name, func(t *testing.T) { checkFlapping(t, pushes) })
 	}

@@ -31,6 +31,7 @@ func (l *lab) results(op cluster.Op, vmid int) []journal.Result {
 // TestIncidentRetriedCloneMakesThreeGuests loses the reply to every clone call, or the calls themselves. There is always one clone, and no second
 // vmid.
 func TestIncidentRetriedCloneMakesThreeGuests(t *testing.T) {
+	t.Parallel()
 	type lost struct {
 		fault pvesim.Fault
 		calls int
@@ -76,6 +77,7 @@ func TestIncidentRetriedCloneMakesThreeGuests(t *testing.T) {
 // TestIncidentLostWorkerReportedAsSuccess makes Proxmox lose the worker that it forks. The agent repeats a call without an effect; it does not
 // repeat a create that left a partly created guest, does not count it as done, and does not write to that guest.
 func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		path    string
 		op      cluster.Op
@@ -141,6 +143,7 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 // TestIncidentFailedTaskReportedAsSuccess makes the task of an accepted call fail repeatedly. The report contains the text of the task and is not
 // converged until the task succeeds.
 func TestIncidentFailedTaskReportedAsSuccess(t *testing.T) {
+	t.Parallel()
 	running, stopped := vmYAML("web-1", 201, "state: running", "lifecycle: {rebootPolicy: auto}"), vmYAML("web-1", 201, "state: stopped")
 	tests := map[string]struct {
 		path          string

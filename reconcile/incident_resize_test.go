@@ -11,6 +11,7 @@ import (
 // pending text contains a size of its own, and the restart writes it into the configuration. The agent grows the disk once, the text has the right
 // size after the restart, and also after another client's restart restored a smaller size.
 func TestIncidentResizeIsUndoneByTheNextStart(t *testing.T) {
+	t.Parallel()
 	web := func(disk string) string {
 		return vmYAML("web-1", 201, "disks: {scsi0: {"+disk+"}}", "state: running", "lifecycle: {rebootPolicy: auto}")
 	}

@@ -72,6 +72,7 @@ func withSource(manifest, source string) string {
 // TestIncidentNamesWidenAScope attacks mail-0, which the source did not create, as wanda, who may change only web servers: by a vmid, a volume, an
 // image, a clone, a backup, a path of the node. The step is held, the rest of the revision is applied, and mail-0 is not touched.
 func TestIncidentNamesWidenAScope(t *testing.T) {
+	t.Parallel()
 	machine := "VirtualMachine/web-9"
 	web9 := unnumbered(vmYAML("web-9", 209))
 	disk := func(volume string) string {
@@ -171,6 +172,7 @@ func TestIncidentRelabelledGuestEscapesItsGuards(t *testing.T) {
 // TestIncidentScopedSignerSwapsVMIDs exchanges the vmids of two guests within the scope, which is allowed, and takes the vmid of a guest outside of
 // it, which is refused while the other manifest exists.
 func TestScopeAllowsWhatIsTheSigners(t *testing.T) {
+	t.Parallel()
 	web9 := unnumbered(vmYAML("web-9", 209))
 	tests := map[string]struct {
 		vmids, sources []string
@@ -224,6 +226,7 @@ func TestScopeAllowsWhatIsTheSigners(t *testing.T) {
 // TestIncidentTemplateIsReplacedBeforeItsClone lets a clone wait for a write slot. Wanda may clone every template, and nothing else that the source did not
 // create. If the guest is no longer a template, or another guest has its vmid, nothing is cloned, and the step is held.
 func TestIncidentTemplateIsReplacedBeforeItsClone(t *testing.T) {
+	t.Parallel()
 	replaceBy := func(add func(*pvesim.Sim, pvesim.Guest) (int, error), name string) func(*lab) {
 		return func(l *lab) {
 			l.ok(l.sim.RemoveGuest(9000))
@@ -279,6 +282,7 @@ func TestIncidentTemplateIsReplacedBeforeItsClone(t *testing.T) {
 // TestScopeEndsWithTheRemedy holds an adoption, and releases it by each of the remedies that the hold names: another signer writes the field again, or
 // the signer's entry gets the vmid. The adopted guest then stays managed, also if the limit becomes narrower.
 func TestScopeEndsWithTheRemedy(t *testing.T) {
+	t.Parallel()
 	adopt := vmYAML("web-9", 1000, "adopt: ifUnmanaged", "description: adopted")
 	remedies := map[string]func(l *lab){
 		"written_again": func(l *lab) {

@@ -208,6 +208,7 @@ func TestWindowsGetsThePlainPassword(t *testing.T) {
 // TestCrashAroundAPassword crashes the agent around the call that contains a password. If it is unknown whether the call arrived, the agent sends
 // the same text again.
 func TestCrashAroundAPassword(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"before-call", "after-call", "waiting"} {
 		t.Run(at, func(t *testing.T) {
 			runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {

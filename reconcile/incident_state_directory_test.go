@@ -13,6 +13,7 @@ import (
 // TestIncidentStateDirectoryIsRemoved removes or replaces the state directory, or only its lock file, while the agent runs. The agent must not write to the
 // cluster from then on, neither for a new revision nor for a call that already waits, and must not make the directory again.
 func TestIncidentStateDirectoryIsRemoved(t *testing.T) {
+	t.Parallel()
 	lock := func(l *lab) string { return filepath.Join(l.state, "journal", "lock") }
 	tests := map[string]struct {
 		remove func(l *lab) error

@@ -10,6 +10,7 @@ import (
 // TestIncidentTagsAreRestricted runs on a datacenter whose options forbid the agent's tags. The guests are not created, nothing is left of them,
 // and the report names the options. When tags are free, the guests are created.
 func TestIncidentTagsAreRestricted(t *testing.T) {
+	t.Parallel()
 	tests := map[string]pvesim.Datacenter{
 		"none":     {TagAccess: "none"},
 		"existing": {TagAccess: "existing"},

@@ -12,6 +12,7 @@ import (
 // TestIncidentTagsAreRewrittenForever gives tags in every order and spelling to clusters that sort them, keep their case, or keep them as given.
 // Tags are a set: the agent does not write them again because of their order.
 func TestIncidentTagsAreRewrittenForever(t *testing.T) {
+	t.Parallel()
 	clusters := map[string]pvesim.Datacenter{
 		"default":        {},
 		"case_sensitive": {CaseSensitiveTags: true},
@@ -54,6 +55,7 @@ func TestIncidentTagsAreRewrittenForever(t *testing.T) {
 // TestIncidentEmptyValueReadsBackAsABlank removes values in every way that a manifest allows, and leaves the single space that Proxmox returns for
 // an empty value. A space, an empty value and an absent key are the same.
 func TestIncidentEmptyValueReadsBackAsABlank(t *testing.T) {
+	t.Parallel()
 	full := map[string]string{
 		"description": "old", "tags": "old", "nameserver": "10.0.0.1", "searchdomain": "old.test", "ciuser": "old", "boot": "order=net0",
 		"vga": "std", "ipconfig0": "ip=dhcp", "cicustom": "vendor=local:snippets/old.yaml", "hotplug": "disk",

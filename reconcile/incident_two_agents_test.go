@@ -175,6 +175,7 @@ func (a *agents) wantNoDuplicates(what string) (handovers int) {
 // TestIncidentTwoAgentsWithCopiedState starts two agents on copies of one state directory while a guest is missing, the second one at different times
 // after the first. One of them makes the guest, and the other one is superseded, also after a restart.
 func TestIncidentTwoAgentsWithCopiedState(t *testing.T) {
+	t.Parallel()
 	for name, delay := range map[string]time.Duration{
 		"both_at_once": 0, "during_the_wait": time.Second, "at_the_end_of_the_wait": 3 * time.Second, "after_the_wait": 5 * time.Second, "much_later": time.Hour,
 	} {
@@ -257,6 +258,7 @@ func (a *agents) takeOver(first int) {
 // TestIncidentCopiedAgentClaimsInBetween lets another agent claim while a call of the first one waits for a write slot, after every check but
 // the last one. The call must not be sent; also a call without a risk is not, if its agent has read the comment too long ago.
 func TestIncidentCopiedAgentClaimsInBetween(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		change func(a *agents)
 		vmid   int
@@ -308,6 +310,7 @@ func (l *lab) claimAsAnother() {
 
 // TestIncidentSupersededAgentSeemsReady lets another agent claim the cluster while this one has nothing to do. It reports that within a resync and two ticks.
 func TestIncidentSupersededAgentSeemsReady(t *testing.T) {
+	t.Parallel()
 	for name, claims := range map[string]bool{"after_a_claim": true, "before_its_first_claim": false} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
@@ -335,6 +338,7 @@ func TestIncidentSupersededAgentSeemsReady(t *testing.T) {
 // TestIncidentTwoAgentsTakeTurnsAtRandom runs random histories of two or three agents on copies of one state directory: starts, stops, pushes, drift,
 // and slow requests for the comment. No two agents may write to guests in turns, and no guest may be made twice.
 func TestIncidentTwoAgentsTakeTurnsAtRandom(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	handovers, writes := 0, 0
 	agentSeeds.each(t, func(t *testing.T, seed uint64) {

@@ -27,6 +27,7 @@ func (l *lab) acceptAsOlderRelease() {
 // Proxmox does not know, two limits of a drive that exclude each other, and a value that a class contains. The guests with these values are held, with
 // field and remedy, and every other guest is brought to the revision in force. No guest counts as removed, and no guard becomes weaker.
 func TestIncidentUpgradeMakesTheRevisionInForceInvalid(t *testing.T) {
+	t.Parallel()
 	const class = "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: keys}\nspec:\n  virtualMachine: {cloudInit: {sshKeys: [%s]}}\n"
 	tests := map[string]struct {
 		files map[string]string // as the older release accepted them

@@ -13,6 +13,7 @@ import (
 // TestIncidentMachineWithoutUUIDIsMistakenForAnother creates a virtual machine whose manifest names SMBIOS fields and no uuid. Proxmox adds no uuid
 // then. A user destroys the machine, and another one gets its vmid: the agent recognizes that it is not its own.
 func TestIncidentMachineWithoutUUIDIsMistakenForAnother(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		lines []string
 		older bool // the record is from an older release, which created the machine without a uuid

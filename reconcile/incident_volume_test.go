@@ -15,6 +15,7 @@ import (
 // the first guest's vmid in its name, so Proxmox would remove it with the first guest. The agent destroys the first guest when no other guest names
 // the volume.
 func TestIncidentDestroyRemovesADiskOfAnotherGuest(t *testing.T) {
+	t.Parallel()
 	const volume = "local-lvm:vm-201-disk-0"
 	gone := 201
 	keep := vmYAML("new", 202, "lifecycle: {destroy: deny}")
@@ -72,6 +73,7 @@ func TestIncidentDestroyRemovesADiskOfAnotherGuest(t *testing.T) {
 // TestIncidentDiskOfAnotherGuestIsAttached names a disk that another guest uses. The agent attaches it when the other guest has released it, to an
 // existing guest and to a guest that is created with it; it applies the rest of the manifest meanwhile.
 func TestIncidentDiskOfAnotherGuestIsAttached(t *testing.T) {
+	t.Parallel()
 	const volume = "local-lvm:vm-201-disk-0"
 	other := 201
 	blank := func(lines ...string) string {

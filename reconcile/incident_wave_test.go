@@ -65,6 +65,7 @@ func TestNewDependencyCountsFromTheStart(t *testing.T) {
 
 // TestSuspendedGuestDoesNotBlockAWave suspends a stopped guest of the first wave. The second wave does not wait for it.
 func TestSuspendedGuestDoesNotBlockAWave(t *testing.T) {
+	t.Parallel()
 	for name, resting := range map[string]string{"suspended": "suspend: {reason: repair, author: alice}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
@@ -123,6 +124,7 @@ func TestSuspensionIsReportedWithoutDrift(t *testing.T) {
 // TestIncidentFailingGuestKeepsLaterWavesDown adds a guest of the first wave that cannot be created. A user stops an existing guest of the second
 // wave meanwhile.
 func TestIncidentFailingGuestKeepsLaterWavesDown(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"full": "no space left", "refused": "storage 'ssd' does not exist"} {
 		t.Run(name, func(t *testing.T) { runFailureBeforeAWave(t, text) })
 	}

@@ -41,6 +41,7 @@ type losses struct{ whole, older, inPVE, inGit, released atomic.Int64 }
 // are renamed in Proxmox or in git, and sometimes the claimable guests are released. No guest may exist twice, none may be destroyed, and the
 // agent may change no guest that others made, nor own one that it did not create without a release.
 func TestLossSeeds(t *testing.T) {
+	t.Parallel()
 	var n losses
 	lossSeeds.each(t, func(t *testing.T, seed uint64) {
 		runLab(t, nil, func(_ *testing.T, l *lab) { l.runLosses(seed, &n) })

@@ -52,6 +52,7 @@ func newManyObjects(t testing.TB, kind string, guests int) *lab {
 
 // TestManyObjectsAreMade makes one object for each guest. What an object costs does not depend on how many others are to be made.
 func TestManyObjectsAreMade(t *testing.T) {
+	t.Parallel()
 	const guests = 60
 	for kind := range manyKinds {
 		t.Run(kind, func(t *testing.T) {

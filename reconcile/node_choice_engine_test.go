@@ -57,6 +57,7 @@ func (l *lab) onNodes() map[string]int {
 
 // TestNodesOfASetAreSpread creates twelve guests of one commit at once: each choice counts for the next one, long before the guests run.
 func TestNodesOfASetAreSpread(t *testing.T) {
+	t.Parallel()
 	for _, auto := range []string{"{}", "{prefer: least-cpu}", "{prefer: spread}", "{antiAffinity: [role]}", "{nodes: [pve2, pve3]}"} {
 		t.Run(auto, func(t *testing.T) {
 			runLabWithThreeNodes(t, func(t *testing.T, l *lab) {
@@ -84,6 +85,7 @@ func TestNodesOfASetAreSpread(t *testing.T) {
 // TestChosenNodeSurvivesACrash crashes the agent between the choice and the creation, and after the call. Meanwhile the chosen node gets other guests, so that
 // another choice would be made now: the guest is created on the node of the journal, once.
 func TestChosenNodeSurvivesACrash(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"before-call", "after-call", "waiting"} {
 		t.Run(at, func(t *testing.T) {
 			runLabWithThreeNodes(t, func(t *testing.T, l *lab) {
@@ -225,6 +227,7 @@ func TestChoiceIsMadeAgain(t *testing.T) {
 
 // TestNoNodeIsChosenWithoutNeed journals nothing while the agent may not write, or a guest is not worked on: what the nodes have left will be different later.
 func TestNoNodeIsChosenWithoutNeed(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		line   string
 		dryRun bool

@@ -255,6 +255,7 @@ func (l *lab) objectHasReason(c objectCase, reason plan.ConditionReason) bool {
 
 // TestObjectIsMadeAndRepaired converges an object of each kind. The converged cluster gets no write, and one list a minute; an edit by hand is repaired.
 func TestObjectIsMadeAndRepaired(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
 		l.push("an object", alice)
 		stop := l.start()
@@ -286,6 +287,7 @@ func TestObjectIsMadeAndRepaired(t *testing.T) {
 
 // TestForeignObjectIsLeftAlone finds an object that the agent did not make. It is changed only after the manifest asks to adopt it.
 func TestForeignObjectIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
 		c.foreign(l.sim)
 		before, _ := c.live(l.sim)
@@ -307,6 +309,7 @@ func TestForeignObjectIsLeftAlone(t *testing.T) {
 
 // TestRemovedObjectWaitsForAnApproval removes the manifest. The object is removed once, after an approval; one that lost its marker is never removed.
 func TestRemovedObjectWaitsForAnApproval(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
 		l.push("an object", alice)
 		defer l.start()()
@@ -338,6 +341,7 @@ func TestRemovedObjectWaitsForAnApproval(t *testing.T) {
 
 // TestObjectCallWithoutReply loses the reply to each call, before and after it acts. The step is settled, and the call has one effect.
 func TestObjectCallWithoutReply(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]pvesim.Fault{
 		"dropped_after": {Kind: pvesim.DropAfter}, "dropped_before": {Kind: pvesim.DropBefore}, "garbage": {Kind: pvesim.InvalidJSON, AfterActing: true},
 	} {
@@ -381,6 +385,7 @@ func TestObjectCallWithoutReply(t *testing.T) {
 
 // TestUnusedKindsCostNothing counts the lists of a cluster without objects.
 func TestUnusedKindsCostNothing(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
 		delete(l.files, "object.yaml")
 		l.push("no object", alice)
@@ -403,6 +408,7 @@ func TestUnusedKindsCostNothing(t *testing.T) {
 
 // TestObservedObjectIsReportedOnly finds a difference of an object whose manifest has mode: observe. The mode ends without a change of a guest.
 func TestObservedObjectIsReportedOnly(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
 		delete(l.files, "web.yaml")
 		l.push("an object and no guest", alice)
@@ -429,6 +435,7 @@ func TestObservedObjectIsReportedOnly(t *testing.T) {
 
 // TestRenamedManifestKeepsItsObject gives the manifest another name and the same id.
 func TestRenamedManifestKeepsItsObject(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
 		l.push("an object", alice)
 		defer l.start()()
@@ -451,6 +458,7 @@ func TestRenamedManifestKeepsItsObject(t *testing.T) {
 // TestCrashAtEveryObjectCall crashes the agent before and after each kind of call about an object, and starts it again on the same state. Each effect must have
 // happened once, by the simulator's own count.
 func TestCrashAtEveryObjectCall(t *testing.T) {
+	t.Parallel()
 	calls := map[string]struct {
 		op      cluster.Op
 		method  string
@@ -541,6 +549,7 @@ func TestLeftOverObjectDestroysNoGuest(t *testing.T) {
 // TestFlappingObjectOutlivesRestarts undoes every repair of an object of each kind until repairs are spaced out, and restarts the agent. They stay spaced out, with words
 // that fit the object, until its own change; moving its lines is none.
 func TestFlappingObjectOutlivesRestarts(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
 		l.push("an object", alice)
 		stop := l.start()

@@ -20,6 +20,7 @@ func (c objectCase) kindOf() guest.Kind {
 // TestEveryKindHasAnObjectCase makes sure that the tests with forEachObject cover a new kind: that a converged cluster gets no write, that an unused kind adds no
 // call, that a call without a reply and a crash at each call have one effect, and that an adopted object stays as it is.
 func TestEveryKindHasAnObjectCase(t *testing.T) {
+	t.Parallel()
 	var covered []guest.Kind
 	for _, c := range objectCases {
 		covered = append(covered, c.kindOf())
@@ -34,6 +35,7 @@ func TestEveryKindHasAnObjectCase(t *testing.T) {
 // TestAdoptedObjectStaysAsItIs adopts an object of each kind with the manifest that adopt writes for it: one call writes the marker, nothing else changes, and
 // the plan is empty afterwards.
 func TestAdoptedObjectStaysAsItIs(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(t *testing.T, l *lab, c objectCase) {
 		c.foreign(l.sim)
 		before, _ := c.live(l.sim)

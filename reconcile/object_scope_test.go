@@ -36,6 +36,7 @@ func (l *lab) changedByWanda(c objectCase, exists bool) {
 
 // TestScopeOfNewObjects makes an object of each kind.
 func TestScopeOfNewObjects(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(_ *testing.T, l *lab, c objectCase) {
 		object := l.files["object.yaml"]
 		delete(l.files, "object.yaml")
@@ -51,6 +52,7 @@ func TestScopeOfNewObjects(t *testing.T) {
 
 // TestScopeOfRemovedObjects removes an object of each kind.
 func TestScopeOfRemovedObjects(t *testing.T) {
+	t.Parallel()
 	forEachObject(t, func(_ *testing.T, l *lab, c objectCase) {
 		l.files["object.yaml"] = c.manifest("lifecycle: {destroy: allow}")
 		l.push("an object", alice)

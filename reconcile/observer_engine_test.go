@@ -26,6 +26,7 @@ func (l *lab) readOf(vmid int) time.Time { return l.guest(l.engine.Report(), vmi
 // TestChangedGuestIsReadFirst makes the sweep very slow: the engine still reads a guest soon if its row or manifest changed, or if the agent wrote
 // to it.
 func TestChangedGuestIsReadFirst(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(l *lab){
 		"row_changed": func(l *lab) { l.ok(l.sim.Edit(201, "tags", l.sim.Value(201, "tags")+";by-hand")) },
 		"manifest_changed": func(l *lab) {

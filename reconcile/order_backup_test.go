@@ -26,6 +26,7 @@ func (l *lab) backups() []pvesim.Volume {
 
 // TestOrderedBackup makes a backup once, and journals its volume.
 func TestOrderedBackup(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		running bool
 		more    string
@@ -79,6 +80,7 @@ func TestOrderedBackupWhoseVolumeIsHidden(t *testing.T) {
 
 // TestOrderedMigration moves a guest that runs, and one that does not.
 func TestOrderedMigration(t *testing.T) {
+	t.Parallel()
 	for name, running := range map[string]bool{"running": true, "stopped": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,6 +110,7 @@ func TestOrderedMigration(t *testing.T) {
 
 // TestOrderedMigrationThatIsRefused moves a guest where the manifest would bring it back, and where it is already.
 func TestOrderedMigrationThatIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		lines  []string
 		target string

@@ -25,6 +25,7 @@ func (l *lab) reportedOrder(run string) report.Order {
 
 // TestReportHasEveryOrder lets orders end in each way. The report says what became of each, why, and what to do.
 func TestReportHasEveryOrder(t *testing.T) {
+	t.Parallel()
 	fault := func(f pvesim.Fault) func(l *lab) { return func(l *lab) { l.ok(l.sim.Inject(f)) } }
 	for name, test := range map[string]struct {
 		run       string

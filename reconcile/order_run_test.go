@@ -83,6 +83,7 @@ const web1 = " VirtualMachine/web-1"
 
 // TestOrdersOfTheRunState orders each operation once. It has its effect once, also after many further polls.
 func TestOrdersOfTheRunState(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		run        string
 		running    bool
@@ -136,6 +137,7 @@ func TestOrdersOfTheRunState(t *testing.T) {
 
 // TestOrdersThatTheGuestRefuses orders what the run state does not allow. The order ends without a call.
 func TestOrdersThatTheGuestRefuses(t *testing.T) {
+	t.Parallel()
 	pause := func(l *lab) { l.callAs("root@pam!full", "POST", "/nodes/pve1/qemu/201/status/suspend", "") }
 	tests := map[string]struct {
 		run     string
@@ -243,6 +245,7 @@ func TestOrderWhoseTaskHangs(t *testing.T) {
 // TestOrderWithoutReply loses the reply to an order, with and without the effect. It is executed if there is a task, and unknown after the wait if there is
 // none. It is never repeated.
 func TestOrderWithoutReply(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		fault pvesim.FaultKind
 		want  journal.OrderState
@@ -268,6 +271,7 @@ func TestOrderWithoutReply(t *testing.T) {
 
 // TestCrashAroundAnOrder crashes the agent around the call of an order. The order has its effect at most once: none if the call was not sent.
 func TestCrashAroundAnOrder(t *testing.T) {
+	t.Parallel()
 	losing := []cluster.Op{cluster.OpDeleteSnapshot, cluster.OpRollback, cluster.OpStop, cluster.OpReset}
 	for name, test := range map[string]struct {
 		op     cluster.Op
@@ -478,6 +482,7 @@ func TestOrderInARewrittenWrapper(t *testing.T) {
 
 // TestOrderWithoutEffectKeepsTheOverride makes a second override fail, and the order that would end the first one. The first one stays.
 func TestOrderWithoutEffectKeepsTheOverride(t *testing.T) {
+	t.Parallel()
 	for _, run := range []string{"start" + web1 + " for=3h", "shutdown" + web1 + " for=3h"} {
 		t.Run(run, func(t *testing.T) {
 			op, state, undo := "start", "stopped", "shutdown"

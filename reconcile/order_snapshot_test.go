@@ -210,6 +210,7 @@ func TestApprovedRollbackToAnotherSnapshot(t *testing.T) {
 
 // TestRollbackThatIsRefused goes back where that is not safe, or not possible.
 func TestRollbackThatIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		edit func(c map[string]string) // of the snapshot
 		file func(text string) string  // afterwards

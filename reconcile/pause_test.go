@@ -29,6 +29,7 @@ func newPausableLab(t *testing.T, sim *pvesim.Sim, options ...labOption) (*lab, 
 // TestPauseStopsWritesAndResumeContinues pauses a running agent. Drift and a new revision during the pause are observed, accepted and planned,
 // and nothing is written, not even the floor. After the pause, everything is carried out.
 func TestPauseStopsWritesAndResumeContinues(t *testing.T) {
+	t.Parallel()
 	ends := map[string]func(l *lab, file pause.File){
 		"by_resume": func(l *lab, file pause.File) {
 			_, err := file.Remove()
@@ -104,6 +105,7 @@ func (l *lab) journaledEvents(names ...string) (events []string) {
 // TestPauseStopsACallThatWaitsForASlot pauses the agent while a call has passed every check but the last one: both write slots of its node are
 // busy. The call must not be sent when a slot becomes free, also if the engine has not noticed the pause. After the pause, the step runs once.
 func TestPauseStopsACallThatWaitsForASlot(t *testing.T) {
+	t.Parallel()
 	for name, noticed := range map[string]time.Duration{"engine_has_noticed": 3 * time.Second, "engine_has_not_noticed": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -146,6 +148,7 @@ func TestPauseStopsACallThatWaitsForASlot(t *testing.T) {
 
 // TestPauseLastsOverRestarts starts an agent that was paused before: it plans, accepts and writes nothing.
 func TestPauseLastsOverRestarts(t *testing.T) {
+	t.Parallel()
 	l, file := newPausableLab(t, newSim(t, pvesim.Options{}))
 	l.files["cluster.yaml"], l.files["web.yaml"] = clusterYAML, vmYAML("web-1", 201)
 	commit := l.push("web-1", alice)

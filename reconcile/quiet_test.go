@@ -16,6 +16,7 @@ import (
 // A new leader leaves an object with an open step alone, and everything that needs the guest on which that step's task runs. Other guests proceed, and all
 // of them when the time is over.
 func TestLeaveAlone(t *testing.T) {
+	t.Parallel()
 	quiet := time.Date(2026, 3, 1, 12, 0, 40, 0, time.UTC)
 	state := journal.State{Open: []journal.OpenStep{
 		{Begun: journal.Begun{Step: "a", VMID: 201, TaskVMID: 900}},

@@ -11,6 +11,7 @@ import (
 
 // A signed commit whose tree can never be read is refused with the remedy, and no failed poll that is tried again. The revision in force stays.
 func TestTreesBeyondTheLimitsAreRefused(t *testing.T) {
+	t.Parallel()
 	paths := func(o *reconcile.Options) { o.Scope.Paths = []string{"."} }
 	for name, tt := range map[string]struct {
 		change func(l *lab)

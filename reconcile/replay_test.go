@@ -59,6 +59,7 @@ func TestOlderStateDoesNotRestoreASpentApproval(t *testing.T) {
 
 // TestSpentApprovalIsNotReplayed spends an approval and repeats it in every way. The same signed payload under another commit id has the same key.
 func TestSpentApprovalIsNotReplayed(t *testing.T) {
+	t.Parallel()
 	ways := map[string]func(l *lab, raw []byte){
 		"after_a_restart": func(*lab, []byte) {},
 		"after_compaction": func(l *lab, _ []byte) {

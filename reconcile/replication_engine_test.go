@@ -92,6 +92,7 @@ func TestReplicationFollowsItsGuest(t *testing.T) {
 // TestGuestWithAReplicationJobIsNotStoppedForADestroy removes the manifest of a running guest whose job waits for an approval, or was made by hand. Proxmox would refuse the
 // destroy, so nothing is called until the job is gone.
 func TestGuestWithAReplicationJobIsNotStoppedForADestroy(t *testing.T) {
+	t.Parallel()
 	for name, byHand := range map[string]bool{"held": false, "by_hand": true} {
 		t.Run(name, func(t *testing.T) {
 			runLabWithTwoNodes(t, func(t *testing.T, l *lab) {

@@ -88,6 +88,7 @@ func TestAgentDoesNotStartAGuestThatAUserShutDown(t *testing.T) {
 
 // TestStartAfterARestartFollowsTheManifest makes a restart leave the guest stopped. By then the manifest wants the guest stopped, or suspends it.
 func TestStartAfterARestartFollowsTheManifest(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{"stopped": "state: stopped", "suspended": "suspend: {reason: maintenance}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {

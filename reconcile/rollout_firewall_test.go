@@ -52,6 +52,7 @@ const (
 // TestRolloutOpensGuardedFirewalls opens a port of guarded firewalls by a class, with a rollout that holds every change and with one that has more memory to roll
 // out. Nothing is opened before the approval, which the batch waits for, and then batch by batch.
 func TestRolloutOpensGuardedFirewalls(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ rollout, memory string }{"live": {byOrderLive, "1Gi"}, "with_memory": {byOrder, "2Gi"}} {
 		t.Run(name, func(t *testing.T) {
 			runLabWithFleet(t, 3, test.rollout, func(t *testing.T, f *fleet) {
@@ -89,6 +90,7 @@ func TestRolloutOpensGuardedFirewalls(t *testing.T) {
 // TestRolloutClosesGuardedFirewalls closes a port: a guard is in effect at once, also for machines that a rollout holds. A firewall that is not guarded waits for
 // its turn.
 func TestRolloutClosesGuardedFirewalls(t *testing.T) {
+	t.Parallel()
 	for name, guarded := range map[string]bool{"guarded": true, "not_guarded": false} {
 		t.Run(name, func(t *testing.T) {
 			runLabWithFleet(t, 3, byOrderLive, func(t *testing.T, f *fleet) {

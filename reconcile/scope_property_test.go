@@ -127,6 +127,7 @@ var scopeSeeds = newSeeds("scope", 16, "random histories of pushes by a signer w
 // TestScopeHoldsForRandomPushes lets wanda, who may change web servers and touch some vmids and sources, push random manifests. No call touches db-1,
 // which alice wrote, and no call touches a guest that the source did not create, unless the signer's vmids or sources contain it.
 func TestScopeHoldsForRandomPushes(t *testing.T) {
+	t.Parallel()
 	var judged, held atomic.Int64
 	scopeSeeds.each(t, func(t *testing.T, seed uint64) {
 		runLab(t, nil, func(_ *testing.T, l *lab) { l.pushAtRandom(rand.New(rand.NewPCG(seed, 5)), &judged, &held) })

@@ -38,6 +38,7 @@ func webWithDisks(disks string, lines ...string) string {
 // TestEngineFillsASlotAfterALostCall loses calls that add a disk before Proxmox executes them. The agent finds out that they had no effect, and adds
 // the disk without an approval.
 func TestEngineFillsASlotAfterALostCall(t *testing.T) {
+	t.Parallel()
 	faults := map[string]pvesim.Fault{
 		"dropped": {Kind: pvesim.DropBefore},
 		"596":     {Kind: pvesim.ProxyStatus, Status: 596},
@@ -68,6 +69,7 @@ func TestEngineFillsASlotAfterALostCall(t *testing.T) {
 // TestEngineEndsTheHistoryOfARemovedSlot removes a disk from the manifest and adds it again. After a removal that converged, the slot gets a new
 // volume without an approval; a removal that did not converge changes nothing.
 func TestEngineEndsTheHistoryOfARemovedSlot(t *testing.T) {
+	t.Parallel()
 	const disk, absent = secondDisk, ", scsi1: {absent: true}"
 	tests := map[string]struct {
 		removed string
@@ -118,6 +120,7 @@ func TestEngineEndsTheHistoryOfARemovedSlot(t *testing.T) {
 
 // TestEngineFillsANewSlot adds a disk to a guest in every situation in which a slot has no history. No approval is needed.
 func TestEngineFillsANewSlot(t *testing.T) {
+	t.Parallel()
 	const disk = secondDisk
 	tests := map[string]func(l *lab, restart func(between func())){
 		"with_the_guest": func(l *lab, _ func(func())) {
@@ -302,6 +305,7 @@ func TestUpgradeRecordsSlots(t *testing.T) {
 // TestUpgradeKnowsNewSlots upgrades while a slot is empty. Without a record it is unknown what the slot held, unless a revision that was accepted after
 // the upgrade added the slot.
 func TestUpgradeKnowsNewSlots(t *testing.T) {
+	t.Parallel()
 	const first, second = secondDisk, ", scsi2: {storage: local-lvm, size: 4Gi}"
 	tests := map[string]struct {
 		before, after string
@@ -391,6 +395,7 @@ func TestOlderStateDoubtsSlots(t *testing.T) {
 // TestCrashWhileASlotIsFilled crashes the agent around the call that adds a disk, and detaches the disk before the next start. The disk is attached
 // again, or the step is held; the slot gets no second volume. Without a disk to detach, a virtual machine gets its disk without an approval.
 func TestCrashWhileASlotIsFilled(t *testing.T) {
+	t.Parallel()
 	for kind, test := range guestsWithANewSlot {
 		for _, at := range []string{"before-call", "after-call", "waiting"} {
 			for _, remove := range []bool{false, true} {

@@ -189,6 +189,7 @@ type slotHistory struct {
 // the agent, and accepted revisions that add, change and remove slots. A new volume comes into a slot that held one before only after a removal that
 // converged or an approval, no volume is freed, and none is in two slots.
 func TestSlotSeeds(t *testing.T) {
+	t.Parallel()
 	counts := &slotCounts{}
 	slotSeeds.each(t, func(t *testing.T, seed uint64) {
 		runLab(t, nil, func(_ *testing.T, l *lab) { runSlotHistory(l, seed, counts) })

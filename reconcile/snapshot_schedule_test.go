@@ -75,6 +75,7 @@ func TestScheduledSnapshots(t *testing.T) {
 
 // TestScheduledSnapshotsWaitOrAreLeftOut checks what happens at a time of the schedule when the guest or its storage does not allow a snapshot.
 func TestScheduledSnapshotsWaitOrAreLeftOut(t *testing.T) {
+	t.Parallel()
 	t.Run("paused", func(t *testing.T) {
 		runLabWithSchedule(t, 2, true, func(t *testing.T, l *lab, p *probe) {
 			l.asRoot("POST", "/status/suspend", "")
@@ -237,6 +238,7 @@ func TestScheduledSnapshotsOnADirectory(t *testing.T) {
 
 // TestCrashAtScheduledSnapshots crashes the agent around the calls of a schedule. Each has its effect at most once, and nothing else of the guest is lost.
 func TestCrashAtScheduledSnapshots(t *testing.T) {
+	t.Parallel()
 	for _, op := range []cluster.Op{cluster.OpSnapshot, cluster.OpDeleteSnapshot} {
 		for _, at := range []string{"before-call", "after-call", "waiting"} {
 			t.Run(string(op)+"/"+at, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 // TestEverySourceConverges makes a guest from each kind of source, once, and does not change it afterwards.
 func TestEverySourceConverges(t *testing.T) {
+	t.Parallel()
 	vm := func(source string, lines ...string) string {
 		return strings.Replace(vmYAML("web-1", 201, lines...), "source: {clone: {name: tmpl-debian-12}}", "source: "+source, 1)
 	}
@@ -100,6 +101,7 @@ func TestCloudInitDriveIsWrittenAgain(t *testing.T) {
 // TestCloudInitDriveIsNotForgotten makes the second call of the step fail or get lost, or crashes the agent before it, when nothing else differs
 // any more.
 func TestCloudInitDriveIsNotForgotten(t *testing.T) {
+	t.Parallel()
 	web := func(user string) string {
 		return vmYAML("web-1", 201, "state: running", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
 	}

@@ -12,6 +12,7 @@ import (
 
 // TestStandbySaysWhyItCouldNotTakeOver makes each obstacle that a standby would have as the leader: it reports it, and that it is a standby otherwise.
 func TestStandbySaysWhyItCouldNotTakeOver(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, file := newPausableLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}}), defaultPoll)
 		l.files["cluster.yaml"], l.files["web.yaml"] = clusterYAML, vmYAML("web-1", 201)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestExpiredOrders(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)
 	order := func(age time.Duration, state journal.OrderState) journal.Order {
 		return journal.Order{Ordered: journal.Ordered{Key: "k", Subject: "olga", ProvenTime: now.Add(-age), State: state}}

@@ -37,6 +37,7 @@ func stoppedEngine(t *testing.T) (*Engine, *[]report.DriftOutcome) {
 }
 
 func TestNoteDrift(t *testing.T) {
+	t.Parallel()
 	ref := guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}
 	changed := plan.Guest{Ref: ref, Changes: []guest.Change{{Key: "memory"}, {Key: "cores"}}}
 	found := func(cause report.DriftCause) report.DriftOutcome {
@@ -83,6 +84,7 @@ func TestNoteDrift(t *testing.T) {
 }
 
 func TestNoteDriftKeepsTimes(t *testing.T) {
+	t.Parallel()
 	e, _ := stoppedEngine(t)
 	tr := e.track(guest.Ref{VMID: 201})
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -100,6 +102,7 @@ func TestNoteDriftKeepsTimes(t *testing.T) {
 
 // TestTrackBegan checks that a condition keeps the time of its beginning as long as it exists without a break.
 func TestTrackBegan(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	tr := &track{since: make(map[string]time.Time)}
 	cycle := func(minutes int, ids ...string) map[string]time.Time {
@@ -122,6 +125,7 @@ func TestTrackBegan(t *testing.T) {
 
 // TestTrackKeys checks that a guest keeps its track when its label changes, and that the label identifies a guest without a vmid.
 func TestTrackKeys(t *testing.T) {
+	t.Parallel()
 	e, _ := stoppedEngine(t)
 	web := e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201})
 	if e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "www-1", VMID: 201}) != web {
@@ -140,6 +144,7 @@ func TestTrackKeys(t *testing.T) {
 // TestClearFailures checks that a new revision ends the backoff of a failure, because the change may work under the new revision. A guest that flaps
 // goes on flapping.
 func TestClearFailures(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	tr := &track{assessed: true, convergedAt: now, failed: errors.New("boom"), failedStep: plan.Step{Op: cluster.OpConfig}, retry: backoff{}.after(cluster.ErrDenied, cluster.OpConfig, now)}
 	for range 20 {
@@ -154,6 +159,7 @@ func TestClearFailures(t *testing.T) {
 // TestFailedPollStopsWritesOfAnUnverifiedRevision makes a poll fail after it found that the revision in force no longer verifies. The writes stop
 // nevertheless.
 func TestFailedPollStopsWritesOfAnUnverifiedRevision(t *testing.T) {
+	t.Parallel()
 	e, _ := stoppedEngine(t)
 	doubt := errors.New("log entry is from a log that the trusted root does not trust")
 	e.take(t.Context(), intake.Polled{Err: errors.New("keep 0123456: no space left on device"), InForce: intake.InForce{Unverified: doubt}})

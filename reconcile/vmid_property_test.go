@@ -23,6 +23,7 @@ var vmidSeeds = newSeeds("vmid", 8, "random histories in which other guests take
 // meanwhile. The agent never changes, starts, stops or destroys a guest that took a vmid. A call that was sent before the vmid was taken is out of its
 // reach, so no call to these guests is delayed in Proxmox.
 func TestVMIDSeeds(t *testing.T) {
+	t.Parallel()
 	var sent, unfinished atomic.Int64
 	var mu sync.Mutex
 	taken := map[string]int{}

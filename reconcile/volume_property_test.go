@@ -28,6 +28,7 @@ var volumeSeeds = newSeeds("volume", 16, "random clusters with references to vol
 // reference was made after the agent read the guests for its check. The judge of the calls shares no code with the agent: it searches the texts of the
 // configurations.
 func TestVolumeSeeds(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	judged, refused := map[string]int{}, 0
 	volumeSeeds.each(t, func(t *testing.T, seed uint64) {
