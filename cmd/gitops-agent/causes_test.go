@@ -160,7 +160,7 @@ func (o *outlets) ok(err error) {
 // start runs an agent until the returned function is called.
 func (o *outlets) start() (stop func()) {
 	o.Helper()
-	a, err := agent.New(o.Context(), agent.Options{Config: o.config, Logger: slog.New(&o.log)})
+	a, err := agent.New(o.Context(), agent.Options{Config: o.config, Logger: slog.New(&o.log), ClaimWait: claimWait})
 	o.ok(err)
 	o.agent = a
 	ctx, cancel := context.WithCancel(context.WithoutCancel(o.Context()))
@@ -299,7 +299,7 @@ func TestEachCauseHasItsReason(t *testing.T) {
 		"superseded": {false, func(o *outlets) {
 			mine := o.config
 			o.config.StateDir = o.path("other")
-			other, err := agent.New(o.Context(), agent.Options{Config: o.config, Logger: slog.New(slog.DiscardHandler), TakeOver: true})
+			other, err := agent.New(o.Context(), agent.Options{Config: o.config, Logger: slog.New(slog.DiscardHandler), TakeOver: true, ClaimWait: claimWait})
 			o.ok(err)
 			o.config = mine
 			_, err = other.Once(o.Context())

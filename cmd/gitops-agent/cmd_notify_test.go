@@ -52,7 +52,7 @@ notifications:
 		{[]string{"pager"}, 2, "", 0},
 	} {
 		var out, problems bytes.Buffer
-		status := run(t.Context(), append([]string{"--config", config, "notify", "test"}, test.args...), &out, &problems)
+		status := (&program{out: &out, err: &problems}).run(t.Context(), append([]string{"--config", config, "notify", "test"}, test.args...))
 		if status != test.status || out.String() != test.out || len(got) != test.paths {
 			t.Errorf("%v: got status %d, %q, %q and %d requests, want %d, %q and %d", test.args, status, out.String(), problems.String(), len(got), test.status, test.out, test.paths)
 		}

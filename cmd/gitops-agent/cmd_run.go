@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -51,7 +52,7 @@ SIGHUP makes the agent read its config again, with the files that it names. If a
 			if opts.takeOver && opts.dryRun {
 				return term.WithStatus(term.ExitUsage, errors.New("--take-over writes to the cluster, and --dry-run excludes that"))
 			}
-			opts.config, opts.log, opts.build = p.config, p.logger(), thisBuild().Build
+			opts.config, opts.log, opts.build, opts.claimWait = p.config, p.logger(), thisBuild().Build, p.claimWait
 			return runRun(cmd.Context(), p.out, opts)
 		},
 	}
@@ -68,6 +69,8 @@ type runOptions struct {
 	takeOver bool
 	build    metrics.Build
 	log      *slog.Logger
+
+	claimWait time.Duration
 }
 
 func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
@@ -83,7 +86,7 @@ func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
 		signal.Notify(hangups, syscall.SIGHUP) // before the start, which takes a moment: the signal would end the program
 		defer signal.Stop(hangups)
 	}
-	a, err := agent.New(ctx, agent.Options{Config: config, Build: opts.build, Logger: opts.log, DryRun: opts.dryRun, TakeOver: opts.takeOver})
+	a, err := agent.New(ctx, agent.Options{Config: config, Build: opts.build, Logger: opts.log, DryRun: opts.dryRun, TakeOver: opts.takeOver, ClaimWait: opts.claimWait})
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,31 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
+
+// TestFirstWriteWaits: the program that users get waits three seconds after its claim before it writes, unlike that of the other tests.
+func TestFirstWriteWaits(t *testing.T) {
+	t.Parallel()
+	s := newDocHost(t)
+	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-c", strings.Replace(acceptedSetup[:strings.Index(acceptedSetup, "systemctl")], "gitops-agent run", "gitops-agent-unchanged --config "+s.path("config.yaml")+" run", 1))
+	cmd.Dir, cmd.Env = s.path("repo"), s.env
+	began := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil || s.sim.Value(201, "memory") != "2048" {
+		t.Fatalf("got %v and memory %q, want the guest\n%s", err, s.sim.Value(201, "memory"), out)
+	}
+	if took := time.Since(began); took < 3*time.Second {
+		t.Errorf("got the guest after %s, want three seconds between the claim and the first write", took)
+	}
+}
 
 // A failure takes precedence over a refusal, and a refusal over pending changes.
 func TestOnceOutcome(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit((&program{out: os.Stdout, err: os.Stderr}).run(untilSignal(), os.Args[1:]))
 }
 
 // untilSignal returns a context that ends with the first signal that asks the program to end. Such signals have their default effect again before it

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
@@ -26,11 +27,12 @@ type program struct {
 	config   string // path
 	level    string // of the log
 	started  bool   // the code of a command runs, so the parser has accepted the command line
+
+	claimWait time.Duration // of the agent after its claim of the cluster; 0 is that of the agent
 }
 
 // run runs one command line and returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	p := &program{out: stdout, err: stderr}
+func (p *program) run(ctx context.Context, args []string) int {
 	root := newRootCommand(p)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -43,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if term.ExitStatus(err) == term.ExitUsage && hintFor(err) == "" {
 		err = term.WithHint(err, cmp.Or(similarFlag(cmd, err), cmd.CommandPath()+" --help"))
 	}
-	term.PrintError(stderr, err, hintFor(err))
+	term.PrintError(p.err, err, hintFor(err))
 	return term.ExitStatus(err)
 }
 

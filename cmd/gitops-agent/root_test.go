@@ -14,7 +14,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr strings.Builder
-	status := run(ctx, []string{"status", "--url", "http://127.0.0.1:1", "--wait", "converged"}, io.Discard, &stderr)
+	status := (&program{out: io.Discard, err: &stderr}).run(ctx, []string{"status", "--url", "http://127.0.0.1:1", "--wait", "converged"})
 	if want := "gitops-agent: error: interrupted\n"; status != term.ExitError || stderr.String() != want {
 		t.Errorf("got %d and %q, want %d and %q", status, stderr.String(), term.ExitError, want)
 	}

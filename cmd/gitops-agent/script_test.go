@@ -30,8 +30,13 @@ func people() map[string]sigtest.Identity {
 	}
 }
 
+// claimWait is how long the agents of the tests wait after their claim of the cluster. No other agent claims it meanwhile.
+const claimWait = 30 * time.Millisecond
+
 func TestMain(m *testing.M) {
-	programs := map[string]func(){"gitops-agent": main}
+	programs := map[string]func(){"gitops-agent": func() {
+		os.Exit((&program{out: os.Stdout, err: os.Stderr, claimWait: claimWait}).run(untilSignal(), os.Args[1:]))
+	}, "gitops-agent-unchanged": main}
 	for name, identity := range people() {
 		programs["sign-as-"+name] = signer(identity, sigtest.SignOptions{})
 	}

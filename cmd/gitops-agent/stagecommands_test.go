@@ -313,7 +313,7 @@ func agentCommand(ts *testscript.TestScript, neg bool, _ []string) {
 	config, err := agent.ReadConfig(stageOf(ts).path("config.yaml"))
 	ts.Check(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	a, err := agent.New(ctx, agent.Options{Config: config, Logger: slog.New(slog.DiscardHandler)})
+	a, err := agent.New(ctx, agent.Options{Config: config, Logger: slog.New(slog.DiscardHandler), ClaimWait: claimWait})
 	if err != nil {
 		cancel()
 		ts.Fatalf("start agent: %v", err)

@@ -99,7 +99,7 @@ func (h *host) push(message, old, replacement string) {
 // start runs the agent until the test ends.
 func (h *host) start() *agent.Agent {
 	h.Helper()
-	a, err := agent.New(h.Context(), agent.Options{Config: h.config, Logger: slog.New(slog.DiscardHandler)})
+	a, err := agent.New(h.Context(), agent.Options{Config: h.config, Logger: slog.New(slog.DiscardHandler), ClaimWait: 30 * time.Millisecond})
 	h.ok(err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(h.Context()))
 	ended := make(chan error, 1)

@@ -38,6 +38,9 @@ type Options struct {
 	DryRun bool
 	// TakeOver claims the cluster even if another agent has claimed it.
 	TakeOver bool
+	// ClaimWait is how long the agent waits between its claim of the cluster and its first write; 0 is 3 s. It is shorter only where no other agent knows the
+	// cluster.
+	ClaimWait time.Duration
 }
 
 // Agent contains all parts of a running agent. Create it with New, then call Run or Once, then Close.

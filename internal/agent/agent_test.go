@@ -24,6 +24,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
+// claimWait is how long the agents of the tests wait after their claim of the cluster. No other agent claims it meanwhile.
+const claimWait = 30 * time.Millisecond
+
 var alice = sigtest.Identity{Subject: "alice@example.org", Issuer: "https://accounts.test"}
 
 const clusterYAML = `apiVersion: proxmox.gitops/v1alpha1
@@ -111,7 +114,7 @@ func (h *home) push(message string) string {
 
 func (h *home) open() (*agent.Agent, error) {
 	return agent.New(context.Background(), agent.Options{
-		Config: h.config, Build: metrics.Build{Version: "v1.2.3"}, Logger: slog.New(slog.DiscardHandler),
+		Config: h.config, ClaimWait: claimWait, Build: metrics.Build{Version: "v1.2.3"}, Logger: slog.New(slog.DiscardHandler),
 	})
 }
 

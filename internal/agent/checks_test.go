@@ -35,7 +35,7 @@ func TestChecksTrustPrivateAuthorities(t *testing.T) {
 		"web.yaml": strings.NewReplacer("dns-1", "web-1", "210", "211").Replace(dnsYAML) + "  dependsOn: [Container/dns-1]\n",
 	}
 	h.repo.Push(h.sig, alice, "two containers")
-	a, err := agent.New(t.Context(), agent.Options{Config: h.config, Logger: slog.New(slog.DiscardHandler)})
+	a, err := agent.New(t.Context(), agent.Options{Config: h.config, Logger: slog.New(slog.DiscardHandler), ClaimWait: claimWait})
 	h.ok(err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -89,7 +89,7 @@ func TestEncryptedSecrets(t *testing.T) {
 	h.repo.Push(h.sig, alice, "guests with encrypted passwords")
 	collector := h.trace()
 	log := &book{}
-	a, err := agent.New(context.Background(), agent.Options{Config: h.config, Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	a, err := agent.New(context.Background(), agent.Options{Config: h.config, Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), ClaimWait: claimWait})
 	h.ok(err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -27,7 +27,7 @@ func TestReload(t *testing.T) {
 	h := newHome(t)
 	first := h.push("a container")
 	log := &book{}
-	a, err := agent.New(t.Context(), agent.Options{Config: h.config, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	a, err := agent.New(t.Context(), agent.Options{Config: h.config, Logger: slog.New(slog.NewTextHandler(log, nil)), ClaimWait: claimWait})
 	h.ok(err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

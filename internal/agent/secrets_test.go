@@ -67,7 +67,7 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 	collector := h.trace()
 	log := &book{}
 	a, err := agent.New(context.Background(), agent.Options{
-		Config: h.config, Build: metrics.Build{Version: "v1.2.3"},
+		Config: h.config, ClaimWait: claimWait, Build: metrics.Build{Version: "v1.2.3"},
 		Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.ok(err)

@@ -37,7 +37,7 @@ func (h *home) trace() *collectortest.Collector {
 func (h *home) run(log io.Writer) (a *agent.Agent, stop func()) {
 	h.Helper()
 	a, err := agent.New(h.Context(), agent.Options{
-		Config: h.config, Build: metrics.Build{Version: "v1.2.3"}, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Config: h.config, ClaimWait: claimWait, Build: metrics.Build{Version: "v1.2.3"}, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.ok(err)
 	ctx, cancel := context.WithCancel(h.Context())

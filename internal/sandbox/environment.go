@@ -169,8 +169,12 @@ func (e *Environment) newAgent(opts AgentOptions, state string, dryRun bool) (*a
 	for _, file := range opts.AgeIdentities {
 		config.Secrets.AgeIdentities = append(config.Secrets.AgeIdentities, agent.AgeIdentityConfig{File: file})
 	}
+	var claimWait time.Duration // as outside a sandbox
+	if len(opts.Etcd) == 0 {
+		claimWait = time.Millisecond // no other agent knows the cluster
+	}
 	return agent.New(e.ctx, agent.Options{
-		Config: config.InSandbox(), Build: metrics.Build{Version: e.name, GoVersion: runtime.Version()}, DryRun: dryRun,
+		Config: config.InSandbox(), Build: metrics.Build{Version: e.name, GoVersion: runtime.Version()}, DryRun: dryRun, ClaimWait: claimWait,
 		Logger: slog.New(slog.NewTextHandler(opts.Log, nil)),
 	})
 }
