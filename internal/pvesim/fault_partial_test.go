@@ -5,9 +5,12 @@ import (
 	"time"
 )
 
+// TestWriteFailsBetweenKeys: the order of the keys is random, and the same under the same seed.
 func TestWriteFailsBetweenKeys(t *testing.T) {
 	applied := map[string]bool{}
-	for seed := range uint64(8) {
+	bySeed := map[uint64]string{}
+	for i := range uint64(32) {
+		seed := i % 8
 		bubble(t, Options{Seed: seed}, func(t *testing.T, c *client) {
 			addVM(t, c.sim, 100, "name: old\n")
 			inject(t, c.sim, Fault{Kind: FailMidway, Phase: 1, Text: "unable to open file: Input/output error", VMID: 100})
@@ -20,7 +23,10 @@ func TestWriteFailsBetweenKeys(t *testing.T) {
 			if (conf["cores"] == "3") == (conf["onboot"] == "1") {
 				t.Errorf("seed %d: got cores %q and onboot %q, want one of them written", seed, conf["cores"], conf["onboot"])
 			}
-			applied[conf["cores"]] = true
+			if before, again := bySeed[seed]; again && conf["cores"] != before {
+				t.Errorf("seed %d: got cores %q, want %q as before", seed, conf["cores"], before)
+			}
+			applied[conf["cores"]], bySeed[seed] = true, conf["cores"]
 		})
 	}
 	if len(applied) != 2 {

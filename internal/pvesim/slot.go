@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -57,14 +58,11 @@ func diskSlots(kind Kind, v values) []string {
 	return out
 }
 
-// compareSlots orders keys by name, and scsi2 before scsi10.
+// compareSlots orders keys by name, those without an index first, and scsi2 before scsi10.
 func compareSlots(a, b string) int {
 	as, ai, _ := splitIndex(a)
 	bs, bi, _ := splitIndex(b)
-	if c := strings.Compare(as, bs); c != 0 {
-		return c
-	}
-	return ai - bi
+	return cmp.Or(strings.Compare(as, bs), ai-bi, strings.Compare(a, b))
 }
 
 // slotsOf returns the keys that keep accepts, in the order of compareSlots.
