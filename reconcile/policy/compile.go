@@ -228,8 +228,8 @@ func newProgram(env *cel.Env, checked *cel.Ast) (program, error) {
 	if err != nil || !costs(sizes{}) {
 		return program{counted: free, free: free}, err
 	}
-	counted, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
-	if costs(sizes{most: smallInput}) {
+	counted, err := env.Program(checked, append(counting(env, checked), cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))...)
+	if hides(checked) || costs(sizes{most: smallInput}) {
 		free = nil
 	}
 	return program{counted, free}, err

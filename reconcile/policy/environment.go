@@ -41,11 +41,6 @@ func (s sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 	return &checker.SizeEstimate{Min: 0, Max: s.most}
 }
 
-// EstimateCallCost implements checker.CostEstimator.
-func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
-	return nil
-}
-
 // environments are what the checker knows: what a policy is about decides which variables exist.
 var environments = sync.OnceValues(func() (map[On]*cel.Env, error) {
 	p, err := newProvider()
