@@ -60,7 +60,7 @@ func newEnvironment(ctx context.Context, opts environmentOptions) (*environment,
 
 // newCluster starts everything but agents.
 func newCluster(ctx context.Context) (*environment, error) {
-	box, err := sandbox.New(ctx, "demo", []sandbox.Person{{Name: "alice", Subject: alice, Issuer: issuer}, {Name: "olga", Subject: olga, Issuer: issuer}})
+	box, err := sandbox.New(ctx, "", "demo", []sandbox.Person{{Name: "alice", Subject: alice, Issuer: issuer}, {Name: "olga", Subject: olga, Issuer: issuer}})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 // TestEncryptedPasswords: with the key of the user the sandbox decrypts, and without it the guest waits; it invents no file for such a password.
 func TestEncryptedPasswords(t *testing.T) {
+	t.Parallel()
 	const fixtures = "../../reconcile/encrypted/testdata/"
 	read := func(name string) string {
 		t.Helper()

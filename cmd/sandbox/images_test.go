@@ -19,6 +19,7 @@ func imageYAML(name, url, digit string, fields ...string) string {
 
 // TestImages: the nodes download the files of Images of every content, and guests are created from them.
 func TestImages(t *testing.T) {
+	t.Parallel()
 	dir := write(t, map[string]string{
 		"cluster.yaml": clusterYAML,
 		"images.yaml": imageYAML("debian", "https://images.lab.test/debian.qcow2", "a", "storage: local", "nodes: [pve1]", "content: import") +
@@ -42,12 +43,13 @@ func TestImages(t *testing.T) {
 
 // TestFaults: the control endpoint injects a fault, which the agent meets.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	dir := write(t, map[string]string{"cluster.yaml": clusterYAML, "web.yaml": machine("web", "vmid: 101", created)})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &watched{want: regexp.MustCompile(`text.*' (http://\S+)/faults`), found: make(chan string, 1)}
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, []string{"--control", "127.0.0.1:0", dir}, nil, out, out) }()
+	go func() { ended <- fast(t).run(ctx, []string{"--control", "127.0.0.1:0", dir}, nil, out, out) }()
 	var url string
 	select {
 	case url = <-out.found:

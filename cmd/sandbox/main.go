@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sandbox"
 )
 
@@ -36,7 +37,7 @@ func (e *statusError) Unwrap() error { return e.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	err := command{every: time.Second, cluster: pvesim.Options{TaskTime: 200 * time.Millisecond}}.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return
@@ -73,7 +74,14 @@ exit status: 0 converged or stopped by Ctrl-C, 1 error, 2 usage; with --once als
 5 not finished in time
 `
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+// command is how a session runs, apart from the flags.
+type command struct {
+	temporary string         // directory for what it writes; "" is that of the host
+	every     time.Duration  // between polls, and between cycles of the agent
+	cluster   pvesim.Options // what does not follow from the manifests
+}
+
+func (c command) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) > 0 && args[0] == sandbox.SignCommand {
 		return sandbox.Sign(ctx, args[1:], stdin, stdout, stderr)
 	}
@@ -85,7 +93,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if opts.verbose {
 		log = stderr
 	}
-	s := &session{options: opts, src: source{dir: opts.path, revision: opts.revision}, log: log, out: printer{out: stdout, notes: stderr, json: opts.json}}
+	s := &session{options: opts, command: c, src: source{dir: opts.path, revision: opts.revision}, log: log, out: printer{out: stdout, notes: stderr, json: opts.json}}
 	return s.run(ctx)
 }
 

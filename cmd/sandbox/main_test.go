@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"gitops-agent/examples/manifests"
+	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sandbox"
 )
 
@@ -27,7 +29,8 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	m.Run() // its result is the status of the process
+	_ = flag.Set("test.parallel", "8") // the tests wait for agents more than they compute; a flag of the command line replaces it
+	m.Run()                            // its result is the status of the process
 }
 
 // result is what a run printed, and its exit status.
@@ -38,18 +41,22 @@ type result struct {
 	lastOfState map[string]document
 }
 
+// fast returns the command with an agent and a cluster that do in a moment what takes seconds at the pace for readers.
+func fast(t *testing.T) command {
+	return command{temporary: t.TempDir(), every: 100 * time.Millisecond, cluster: pvesim.Options{TaskTime: 10 * time.Millisecond, HADelay: 100 * time.Millisecond}}
+}
+
 func sandboxed(t *testing.T, args ...string) result {
 	t.Helper()
-	temporary := t.TempDir()
-	t.Setenv("TMPDIR", temporary)
+	c := fast(t)
 	var out, notes bytes.Buffer
-	err := run(t.Context(), args, nil, &out, &notes)
+	err := c.run(t.Context(), args, nil, &out, &notes)
 	r := result{out: out.String(), notes: notes.String(), lastOfState: map[string]document{}}
 	if err != nil {
 		r.status = statusOf(err)
 		r.notes += err.Error()
 	}
-	left, err := os.ReadDir(temporary)
+	left, err := os.ReadDir(c.temporary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,12 +109,14 @@ func machine(name string, fields ...string) string {
 
 // TestExamplesConverge: every example converges on the cluster that the sandbox derives from it.
 func TestExamplesConverge(t *testing.T) {
+	t.Parallel()
 	examples, err := fs.ReadDir(manifests.Files, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, example := range examples {
 		t.Run(example.Name(), func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join("../../examples/manifests", example.Name())
 			args := []string{"--once", "-o", "json"}
 			if key, err := os.ReadFile(filepath.Join(dir, "age-identity.txt")); err == nil {
@@ -132,6 +141,7 @@ func TestExamplesConverge(t *testing.T) {
 }
 
 func TestRefusedManifests(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		files map[string]string
 		want  string
@@ -141,6 +151,7 @@ func TestRefusedManifests(t *testing.T) {
 		"empty":         {map[string]string{"README.md": "nothing"}, "Cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := sandboxed(t, "--once", write(t, row.files))
 			if r.status != exitRefused || !strings.Contains(r.out, row.want) {
 				t.Errorf("got status %d and %q, want %d and %q", r.status, r.out, exitRefused, row.want)
@@ -150,6 +161,7 @@ func TestRefusedManifests(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"no_directory":       {},
 		"two_directories":    {"a", "b"},
@@ -162,6 +174,7 @@ func TestUsage(t *testing.T) {
 		"unknown_flag":       {"--no-such-flag", "."},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if r := sandboxed(t, args...); r.status != exitUsage {
 				t.Errorf("got status %d (%s), want %d", r.status, r.notes, exitUsage)
 			}
@@ -171,6 +184,7 @@ func TestUsage(t *testing.T) {
 
 // TestBlockedGuest: what nothing but a person can change ends --once with a status of its own, and names the guest.
 func TestBlockedGuest(t *testing.T) {
+	t.Parallel()
 	dir := write(t, map[string]string{"cluster.yaml": clusterYAML, "erp.yaml": machine("erp", "vmid: 105", "memory: {size: 1Gi}")})
 	r := sandboxed(t, "--once", dir)
 	if r.status != exitPending || !strings.Contains(r.out, "VirtualMachine/erp (105") {
@@ -180,6 +194,7 @@ func TestBlockedGuest(t *testing.T) {
 
 // TestExisting: a guest that exists with other values is adopted and repaired.
 func TestExisting(t *testing.T) {
+	t.Parallel()
 	dir := write(t, map[string]string{"cluster.yaml": clusterYAML, "erp.yaml": machine("erp", "vmid: 105", "adopt: ifUnmanaged", "tags: [prod]", "memory: {size: 2Gi}")})
 	existing := filepath.Join(t.TempDir(), "erp.yaml")
 	save(t, existing, machine("erp", "vmid: 105", "tags: [old]", "memory: {size: 2Gi}", "networks: {net0: {bridge: vmbr7}}"))
@@ -213,6 +228,8 @@ func repositoryWithChanges(t *testing.T) string {
 func TestWorkingTreeAndRevision(t *testing.T) {
 	dir := repositoryWithChanges(t)
 	before := hashTree(t, dir)
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary) // also for what other packages and git write
 	for _, name := range []string{"GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"} {
 		t.Setenv(name, map[string]string{"GIT_DIR": filepath.Join(dir, ".git"), "GIT_INDEX_FILE": filepath.Join(dir, ".git", "index"), "GIT_WORK_TREE": dir}[name])
 	}
@@ -240,6 +257,9 @@ func TestWorkingTreeAndRevision(t *testing.T) {
 	}
 	if r := sandboxed(t, "--once", "--revision", "no-such", dir); r.status != exitError || !strings.Contains(r.notes, "no-such") {
 		t.Errorf("unknown revision: got status %d, %q", r.status, r.notes)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
+		t.Errorf("temporary files: got %v and %v, want none", left, err)
 	}
 	if after := hashTree(t, dir); after != before {
 		t.Error("the repository of the user changed")
@@ -274,6 +294,7 @@ func hashTree(t *testing.T, dir string) string {
 
 // TestSymbolicLink: links are copied as links, so that the agent refuses them as it would refuse the repository. Nothing behind them is read.
 func TestSymbolicLink(t *testing.T) {
+	t.Parallel()
 	dir := write(t, map[string]string{"cluster.yaml": clusterYAML})
 	if err := os.Symlink("/etc", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
@@ -285,6 +306,7 @@ func TestSymbolicLink(t *testing.T) {
 
 // TestChangeIsOver: on a busy machine the agent's cycles are late, so that seconds without a change do not show that there is nothing left to do.
 func TestChangeIsOver(t *testing.T) {
+	t.Parallel()
 	last := change{at: time.Now(), cycle: 10}
 	for name, row := range map[string]struct {
 		idle  time.Duration
@@ -303,7 +325,8 @@ func TestChangeIsOver(t *testing.T) {
 
 // TestWatch: edits converge, a mistake is refused while the state before stays in force, and its correction converges.
 func TestWatch(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Parallel()
+	c := fast(t)
 	web := func(memory string) string {
 		return machine("web", "vmid: 101", created, "memory: {size: "+memory+"}")
 	}
@@ -313,7 +336,7 @@ func TestWatch(t *testing.T) {
 	reader, writer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"--watch", "-o", "json", dir}, nil, writer, io.Discard)
+		ended <- c.run(ctx, []string{"--watch", "-o", "json", dir}, nil, writer, io.Discard)
 		_ = writer.Close()
 	}()
 	documents := json.NewDecoder(reader)
@@ -354,7 +377,7 @@ func TestWatch(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("stopped: got %v, want no error", err)
 	}
-	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) != 0 {
+	if left, _ := os.ReadDir(c.temporary); len(left) != 0 {
 		t.Errorf("temporary files: got %v, want none", left)
 	}
 }

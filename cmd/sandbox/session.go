@@ -40,6 +40,7 @@ var people = []sandbox.Person{
 // session is one run of the command.
 type session struct {
 	options
+	command
 
 	src source
 	log io.Writer
@@ -66,7 +67,7 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	s.world = deriveWorld(guests, existing, set, s.nodes)
-	if s.env, err = sandbox.New(ctx, "sandbox", people); err != nil {
+	if s.env, err = sandbox.New(ctx, s.temporary, "sandbox", people); err != nil {
 		return stopped(ctx, err)
 	}
 	defer s.env.Close()
@@ -133,7 +134,7 @@ func manifestsIn(content snapshot, folders []string, imported bool) []manifest.F
 
 // converge starts the cluster and the agent, and follows until the session ends.
 func (s *session) converge(ctx context.Context, content snapshot, name string, guests []guest.Desired) error {
-	sim, err := s.world.start()
+	sim, err := s.world.start(s.cluster)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (s *session) converge(ctx context.Context, content snapshot, name string, g
 		return err
 	}
 	s.out.world(s, content, secretNames(guests))
-	opts := sandbox.AgentOptions{Cluster: name, Paths: s.paths, Secrets: secrets, AgeIdentities: s.identities, ImageServers: s.world.servers(), Listen: s.listen, Log: s.log, Signers: []agent.SignerConfig{
+	opts := sandbox.AgentOptions{Cluster: name, Paths: s.paths, Secrets: secrets, AgeIdentities: s.identities, ImageServers: s.world.servers(), Listen: s.listen, Every: s.every, Log: s.log, Signers: []agent.SignerConfig{
 		{Name: "you", Issuer: issuer, Subject: people[0].Subject, May: []string{"change", "approve", "operate", "seal"}},
 		{Name: "colleague", Issuer: issuer, Subject: people[1].Subject, May: []string{"approve"}},
 	}}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
@@ -204,9 +203,9 @@ func (w *world) assumeExisting(guests []guest.Desired) {
 	}
 }
 
-// start makes the cluster.
-func (w *world) start() (*pvesim.Sim, error) {
-	opts := pvesim.Options{Nodes: w.nodes, Bridges: w.bridges, TaskTime: 200 * time.Millisecond}
+// start makes the cluster. The options are what does not follow from the manifests.
+func (w *world) start(opts pvesim.Options) (*pvesim.Sim, error) {
+	opts.Nodes, opts.Bridges = w.nodes, w.bridges
 	for _, name := range w.storages {
 		s := pvesim.Storage{ID: name, Type: "dir", Path: "/mnt/" + name, Content: contents, Shared: true, Size: 16 << 40}
 		if name == "local-lvm" {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509/pkix"
 	"errors"
@@ -43,9 +44,10 @@ type Environment struct {
 	failed error // why the agent or the cluster ended early
 }
 
-// New makes the temporary directory, with a Sigstore and an empty repository in which people commit. The name is part of the directory's name.
-func New(ctx context.Context, name string, people []Person) (*Environment, error) {
-	dir, err := os.MkdirTemp("", "gitops-agent-"+name+"-")
+// New makes a temporary directory in parent, or in that of the host if parent is "", with a Sigstore and an empty repository in which people commit. The
+// name is part of the directory's name.
+func New(ctx context.Context, parent, name string, people []Person) (*Environment, error) {
+	dir, err := os.MkdirTemp(parent, "gitops-agent-"+name+"-")
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +122,8 @@ type AgentOptions struct {
 	AgeIdentities []string
 	ImageServers  []string // from which nodes may download; images.allow of the config
 	Listen        string   // address of the status page
+	// Every is the time between polls, and between cycles of the agent; 0 is a second.
+	Every time.Duration
 	// Etcd are the addresses of an etcd with the journal, which several agents share, each with a Name. None is a journal in files.
 	Etcd []string
 	Name string
@@ -151,17 +155,18 @@ func (e *Environment) Plan(opts AgentOptions) (report.Report, error) {
 }
 
 func (e *Environment) newAgent(opts AgentOptions, state string, dryRun bool) (*agent.Agent, error) {
+	every := cmp.Or(opts.Every, time.Second)
 	config := agent.Config{
 		Cluster: agent.ClusterConfig{Name: opts.Cluster},
 		Source: agent.SourceConfig{
-			Branch: "main", Remotes: []agent.RemoteConfig{{URL: "file://" + e.Repository.bare}}, Poll: agent.Duration(time.Second), Paths: opts.Paths,
+			Branch: "main", Remotes: []agent.RemoteConfig{{URL: "file://" + e.Repository.bare}}, Poll: agent.Duration(every), Paths: opts.Paths,
 		},
 		Trust: agent.TrustConfig{
 			TrustedRootFile: e.Path("sigstore", sigtest.TrustedRootFile), Binding: "none", TrustOnFirstUse: true, Signers: opts.Signers,
 		},
 		Proxmox: agent.ProxmoxConfig{
 			Endpoints: []string{e.Endpoint}, TokenFile: e.TokenFile(), Fingerprints: []string{e.fingerprint},
-			Tick: agent.Duration(time.Second), Resync: agent.Duration(2 * time.Second),
+			Tick: agent.Duration(every), Resync: agent.Duration(2 * every),
 		},
 		Images: agent.ImagesConfig{Allow: opts.ImageServers}, StateDir: e.Path(state), SecretsDir: opts.Secrets, Listen: &opts.Listen,
 	}
