@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ var (
 		"keep-yearly": integer(),
 	}
 	backupTimes = map[string]rule{"schedule": checked(checkCalendarEvent).length(0, 128), "starttime": matching(`\d{1,2}:\d{1,2}`), "dow": text().with("starttime")}
-	nodeName    = regexp.MustCompile(`^` + dnsLabel + `$`)
+	nodeName    = newPattern(`^` + dnsLabel + `$`)
 )
 
 func checkNodeName(s string) error {

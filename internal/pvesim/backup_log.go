@@ -2,7 +2,6 @@ package pvesim
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -24,7 +23,7 @@ func backupName(g *guest, begun time.Time, ext string) string {
 	return "backup/vzdump-" + string(g.kind) + "-" + itoa(g.vmid) + "-" + begun.Format("2006_01_02-15_04_05") + "." + ext
 }
 
-var plainWord = regexp.MustCompile(`^[\w./:,=+@-]+$`)
+var plainWord = newPattern(`^[\w./:,=+@-]+$`)
 
 // shellWord quotes a word that a shell would change.
 func shellWord(s string) string {

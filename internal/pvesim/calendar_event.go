@@ -2,13 +2,12 @@ package pvesim
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 // calendarEvent matches calendar events, apart from the order of ranges.
-var calendarEvent = func() *regexp.Regexp {
+var calendarEvent = func() *pattern {
 	values := func(number string) string {
 		item := number + `(?:\.\.` + number + `)?(?:/` + number + `)?`
 		return `(?:\*(?:/` + number + `)?|` + item + `(?:,` + item + `)*)`
@@ -21,17 +20,20 @@ var calendarEvent = func() *regexp.Regexp {
 	)
 	date := `(?:` + values(year) + `-)?` + values(month) + `-` + values(monthDay)
 	clock := `(?:` + values(hour) + `:)?` + values(minute) + `(?::` + values(minute) + `)?`
-	return regexp.MustCompile(`^(?:minutely|hourly|daily|weekly|monthly|yearly|annually|quarterly|semi-?annually|(?:(?i:` + days + `(?:,` + days + `)*)[ \t]*)?(?:` + date + `(?:[ \t]+|$))?(?:` + clock + `)?)$`)
+	return newPattern(`^(?:minutely|hourly|daily|weekly|monthly|yearly|annually|quarterly|semi-?annually|(?:(?i:` + days + `(?:,` + days + `)*)[ \t]*)?(?:` + date + `(?:[ \t]+|$))?(?:` + clock + `)?)$`)
 }()
 
-var calendarRange = regexp.MustCompile(`(\d+)\.\.(\d+)`)
+var (
+	calendarRange = newPattern(`(\d+)\.\.(\d+)`)
+	everyZero     = newPattern(`\*/0+(\D|$)`)
+)
 
 // checkCalendarEvent refuses a text that is no calendar event. The recorded host had a stub in place of Proxmox's parser, so no recording shows this.
 //
 // Source: PVE::CalendarEvent pve_verify_calendar_event, and proxmox-rs, proxmox-time/src/calendar_event.rs.
 func checkCalendarEvent(s string) error {
 	text := strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(s), "UTC"), " ")
-	valid := text != "" && calendarEvent.MatchString(text) && !regexp.MustCompile(`\*/0+(\D|$)`).MatchString(text)
+	valid := text != "" && calendarEvent.MatchString(text) && !everyZero.MatchString(text)
 	for _, ends := range calendarRange.FindAllStringSubmatch(text, -1) {
 		first, _ := strconv.Atoi(ends[1])
 		last, _ := strconv.Atoi(ends[2])

@@ -3,7 +3,6 @@ package pvesim
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,19 +11,20 @@ import (
 
 var (
 	dnsLabel    = `[a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?`
-	dnsName     = regexp.MustCompile(`^(?:` + dnsLabel + `\.)*` + dnsLabel + `$`)
-	tagText     = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_\-+.]*$`)
-	startupPart = regexp.MustCompile(`^(?:(?:order=)?\d+|up=\d+|down=\d+)$`)
-	urlEncoded  = regexp.MustCompile(`^[-%a-zA-Z0-9_.!~*'()]*$`)
-	unicastMAC  = regexp.MustCompile(`^[a-fA-F0-9][02468aceACE](?::[a-fA-F0-9]{2}){5}$`)
-	vmidText    = regexp.MustCompile(`^[1-9][0-9]{2,8}$`)
-	configID    = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9\-_]+$`)
-	storageID   = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]$`)
-	poolID      = regexp.MustCompile(`^[A-Za-z0-9.\-_]+(?:/[A-Za-z0-9.\-_]+)*$`)
-	bridgeID    = regexp.MustCompile(`^[-_.\w]+$`)
-	volumeID    = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]):(.+)$`)
-	newVolume   = regexp.MustCompile(`^(?:([^/:\s]+):)?(\d+(?:\.\d+)?)$`)
-	bootDevice  = regexp.MustCompile(`^(?:(?:ide|sata|scsi|virtio|net|usb|hostpci)\d+)$`)
+	dnsName     = newPattern(`^(?:` + dnsLabel + `\.)*` + dnsLabel + `$`)
+	tagText     = newPattern(`^[a-zA-Z0-9_][a-zA-Z0-9_\-+.]*$`)
+	startupPart = newPattern(`^(?:(?:order=)?\d+|up=\d+|down=\d+)$`)
+	urlEncoded  = newPattern(`^[-%a-zA-Z0-9_.!~*'()]*$`)
+	unicastMAC  = newPattern(`^[a-fA-F0-9][02468aceACE](?::[a-fA-F0-9]{2}){5}$`)
+	vmidText    = newPattern(`^[1-9][0-9]{2,8}$`)
+	configID    = newPattern(`^[a-zA-Z][a-zA-Z0-9\-_]+$`)
+	storageID   = newPattern(`^[a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]$`)
+	poolID      = newPattern(`^[A-Za-z0-9.\-_]+(?:/[A-Za-z0-9.\-_]+)*$`)
+	bridgeID    = newPattern(`^[-_.\w]+$`)
+	volumeID    = newPattern(`^([a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]):(.+)$`)
+	newVolume   = newPattern(`^(?:([^/:\s]+):)?(\d+(?:\.\d+)?)$`)
+	bootLetters = newPattern(`^[acdn]{1,4}$`)
+	bootDevice  = newPattern(`^(?:(?:ide|sata|scsi|virtio|net|usb|hostpci)\d+)$`)
 )
 
 func checkDNSName(s string) error {
@@ -137,7 +137,7 @@ func checkHotplug(s string) error {
 
 // checkBoot accepts the order form and the legacy letters.
 func checkBoot(s string) error {
-	if s == "" || regexp.MustCompile(`^[acdn]{1,4}$`).MatchString(s) {
+	if s == "" || bootLetters.MatchString(s) {
 		return nil
 	}
 	p := propertyString{

@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ func firstLine(s string) string {
 	return l
 }
 
-var listSeparators = regexp.MustCompile(`[;,\s\x00]+`)
+var listSeparators = newPattern(`[;,\s\x00]+`)
 
 // listOf splits a list parameter at commas, semicolons and blanks.
 func listOf(s string) []string {

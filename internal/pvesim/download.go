@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,10 +42,10 @@ func (s *Sim) Unpublish(address string) {
 }
 
 // The file names that a storage accepts for each content.
-var downloadNames = map[string]*regexp.Regexp{
-	"iso":    regexp.MustCompile(`(?i)\.(iso|img)$`),
-	"vztmpl": regexp.MustCompile(`(?i)\.tar\.(gz|xz|zst|bz2)$`),
-	"import": regexp.MustCompile(`^[a-zA-Z0-9_.+=-]+\.(ova|ovf|qcow2|raw|vmdk)$`),
+var downloadNames = map[string]*pattern{
+	"iso":    newPattern(`(?i)\.(iso|img)$`),
+	"vztmpl": newPattern(`(?i)\.tar\.(gz|xz|zst|bz2)$`),
+	"import": newPattern(`^[a-zA-Z0-9_.+=-]+\.(ova|ovf|qcow2|raw|vmdk)$`),
 }
 
 // The program that unpacks each compression.
@@ -103,7 +102,7 @@ func (s *Sim) isOCIArchive(content, name string) bool {
 	return s.major() >= 9 && content == "vztmpl" && strings.HasSuffix(strings.ToLower(name), ".tar")
 }
 
-var unusualInName = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
+var unusualInName = newPattern(`[^a-zA-Z0-9_.-]`)
 
 // normalizedName returns the last part of a path with unusual characters replaced.
 func normalizedName(name string) string {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -112,7 +111,7 @@ func (d drive) isCDROM() bool { return d.values["media"] == "cdrom" }
 
 func (d drive) isImport() bool { return d.values["import-from"] != "" }
 
-var cloudInitName = regexp.MustCompile(`[:/](?:vm-\d+-)?cloudinit(?:\.(?:raw|qcow2))?$`)
+var cloudInitName = newPattern(`[:/](?:vm-\d+-)?cloudinit(?:\.(?:raw|qcow2))?$`)
 
 // isCloudInit reports whether the drive is a generated cloud-init image, allocated or requested.
 func (d drive) isCloudInit() bool { return cloudInitName.MatchString(d.file()) }

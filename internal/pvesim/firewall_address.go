@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
 )
 
 var (
-	firewallAlias = regexp.MustCompile(`^(guest/|dc/)?([A-Za-z][A-Za-z0-9\-_]+)$`)
-	firewallIPSet = regexp.MustCompile(`^\+(guest/|dc/)?([A-Za-z][A-Za-z0-9\-_]+)$`)
+	firewallAlias = newPattern(`^(guest/|dc/)?([A-Za-z][A-Za-z0-9\-_]+)$`)
+	firewallIPSet = newPattern(`^\+(guest/|dc/)?([A-Za-z][A-Za-z0-9\-_]+)$`)
 )
 
 // addressFamily parses the addresses of a rule: a list of addresses and networks, or one range. The result is 4, 6, or 0 for an alias or a set.
@@ -42,7 +41,7 @@ func addressFamily(text string) (int, error) {
 	return family, nil
 }
 
-var addressBytes = regexp.MustCompile(`^[0-9a-fA-F.:]+$`)
+var addressBytes = newPattern(`^[0-9a-fA-F.:]+$`)
 
 func elementFamily(part string) (int, error) {
 	if begin, end, found := strings.Cut(part, "-"); found {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -61,8 +60,8 @@ func checkICMPType(s string) error {
 }
 
 var (
-	portRange  = regexp.MustCompile(`^(\d+):(\d+)$`)
-	portNumber = regexp.MustCompile(`^\d+$`)
+	portRange  = newPattern(`^(\d+):(\d+)$`)
+	portNumber = newPattern(`^\d+$`)
 )
 
 func checkPorts(s string) error {
@@ -95,7 +94,7 @@ func checkPorts(s string) error {
 	return nil
 }
 
-var guestInterface = regexp.MustCompile(`^net\d+$`)
+var guestInterface = newPattern(`^net\d+$`)
 
 // verifyRule returns a rule with what follows from it, and its errors by parameter. It returns an error only where Proxmox gives up in the middle. own is
 // the firewall of the rule's guest, or nil.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -33,8 +32,9 @@ var haRuleCommon = map[string]rule{
 }
 
 var (
-	haResourceID = regexp.MustCompile(`^(?:vm|ct):[1-9]\d{2,8}$`)
-	haNode       = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?::\d+)?$`)
+	haResourceID = newPattern(`^(?:vm|ct):[1-9]\d{2,8}$`)
+	notASCII     = newPattern(`[^\x00-\x7f]`)
+	haNode       = newPattern(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?::\d+)?$`)
 )
 
 func checkHAResources(s string) error {
@@ -212,7 +212,7 @@ func (s *Sim) haRuleObject(r *haRule, order int, digest string) *object {
 		case "strict", "disable":
 			o.num(k, int64(atoi(v)))
 		case "comment": // its bytes beyond ASCII come back as invalid UTF-8
-			o.str(k, regexp.MustCompile(`[^\x00-\x7f]`).ReplaceAllString(v, "\uFFFD"))
+			o.str(k, notASCII.ReplaceAllString(v, "\uFFFD"))
 		default:
 			o.str(k, v)
 		}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"regexp"
 	"strings"
 )
 
@@ -23,7 +22,7 @@ func isWindows(ostype string) bool { return strings.HasPrefix(ostype, "w") }
 
 func clampCPUUnits(s string) string { return itoa(max(1, min(atoi(s), 10000))) }
 
-var hashedPassword = regexp.MustCompile(`^\$(?:5|6|y)\$`)
+var hashedPassword = newPattern(`^\$(?:5|6|y)\$`)
 
 // hashPassword replaces crypt: the result looks like a hash and has a new salt each time. A value that is already a hash stays as it is.
 func (s *Sim) hashPassword(plain string) string {

@@ -2,11 +2,10 @@ package pvesim
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
-var templateVariable = regexp.MustCompile(`\{\{([^}]*)\}\}`)
+var templateVariable = newPattern(`\{\{([^}]*)\}\}`)
 
 // checkNotesTemplate returns the error of a template for the notes of backups with a variable that Proxmox does not know.
 //

@@ -3,7 +3,6 @@ package pvesim
 import (
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,7 +24,7 @@ func storedComment(text string) string {
 	return text
 }
 
-var startsWithLetter = regexp.MustCompile(`^[A-Za-z]`)
+var startsWithLetter = newPattern(`^[A-Za-z]`)
 
 // poolOf returns the name of a guest's pool, or "". The state is locked.
 func (s *Sim) poolOf(vmid int) string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ func (j *replicationJob) id() string { return itoa(j.vmid) + "-" + itoa(j.number
 // replicationRound is how often a node works on its replication jobs.
 const replicationRound = time.Minute
 
-var replicationID = regexp.MustCompile(`^([1-9]\d{2,8})-(\d{1,9})$`)
+var replicationID = newPattern(`^([1-9]\d{2,8})-(\d{1,9})$`)
 
 func checkReplicationID(s string) error {
 	if !replicationID.MatchString(s) {

@@ -3,7 +3,6 @@ package pvesim
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +25,7 @@ type rule struct {
 	typ              valueType
 	min, max         *float64
 	enum             []string
-	pattern          *regexp.Regexp
+	pattern          *pattern
 	minLen, maxLen   int
 	check            func(text string) error // its error becomes "invalid format - ..."
 	required         bool
@@ -46,7 +45,7 @@ func checked(f func(string) error) rule {
 }
 
 func matching(expr string) rule {
-	return rule{typ: typeString, pattern: regexp.MustCompile("^(?:" + expr + ")$")}
+	return rule{typ: typeString, pattern: newPattern("^(?:" + expr + ")$")}
 }
 
 func (r rule) atLeast(f float64) rule { r.min = &f; return r }
@@ -86,9 +85,9 @@ func (r rule) verify(value string) string {
 }
 
 var (
-	integerText = regexp.MustCompile(`^[+-]?\d+$`)
-	numberText  = regexp.MustCompile(`^[+-]?\d*\.?\d+$`)
-	booleanText = regexp.MustCompile(`^[01]$`)
+	integerText = newPattern(`^[+-]?\d+$`)
+	numberText  = newPattern(`^[+-]?\d*\.?\d+$`)
+	booleanText = newPattern(`^[01]$`)
 )
 
 func (r rule) verifyType(value string) string {

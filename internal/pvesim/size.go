@@ -2,7 +2,6 @@ package pvesim
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 )
 
@@ -13,7 +12,7 @@ const (
 	tib = int64(1) << 40
 )
 
-var sizePattern = regexp.MustCompile(`^(\d+(\.\d+)?)([KMGT])?$`)
+var sizePattern = newPattern(`^(\d+(\.\d+)?)([KMGT])?$`)
 
 // parseSize reads a disk size such as 32G, 4.5G, 512M or plain bytes. It returns bytes.
 func parseSize(s string) (int64, bool) {

@@ -4,12 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
 // sshKeyLine matches a public key of an accepted algorithm. The groups are the algorithm and the encoded key.
-var sshKeyLine = regexp.MustCompile(`^(?:\S+ +)?(ssh-rsa|ssh-dss|ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) +(\S+)(?: .*)?$`)
+var sshKeyLine = newPattern(`^(?:\S+ +)?(ssh-rsa|ssh-dss|ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) +(\S+)(?: .*)?$`)
 
 // keyFields is the number of length-prefixed fields in a key of each algorithm.
 var keyFields = map[string]int{

@@ -2,13 +2,12 @@ package pvesim
 
 import (
 	"fmt"
-	"regexp"
 	"time"
 	_ "time/tzdata" // the zones do not depend on the host
 )
 
 // geographicZone matches the zones in zone.tab, each of which lies on a continent or in an ocean. Names such as Etc/UTC and CET are not in it.
-var geographicZone = regexp.MustCompile(`^(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)/.`)
+var geographicZone = newPattern(`^(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)/.`)
 
 // checkTimeZone accepts the time zone of a container: that of the host, UTC, or a zone of zone.tab.
 //

@@ -2,7 +2,6 @@ package pvesim
 
 import (
 	"fmt"
-	"regexp"
 	"time"
 )
 
@@ -20,7 +19,7 @@ func (u upid) String() string {
 	return fmt.Sprintf("UPID:%s:%08X:%08X:%08X:%s:%s:%s:", u.node, u.pid, u.pstart, u.starttime, u.typ, u.id, u.user)
 }
 
-var upidText = regexp.MustCompile(`^UPID:[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?:[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:[^:\s]+:[^:\s]*:[^:\s]+:$`)
+var upidText = newPattern(`^UPID:[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?:[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:[^:\s]+:[^:\s]*:[^:\s]+:$`)
 
 // newUPID returns a UPID with a new process id. The state is locked.
 func (s *Sim) newUPID(node, typ, id, user string) upid {

@@ -1,15 +1,14 @@
 package pvesim
 
 import (
-	"regexp"
 	"strings"
 )
 
 var (
-	dirVolume     = regexp.MustCompile(`^(?:\d+/base-\d+-[^/]+/)?(\d+)/[^/\s]+\.(raw|qcow2|vmdk|subvol)$`)
-	lvmVolume     = regexp.MustCompile(`^(?:base-\d+-[^/]+/)?((?:vm|base)-(\d+)-\S+)$`)
-	backupOwner   = regexp.MustCompile(`:backup/vzdump-(?:qemu|lxc)-(\d+)-`)
-	contentVolume = regexp.MustCompile(`^(iso|vztmpl|import|snippets|backup)/([^/]+)$`)
+	dirVolume     = newPattern(`^(?:\d+/base-\d+-[^/]+/)?(\d+)/[^/\s]+\.(raw|qcow2|vmdk|subvol)$`)
+	lvmVolume     = newPattern(`^(?:base-\d+-[^/]+/)?((?:vm|base)-(\d+)-\S+)$`)
+	backupOwner   = newPattern(`:backup/vzdump-(?:qemu|lxc)-(\d+)-`)
+	contentVolume = newPattern(`^(iso|vztmpl|import|snippets|backup)/([^/]+)$`)
 )
 
 // volumeFromName returns a volume with the owner, format and content type of its name. It returns an error for a name that the storage cannot
