@@ -88,7 +88,7 @@ func newDocHost(t *testing.T) *stage {
 	checkout, _ := filepath.Abs(filepath.Join("..", ".."))
 	program, found := exec.LookPath("gitops-agent")
 	s.env = append(os.Environ(), "HOST="+s.dir, "PROGRAM="+program, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+s.dir, "GIT_CONFIG_GLOBAL="+s.path("gitconfig"),
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "CHECKOUT="+checkout, "NO_COLOR=1", sigstoreVariable+"="+s.path("sigstore"))
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "CHECKOUT="+checkout, "NO_COLOR=1", "GOGC="+collectorSetting, sigstoreVariable+"="+s.path("sigstore"))
 	cluster, served := s.openCluster(ctx, s.sim, "token")
 	for _, err := range []error{err, found, served, s.openSigstore(), s.openRepository(), s.writeConfig("home", cluster), os.MkdirAll(s.path("etc"), 0o700)} {
 		if err != nil {

@@ -46,8 +46,12 @@ func TestMain(m *testing.M) {
 		printProblem(sign(sigtest.GitProgram{Identity: people()["alice"], Online: true, OldTags: true}))
 	}
 	programs["sign-as-unlogged"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()})
+	_ = flag.Set("test.parallel", "8") // scripts wait more than they compute; a flag of the command line replaces it
 	testscript.Main(m, programs)
 }
+
+// collectorSetting is GOGC for the programs of scripts: they live for a moment, and spent a fifth of it on garbage collections at their start.
+const collectorSetting = "400"
 
 // signer returns a signing program for git.
 func signer(identity sigtest.Identity, opts sigtest.SignOptions) func() {

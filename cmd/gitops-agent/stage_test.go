@@ -57,6 +57,7 @@ func newStage(env *testscript.Env) error {
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("GIT_TERMINAL_PROMPT", "0")
 	env.Setenv("NO_COLOR", "1")
+	env.Setenv("GOGC", collectorSetting)
 	env.Setenv("GORACE", os.Getenv("GORACE"))
 	env.Setenv(sigstoreVariable, s.path("sigstore"))
 	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
