@@ -35,6 +35,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxFetchBytes bounds how many bytes one fetch reads from one remote. Default 512 MiB.
 	MaxFetchBytes int64
+	// UploadPack serves the file remotes. Default the git program; tests serve in the process.
+	UploadPack remote.UploadPack
 	// Logger gets a warning when a remote was skipped or the store is cloned again. Default none.
 	Logger *slog.Logger
 }
@@ -94,6 +96,7 @@ func (s *Source) validate() error {
 		if err != nil {
 			problems = append(problems, fmt.Errorf("remote %d: %w", i+1, err))
 		}
+		r.UploadPack = s.opts.UploadPack
 		s.remotes = append(s.remotes, r)
 		s.health = append(s.health, remoteHealth{status: RemoteStatus{URL: r.Name, State: RemoteUnknown}})
 	}

@@ -189,7 +189,7 @@ func TestHostileNotes(t *testing.T) {
 		"altered":   {notes: func(l *lab, tip string, o *sigtest.Online) { o.Entry.IntegratedTime--; l.note(tip, l.bundle(o)) }, refused: "bad-log-entry"},
 		"signature": {notes: func(l *lab, tip string, o *sigtest.Online) { o.Signature[9] ^= 1; l.note(tip, l.bundle(o)) }, refused: "bad-signature"},
 		"foreign_log": {notes: func(l *lab, tip string, o *sigtest.Online) {
-			other, err := sigtest.New(sigtest.Options{Name: "other"})
+			other, err := sigtest.New(sigtest.Options{Name: "other", CAKey: sigtest.P256})
 			l.ok(err)
 			l.ok(other.AddOnline(o, time.Now()))
 			l.note(tip, l.bundle(o))
@@ -331,7 +331,7 @@ func TestOnlineModeWithLog(t *testing.T) {
 	}
 	l.repo.SetMain(before)
 	l.repo.Tip = before
-	other, err := sigtest.New(sigtest.Options{Name: "lab", Seed: "lab", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)})
+	other, err := sigtest.New(labSigstore)
 	l.ok(err)
 	l.repo.PushOnline(other, alice, "logged elsewhere", sigtest.SignOptions{})
 	r := l.once()

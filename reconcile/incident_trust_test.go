@@ -16,7 +16,7 @@ import (
 // otherPolicy returns a policy that contains alice, and whose trusted root does not contain the lab's Sigstore.
 func (l *lab) otherPolicy() *verify.Policy {
 	l.Helper()
-	other, err := sigtest.New(sigtest.Options{Name: "other", Seed: "other", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)})
+	other, err := sigtest.New(sigtest.Options{Name: "other", Seed: "other", From: labSigstore.From, CAKey: sigtest.P256})
 	l.ok(err)
 	root, err := other.TrustedRoot()
 	l.ok(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,8 +33,17 @@ var (
 	olga  = sigtest.Identity{Subject: "olga@lab.test", Issuer: "https://issuer.test"}
 )
 
-// lab is an engine with real parts around it: a git repository that is fetched over file://, commits signed by a Sigstore in memory,
-// and the simulator behind the real API client.
+// labSigstore are the options of the Sigstore of every lab. A bubble begins in 2000. The tests of package verify have keys of all kinds.
+var labSigstore = sigtest.Options{Name: "lab", Seed: "lab", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), CAKey: sigtest.P256}
+
+// TestMain collects garbage less often, because the tests allocate much and keep little.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// lab is an engine with real parts around it: a git repository that is fetched over file:// without a git process, commits signed by a Sigstore in
+// memory, and the simulator behind the real API client.
 type lab struct {
 	testing.TB
 	sim     *pvesim.Sim
@@ -76,7 +86,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	t.Helper()
 	l := &lab{TB: t, sim: sim, repo: gittest.New(t), state: t.TempDir()}
 	l.files = l.repo.Files
-	sig, err := sigtest.New(sigtest.Options{Name: "lab", Seed: "lab", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)} /* a bubble begins in 2000 */)
+	sig, err := sigtest.New(labSigstore)
 	l.ok(err)
 	l.sig = sig
 	l.trust(alice, olga, wanda)
@@ -153,7 +163,7 @@ func (l *lab) open() {
 		remote.URL = "file://" + l.repo.Dir
 	}
 	source, err := gitsource.Open(gitsource.Options{
-		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{remote}, Notes: evidence.NotesRef,
+		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{remote}, Notes: evidence.NotesRef, UploadPack: gittest.UploadPack,
 	})
 	l.ok(err)
 	l.journal = j

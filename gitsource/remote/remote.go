@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net"
 	"net/url"
 	"path"
@@ -36,7 +38,14 @@ type Remote struct {
 	scheme string   // https, http, ssh or file
 	url    *url.URL // without user information for http and https
 	Name   string   // the URL without secrets, for messages
+
+	// UploadPack serves a file remote; nil is the git program.
+	UploadPack UploadPack
 }
+
+// UploadPack serves the repository in a directory as git upload-pack does: it writes the refs to out, reads one request from in and writes the pack, in
+// protocol version 0.
+type UploadPack func(ctx context.Context, dir string, in io.Reader, out io.Writer) error
 
 // scpLike matches the short form of ssh URLs, user@host:path.
 var scpLike = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(.*)$`)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -14,6 +15,9 @@ import (
 
 // dialFile runs git upload-pack on a repository on this machine.
 func dialFile(ctx context.Context, r Remote, remaining *int64) (Session, error) {
+	if r.UploadPack != nil {
+		return dialProcess(ctx, r, remaining), nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, "git", "upload-pack", r.url.Path) // #nosec G204 -- an absolute path, so no option
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
@@ -46,4 +50,32 @@ func dialFile(ctx context.Context, r Remote, remaining *int64) (Session, error) 
 		cancel()
 	}
 	return s, nil
+}
+
+// dialProcess runs the UploadPack of a remote in this process.
+func dialProcess(ctx context.Context, r Remote, remaining *int64) Session {
+	ctx, cancel := context.WithCancelCause(ctx)
+	requests, in := io.Pipe()
+	out, replies := io.Pipe()
+	closed := context.AfterFunc(ctx, func() {
+		_ = requests.CloseWithError(context.Cause(ctx))
+		_ = out.CloseWithError(context.Cause(ctx))
+	})
+	s := &stream{in: in, out: &budgetReader{r: out, remaining: remaining}, stderr: new(bytes.Buffer)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := r.UploadPack(ctx, r.url.Path, requests, replies); err != nil {
+			fmt.Fprintln(&prefixWriter{s.stderr, maxMessage}, err)
+		}
+		_ = replies.Close()
+		_ = requests.Close()
+	}()
+	s.stop = func() {
+		_ = out.Close() // the function may wait to write
+		<-ended
+		closed()
+		cancel(nil)
+	}
+	return s
 }

@@ -2,11 +2,13 @@ package gittest
 
 import (
 	"bytes"
-	"compress/zlib"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/adler32"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,11 +81,11 @@ func (r *Repo) Note(ref, about string, text []byte) {
 		"fast-import", "--quiet", "--date-format=raw", "--force")
 }
 
-// Place stores the raw bytes of a commit, moves main to it and returns id. It fails the test if git computes another id.
+// Place stores the raw bytes of a commit, moves main to it and returns id. It fails the test if the bytes have another id.
 func (r *Repo) Place(raw []byte, id string) string {
 	r.tb.Helper()
-	if got := strings.TrimSpace(r.Git(raw, "hash-object", "-t", "commit", "-w", "--stdin")); got != id {
-		r.tb.Fatalf("got commit %s from git, want %s", got, id)
+	if got := r.object("commit", raw); got != id {
+		r.tb.Fatalf("got commit %s, want %s", got, id)
 	}
 	r.SetMain(id)
 	r.Tip = id
@@ -132,8 +134,8 @@ func (r *Repo) tree(files map[string]string) string {
 	return r.object("tree", tree)
 }
 
-// object stores an object as a loose object, as git does, unless the repository has it. It returns the id. A git process for each object
-// would take most of the time of a test that pushes often.
+// object stores an object as a loose object, as git does but without compression, unless the repository has it. It returns the id. A git process for
+// each object would take most of the time of a test that pushes often.
 func (r *Repo) object(kind string, content []byte) string {
 	r.tb.Helper()
 	id := sigtest.ObjectID(kind, content)
@@ -141,14 +143,25 @@ func (r *Repo) object(kind string, content []byte) string {
 	if _, err := os.Stat(filepath.Join(r.Dir, name)); err == nil {
 		return id
 	}
-	var compressed bytes.Buffer
-	w := zlib.NewWriter(&compressed)
-	_, err := fmt.Fprintf(w, "%s %d\x00%s", kind, len(content), content)
-	if err := errors.Join(err, w.Close()); err != nil {
-		r.tb.Fatal(err)
-	}
-	r.write(name, compressed.Bytes())
+	r.write(name, zlibStored(fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content)))
 	return id
+}
+
+// zlibStored returns the bytes of a zlib stream (RFC 1950) that contains content without compression. A zlib.Writer takes more time to make than to use.
+func zlibStored(content []byte) []byte {
+	out := []byte{0x78, 0x01}
+	for rest, last := content, false; !last; {
+		n := min(len(rest), math.MaxUint16)
+		final := byte(0)
+		if last = n == len(rest); last {
+			final = 1
+		}
+		out = append(out, final)
+		out = binary.LittleEndian.AppendUint16(out, uint16(n))  //nolint:gosec // at most MaxUint16
+		out = binary.LittleEndian.AppendUint16(out, ^uint16(n)) //nolint:gosec // at most MaxUint16
+		out, rest = append(out, rest[:n]...), rest[n:]
+	}
+	return binary.BigEndian.AppendUint32(out, adler32.Checksum(content))
 }
 
 // write replaces a file of the repository in one step, so that a git process that runs at the same time never reads half of the file.
