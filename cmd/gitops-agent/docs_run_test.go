@@ -69,12 +69,11 @@ gitops-agent status --wait converged --timeout 1m > /dev/null
 
 // signAsGitsign is gitsign of alice: it puts the proof of the log into the signature only in its offline mode.
 func signAsGitsign() {
-	identity := sigtest.Identity{Subject: "alice@example.org", Issuer: "https://github.com/login/oauth"}
-	opts := sigtest.SignOptions{}
+	alice := sigtest.GitProgram{Identity: sigtest.Identity{Subject: "alice@example.org", Issuer: "https://github.com/login/oauth"}}
 	if mode, err := exec.Command("git", "config", "gitsign.rekorMode").Output(); err != nil || strings.TrimSpace(string(mode)) != "offline" {
-		opts.Log = sigtest.Absent()
+		alice.Options.Log = sigtest.Absent()
 	}
-	signer(identity, opts)()
+	signer(alice)()
 }
 
 // newDocHost makes the host of a page: a stage with the config that the pages describe, and the programs of testdata/docs/bin before all others.

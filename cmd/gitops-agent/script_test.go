@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -37,15 +38,10 @@ func TestMain(m *testing.M) {
 	programs := map[string]func(){"gitops-agent": func() {
 		os.Exit((&program{out: os.Stdout, err: os.Stderr, claimWait: claimWait}).run(untilSignal(), os.Args[1:]))
 	}, "gitops-agent-unchanged": main}
-	for name, identity := range people() {
-		programs["sign-as-"+name] = signer(identity, sigtest.SignOptions{})
+	for name, program := range signers() {
+		programs[name] = signer(program)
 	}
 	programs["gitsign"] = signAsGitsign
-	programs["sign-as-online"] = func() { printProblem(sign(sigtest.GitProgram{Identity: people()["alice"], Online: true})) } // the default of gitsign
-	programs["sign-as-online-before"] = func() {
-		printProblem(sign(sigtest.GitProgram{Identity: people()["alice"], Online: true, OldTags: true}))
-	}
-	programs["sign-as-unlogged"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()})
 	_ = flag.Set("test.parallel", "8") // scripts wait more than they compute; a flag of the command line replaces it
 	testscript.Main(m, programs)
 }
@@ -53,19 +49,31 @@ func TestMain(m *testing.M) {
 // collectorSetting is GOGC for the programs of scripts: they live for a moment, and spent a fifth of it on garbage collections at their start.
 const collectorSetting = "400"
 
-// signer returns a signing program for git.
-func signer(identity sigtest.Identity, opts sigtest.SignOptions) func() {
-	return func() { printProblem(sign(sigtest.GitProgram{Identity: identity, Options: opts})) }
+// signers are the signing programs of git, by name.
+func signers() map[string]sigtest.GitProgram {
+	alice := people()["alice"]
+	programs := map[string]sigtest.GitProgram{
+		"sign-as-online":        {Identity: alice, Online: true}, // the default of gitsign
+		"sign-as-online-before": {Identity: alice, Online: true, OldTags: true},
+		"sign-as-unlogged":      {Identity: alice, Options: sigtest.SignOptions{Log: sigtest.Absent()}},
+	}
+	for name, identity := range people() {
+		programs["sign-as-"+name] = sigtest.GitProgram{Identity: identity}
+	}
+	return programs
 }
 
-func printProblem(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err) // git misses the status line and fails
+// signer returns a signing program for git.
+func signer(program sigtest.GitProgram) func() {
+	return func() {
+		if err := sign(os.Getenv(sigstoreVariable), program, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, err) // git misses the status line and fails
+		}
 	}
 }
 
-func sign(program sigtest.GitProgram) error {
-	dir := os.Getenv(sigstoreVariable)
+// sign signs as git asks, with the Sigstore that is saved in a directory.
+func sign(dir string, program sigtest.GitProgram, args []string, payload io.Reader, signature, status io.Writer) error {
 	sigstore, err := sigtest.Load(dir)
 	if err != nil {
 		return err
@@ -73,7 +81,7 @@ func sign(program sigtest.GitProgram) error {
 	// Proven times are whole seconds. A truncated time must not be before the state that an approval is for.
 	program.Options.At = time.Now().Add(time.Second)
 	program.Sigstore = sigstore
-	return errors.Join(program.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), sigstore.Save(dir))
+	return errors.Join(program.Run(context.Background(), args, payload, signature, status), sigstore.Save(dir))
 }
 
 // TestScripts specifies the program. Each script has a cluster, a Sigstore, a repository and a config of its own; see stage_test.go.

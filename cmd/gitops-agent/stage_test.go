@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -126,12 +125,14 @@ func (s *stage) openRepository() error {
 	gpgsign = true
 [advice]
 	detachedHead = false
+[maintenance]
+	auto = false
+[receive]
+	autogc = false
 `)
 	return errors.Join(err,
-		os.MkdirAll(s.path("repo"), 0o700),
-		s.git(s.dir, "init", "--quiet", "--bare", "forge.git"),
-		s.git(s.path("repo"), "init", "--quiet"),
-		s.git(s.path("repo"), "remote", "add", "origin", s.path("forge.git")),
+		newRepository(s.path("forge.git"), "bare = true\n"),
+		newRepository(s.path("repo/.git"), fmt.Sprintf("bare = false\n[remote \"origin\"]\n\turl = %s\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n", s.path("forge.git"))),
 	)
 }
 
@@ -165,15 +166,6 @@ listen: "127.0.0.1:0"
 
 func (s *stage) write(name, text string) error {
 	return os.WriteFile(s.path(name), []byte(text), 0o600)
-}
-
-func (s *stage) git(dir string, args ...string) error {
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = dir, s.env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
 }
 
 func (s *stage) close() {

@@ -81,25 +81,14 @@ func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: commit WHO MESSAGE [TRAILER...]")
 	}
 	who, message, trailers := args[0], args[1], args[2:]
-	s := stageOf(ts)
-	git := func(args ...string) { ts.Check(s.git(s.path("repo"), args...)) }
-	git("add", "--all")
-	commit := []string{"commit", "--quiet", "--allow-empty", "-m", message}
-	if who == "nobody" {
-		commit = append([]string{"-c", "commit.gpgsign=false"}, commit...)
-	} else {
-		commit = append([]string{"-c", "gpg.x509.program=sign-as-" + who, "-c", "user.name=" + who}, commit...)
-	}
 	if len(trailers) > 0 {
-		commit = append(commit, "-m", strings.Join(trailers, "\n"))
+		message += "\n\n" + strings.Join(trailers, "\n")
 	}
-	git(commit...)
-	git("push", "--quiet", "--force", "origin", "main")
-	show := exec.Command("git", "rev-parse", "HEAD")
-	show.Dir, show.Env = s.path("repo"), s.env
-	head, err := show.Output()
+	s := stageOf(ts)
+	head, err := s.commit(who, message)
 	ts.Check(err)
-	ts.Setenv("HEAD", strings.TrimSpace(string(head)))
+	ts.Check(s.push())
+	ts.Setenv("HEAD", head)
 }
 
 func simCommand(ts *testscript.TestScript, neg bool, args []string) {
