@@ -12,7 +12,8 @@
 //   - event.go: Event, and the handler that recognizes events; problem.go: which events begin and end a problem
 //   - notifier.go: Notifier, the goroutine that dispatches; route.go: Route, its selection and quiet hours; group.go: what waits to be sent
 //   - text.go: the sentences; delivery.go: the queue of a receiver and its retries
-//   - receiver.go: Receiver; cloudevent.go, ntfy.go, email.go, shoutrrr.go: the kinds; redact.go: errors without secrets
+//   - limits.go: what each service takes, and how a long group is split
+//   - receiver.go: Receiver; cloudevent.go, ntfy.go, email.go, shoutrrr.go, telegram.go: the kinds; redact.go: errors without secrets
 //
 // Secrets are read from files immediately before each message. No error of this package contains a URL.
 package notify

@@ -13,6 +13,10 @@ type Message struct {
 	Cluster string
 	// Link is the address of the status page, "" if none is configured.
 	Link string
+	// part of parts is the place of a message that did not fit into one; parts is 0 or 1 otherwise.
+	part, parts int
+	// most is the length at which the text of an event is shortened, in bytes; 0 is none.
+	most int
 	// queued is when the message was handed to its receiver.
 	queued time.Time
 }

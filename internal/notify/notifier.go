@@ -181,7 +181,7 @@ func (d *dispatcher) finish(end context.CancelFunc) {
 
 func (d *dispatcher) closeQueues() {
 	for _, q := range d.queues {
-		close(q.messages)
+		q.close()
 	}
 	d.queues = nil
 }
@@ -203,7 +203,7 @@ func (d *dispatcher) configure(ctx context.Context, s Settings) {
 	d.closeQueues()
 	d.now, d.groups, d.queues = s, make([]group, 2*len(s.Routes)), make(map[string]*delivery, len(s.Receivers))
 	for _, r := range s.Receivers {
-		q := &delivery{receiver: r, messages: make(chan Message, maxQueued), onResult: d.opts.OnResult, log: d.opts.Logger}
+		q := newDelivery(r, d.opts.OnResult, d.opts.Logger)
 		d.queues[r.Name] = q
 		d.sending.Go(func() { q.run(ctx) })
 	}
@@ -331,11 +331,7 @@ func (d *dispatcher) send(now time.Time, all bool) {
 		}
 		for _, part := range q.receiver.split(m) {
 			part.queued = now
-			select {
-			case q.messages <- part:
-			default:
-				d.opts.OnResult(Dropped)
-			}
+			q.add(part)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type lab struct {
 	got     map[string][]string // texts by receiver
 	results map[Result]int
 	fail    map[string]error
+	refused string // part of the text of messages that no receiver takes
 }
 
 // newLab runs a notifier until the test ends. It must be called in a bubble of synctest.
@@ -53,7 +54,7 @@ func (l *lab) newest() report.Report { l.mu.Lock(); defer l.mu.Unlock(); return 
 func (l *lab) settings(routes ...Route) Settings {
 	s := Settings{Cluster: "home", Routes: routes}
 	for _, name := range []string{"a", "b"} {
-		s.Receivers = append(s.Receivers, NewReceiver(Receiver{Name: name, Kind: Ntfy, send: func(ctx context.Context, m Message) error { return l.take(ctx, name, m) }}))
+		s.Receivers = append(s.Receivers, NewReceiver(Receiver{Name: name, Kind: Email, send: func(ctx context.Context, m Message) error { return l.take(ctx, name, m) }}))
 	}
 	return s
 }
@@ -69,6 +70,9 @@ var errHangs = errors.New("hangs")
 func (l *lab) take(ctx context.Context, name string, m Message) error {
 	l.mu.Lock()
 	err := l.fail[name]
+	if l.refused != "" && strings.Contains(m.Body(), l.refused) {
+		err = errors.New("the service does not take it")
+	}
 	l.mu.Unlock()
 	if errors.Is(err, errHangs) {
 		<-ctx.Done()
@@ -181,7 +185,7 @@ func TestGroupsAreBounded(t *testing.T) {
 			t.Errorf("got %d messages within group_wait, want none", len(got))
 		}
 		got := l.sent("a", 2*time.Second)
-		if len(got) != 1 || strings.Count(got[0], "could not be brought in sync") != 50 || !strings.Contains(got[0], "10 further events") {
+		if len(got) != 1 || strings.Count(got[0], "could not be brought in sync") != 50 || !strings.Contains(got[0], "and 10 more, ") {
 			t.Errorf("got %q, want one message with 50 events and the count of 10 more", got)
 		}
 		if got := l.sent("b", 0); len(got) != 1 {
@@ -308,6 +312,74 @@ func TestDeliveryIsRetriedAndBounded(t *testing.T) {
 			t.Errorf("got %d messages dropped for a receiver that hangs, want those beyond the queue", dropped)
 		}
 	})
+}
+
+// Messages that a service does not take are retried, and no other message waits for them.
+func TestMessageThatCannotBeSentIsInFrontOfNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, Route{Receiver: "a"})
+		l.refused = "web-1"
+		for vmid := range 3 {
+			l.failed(100 + vmid)
+			l.sent("a", time.Second)
+		}
+		for range 3 {
+			l.log.Warn("cluster lost", event.Key, event.ClusterLost, "reason", "unreachable", "error", "no route to host")
+			if got := l.sent("a", 0); len(got) != 1 || !strings.Contains(got[0], "unreachable") {
+				t.Errorf("got %q, want the loss of the cluster at once", got)
+			}
+			l.log.Info("cluster ready", event.Key, event.ClusterReady)
+			l.sent("a", time.Minute)
+		}
+		for vmid := range 2 * maxQueued { // also if they fill the queue
+			l.failed(100 + vmid%100)
+			l.sent("a", time.Second)
+		}
+		l.failed(200)
+		if got := l.sent("a", 0); len(got) != 1 || !strings.Contains(got[0], "web-200") {
+			t.Errorf("got %q, want the newest message", got)
+		}
+		if l.result(Dropped) == 0 || l.result(Sent) != 4 {
+			t.Errorf("got %d dropped and %d sent, want messages that failed to be dropped, and 4 sent", l.result(Dropped), l.result(Sent))
+		}
+		l.mu.Lock()
+		l.refused = ""
+		l.mu.Unlock()
+		if got := l.sent("a", 10*time.Minute); len(got) < maxQueued/2 {
+			t.Errorf("got %d messages after the service takes them, want all that wait", len(got))
+		}
+	})
+}
+
+// After an outage messages arrive in their order, whether a new one or a retry finds that the receiver answers again.
+func TestMessagesArriveInOrderAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, isNew := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(t, Route{Receiver: "a"})
+			l.failWith(errors.New("connection refused"))
+			for vmid := range 5 {
+				l.failed(100 + vmid)
+				l.sent("a", 3*time.Minute)
+			}
+			l.failWith(nil)
+			last := 5
+			if isNew {
+				l.failed(105)
+				last++
+			}
+			got := l.sent("a", 10*time.Minute)
+			if len(got) != last {
+				t.Fatalf("got %q, want %d messages", got, last)
+			}
+			for i, text := range got {
+				if !strings.Contains(text, fmt.Sprintf("web-%d", 100+i)) {
+					t.Errorf("message %d: got %q, want the guests in order", i, text)
+				}
+			}
+		})
+	}
 }
 
 // What waits is sent when the agent ends, within three seconds.

@@ -4,11 +4,7 @@ import (
 	"context"
 	"mime"
 	"net/http"
-	"strings"
 )
-
-// maxNtfy bounds a message of ntfy, in bytes. Its servers turn longer ones into attachments.
-const maxNtfy = 3900
 
 func (r Receiver) sendNtfy(ctx context.Context, m Message) error {
 	priority, tag := "3", "information_source"
@@ -23,9 +19,5 @@ func (r Receiver) sendNtfy(ctx context.Context, m Message) error {
 	if m.Link != "" {
 		header.Set("Click", m.Link)
 	}
-	body := m.Body()
-	if len(body) > maxNtfy {
-		body = strings.ToValidUTF8(body[:maxNtfy], "") + "…"
-	}
-	return r.post(ctx, header, []byte(body))
+	return r.post(ctx, header, []byte(m.Body()))
 }

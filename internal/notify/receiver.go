@@ -119,16 +119,24 @@ func (r Receiver) Send(ctx context.Context, m Message) error {
 	return &permanentError{fmt.Errorf("unknown kind %q", r.Kind)}
 }
 
-// split returns the messages in the form in which the receiver takes them: a request contains one CloudEvent.
+// split returns the messages in the form in which the receiver takes them: a request contains one CloudEvent, and the text of a service has limits.
 func (r Receiver) split(m Message) []Message {
-	if r.Kind != Webhook {
-		return []Message{m}
+	switch r.Kind {
+	case Webhook:
+		parts := make([]Message, 0, len(m.Events))
+		for _, e := range m.Events {
+			parts = append(parts, Message{Events: []Event{e}, Cluster: m.Cluster, Link: m.Link})
+		}
+		return parts
+	case Ntfy:
+		return ntfyLimits().split(m, Message.Body)
+	case Shoutrrr:
+		if text, err := r.URL(); err == nil { // otherwise it is split when it is sent
+			return limitsOf(text).split(m, chatText)
+		}
+	case Email:
 	}
-	parts := make([]Message, 0, len(m.Events))
-	for _, e := range m.Events {
-		parts = append(parts, Message{Events: []Event{e}, Cluster: m.Cluster, Link: m.Link})
-	}
-	return parts
+	return []Message{m}
 }
 
 // parseHTTP parses the URL of a webhook or of ntfy.

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -67,7 +68,13 @@ func chatText(m Message) string {
 	return mention.ReplaceAllString(text, "${1}@\u200b") // a zero-width space
 }
 
-func sendByRouter(text string, m Message) error {
+func sendByRouter(text string, m Message) (err error) {
+	defer func() {
+		if failure := recover(); failure != nil { // shoutrrr 0.13.2 does for Zulip without a connection
+			err = errors.New("the client of the service panicked")
+		}
+	}()
+	answerTelegram()
 	service, err := (&router.ServiceRouter{}).Locate(text)
 	switch scheme, _, _ := strings.Cut(text, ":"); {
 	case err != nil && logsInAtOnce(scheme): // the server may not answer
@@ -75,8 +82,18 @@ func sendByRouter(text string, m Message) error {
 	case err != nil:
 		return &permanentError{redacted(err, text)}
 	}
-	if err := service.Send(chatText(m), &types.Params{}); err != nil {
-		return redacted(err, text)
+	l := limitsOf(text)
+	params := maps.Clone(l.params)
+	if params == nil {
+		params = types.Params{}
+	}
+	for _, part := range l.split(m, chatText) { // one, unless the URL became one of another service
+		switch err := service.Send(chatText(part), &params); {
+		case l.isRefusal(err):
+			return &permanentError{redacted(err, text)}
+		case err != nil:
+			return redacted(err, text)
+		}
 	}
 	return nil
 }

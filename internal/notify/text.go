@@ -10,18 +10,43 @@ import (
 
 // Text returns an event as sentences, with the command that helps if there is one.
 func Text(e Event) string {
+	text, remedy := texts(e)
+	return text + remedy
+}
+
+// texts returns what happened, and what a person can do.
+func texts(e Event) (text, remedy string) {
 	a := e.Attributes
-	text := sentence(e)
+	text = sentence(e)
 	if !e.Repeated.IsZero() {
 		text = "Still: " + text
 	}
 	switch {
 	case a["digest"] != "" && (e.Name == event.StepHeld || e.Name == event.GuardHeld):
-		text += " To release it: gitops-agent approve " + a["digest"]
+		remedy = " To release it: gitops-agent approve " + a["digest"]
 	case a["hint"] != "":
-		text += " What to do: " + a["hint"]
+		remedy = " What to do: " + a["hint"]
 	}
-	return text
+	return text, remedy
+}
+
+// shortened returns the text of an event with at most so many bytes; 0 is any. What a person can do is kept as long as it leaves room for what happened.
+func shortened(e Event, most int) string {
+	text, remedy := texts(e)
+	text, remedy = oneLine(text), oneLine(remedy)
+	switch {
+	case most == 0 || len(text)+len(remedy) <= most:
+		return text + remedy
+	case len(remedy) > most/2:
+		return cut(text+remedy, most)
+	}
+	return cut(text, most-len(remedy)) + remedy
+}
+
+// cut returns a text with at most so many bytes and a sign that something is missing.
+func cut(text string, most int) string {
+	const missing = "…"
+	return strings.ToValidUTF8(text[:max(most-len(missing), 0)], "") + missing
 }
 
 // sentence returns what happened. The attributes are those of docs/events.md.
@@ -188,6 +213,9 @@ func (m Message) Title() string {
 	if others := len(m.Events) + m.More - 1; others > 0 {
 		title += fmt.Sprintf(" and %d more", others)
 	}
+	if m.parts > 1 {
+		title += fmt.Sprintf(" (part %d of %d)", m.part, m.parts)
+	}
 	return "[" + m.Cluster + "] " + title
 }
 
@@ -198,10 +226,10 @@ func (m Message) Body() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(oneLine(Text(e)))
+		b.WriteString(shortened(e, m.most))
 	}
 	if m.More > 0 {
-		fmt.Fprintf(&b, "\n%d further events are in the log of the agent.", m.More)
+		fmt.Fprintf(&b, "\nand %d more, which are in the log of the agent.", m.More)
 	}
 	if m.Link != "" {
 		b.WriteString("\n" + m.Link)
