@@ -80,6 +80,7 @@ func TestDestroyThatWasNotSentDoesNotCount(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/201/config$", Kind: pvesim.TaskFails, Text: "not today", Times: 2}))
 		delete(l.files, "web.yaml")
 		l.waitForAcceptance(l.push("remove one", alice))
+		l.approve(l.digestOfHold(201))
 		eventually(l, "the destroy", func() bool { return l.sim.Effects(201, pvesim.Destroyed) == 1 })
 		if got := l.journal.State().Destroys; len(got) != 1 || len(w.deletes()) != 1 {
 			t.Errorf("got destroys at %v and calls %v, want one of each", got, w.deletes())

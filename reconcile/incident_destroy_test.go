@@ -58,6 +58,7 @@ func TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy(t *testing.T) {
 				test.trouble(l)
 				delete(l.files, "guest.yaml")
 				l.waitForAcceptance(l.push("remove one", alice))
+				l.approve(l.digestOfHold(test.vmid))
 				l.waitForCondition(test.vmid, test.message)
 				time.Sleep(time.Hour)
 				for _, suffix := range []string{"/status/stop", "/status/shutdown", "/qemu/201", "/lxc/210"} {
@@ -109,7 +110,10 @@ func TestIncidentPurgeRemovesForeignVolumes(t *testing.T) {
 				}
 				l.sim.AnnounceDestroy(test.vmid, l.journal.State().Owned[test.vmid].Tag)
 				delete(l.files, "guest.yaml")
-				l.push("remove one", alice)
+				l.waitForAcceptance(l.push("remove one", alice))
+				if strings.Contains(test.manifest, "protection") {
+					l.approve(l.digestOfHold(test.vmid))
+				}
 				l.converge()
 				deletes := w.writes(test.path)
 				if len(deletes) != 1 || len(deletes[0].params) != 0 {

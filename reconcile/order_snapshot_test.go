@@ -148,7 +148,7 @@ func TestOrderedRollback(t *testing.T) {
 		l.snapshotOf(201, func(c map[string]string) { c["tags"] = "template"; delete(c, "protection"); c["memory"] = "1024" })
 		l.order(rollbackWeb1)
 		digest := l.digestOfHold(201)
-		for _, want := range []string{"since the snapshot s1 2000-", `tags: "` + tags + `" -> "template"`, `protection: "1" -> ""`, "memory"} {
+		for _, want := range []string{"since the snapshot s1 2000-", `tags: "` + tags + `" -> "template"`, "memory", "the guest is protected in Proxmox"} {
 			if got := l.heldMessage(201); !strings.Contains(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}

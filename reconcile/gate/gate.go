@@ -245,6 +245,8 @@ func (g Gate) judgePermission(step plan.Step, own Policy) Verdict {
 		return g.judgeRecreate(step, own)
 	case isInterrupting(step) && !g.liftsProtection(step):
 		return g.judgeApproval(step, interruption(step))
+	case step.Protected && !g.liftsProtection(step):
+		return g.judgeApproval(step, "it changes what the protection covers")
 	}
 	return Verdict{}
 }
@@ -362,7 +364,7 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 		return heldEmpty("guest")
 	case g.Destroyed >= g.MaxDestroy:
 		return held(HoldDestroyLimit, fmt.Sprintf("%d calls to destroy a guest were sent in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
-	case permission == guest.Allow && step.Doubt == "":
+	case permission == guest.Allow && step.Doubt == "" && !step.Protected:
 		return Verdict{}
 	case step.Doubt != "":
 		return g.judgeApproval(step, step.Doubt)
@@ -391,14 +393,22 @@ func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	return g.judgeDigest(HoldApproval, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
 }
 
-// judgeDigest releases the step that a digest identifies if enough people have approved it: as many as the guards require, and at least a number.
+// judgeDigest releases the step that a digest identifies if enough people have approved it: as many as the guards require, and at least a number. A step
+// against which the protection of its guest stands needs as many as the destruction of the guest.
 func (g Gate) judgeDigest(reason HoldReason, step plan.Step, digest, why string, least int) Verdict {
 	var excluded map[string]bool
 	if g.SeparateApprover {
 		excluded = g.Scope.Authors(step)
 	}
-	tally := g.Approvals.For(digest, g.Now, excluded)
 	need := max(g.RequiredApprovals, least)
+	if step.Protected {
+		why += protectedText
+		if step.Lifts() && step.Op != cluster.OpDestroy {
+			why += ", and the step lifts that and sets it again"
+		}
+		need = max(need, g.destroyApprovals(step.Guest))
+	}
+	tally := g.approvalsOf(step, digest).For(digest, g.Now, excluded)
 	if tally.People >= need {
 		return Verdict{Digest: digest, ApprovalKeys: tally.Keys}
 	}

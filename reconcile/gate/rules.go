@@ -62,8 +62,27 @@ func (g Gate) Findings(step plan.Step) []policy.Finding {
 	if r == nil || step.Weakens != nil || step.Refused != "" {
 		return nil
 	}
-	key := policyKey(step.Guest)
-	d := r.guests[key]
+	return g.findings(step, r.guests[policyKey(step.Guest)])
+}
+
+// findingsOfDestroy returns what the policies would say of the destruction of a guest whose manifest is removed.
+func (g Gate) findingsOfDestroy(ref guest.Ref) []policy.Finding {
+	if g.Rules == nil {
+		return nil
+	}
+	step := plan.Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive}
+	if live := g.seen(ref.VMID); live != nil {
+		step.Volumes = guest.Volumes(*live)
+	}
+	if d := g.Rules.guests[policyKey(ref)]; d != nil {
+		step.File = d.Origin.File
+	}
+	return g.findings(step, nil)
+}
+
+// findings returns what the policies say of a step, of whose guest the manifest asks for d; nil if none names it.
+func (g Gate) findings(step plan.Step, d *guest.Desired) []policy.Finding {
+	r, key := g.Rules, policyKey(step.Guest)
 	aboutGuest := d != nil && step.Order == nil && !step.TakesDown()
 	brief := &policy.Step{Op: string(step.Op), Class: string(step.Class)}
 	at := r.placeOf(step, d)

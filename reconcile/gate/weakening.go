@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 )
@@ -21,7 +20,13 @@ func (g Gate) judgeWeakening(step plan.Step) Verdict {
 	if others := w.Others(step.Guest.VMID); others != "" {
 		why += ", " + others
 	}
-	return g.judgeDigest(HoldGuard, step, w.Digest, why+"; the old value stays in force", 1)
+	least := 1
+	if w.Field == guest.GuardProtection { // afterwards nothing but the present approvals stands against the end of the protection
+		for _, o := range w.Guests {
+			least = max(least, g.destroyApprovals(o.Ref))
+		}
+	}
+	return g.judgeDigest(HoldGuard, step, w.Digest, why+"; the old value stays in force", least)
 }
 
 // judgeLoss releases a step that takes something from guests with guards, with the approvals that the guards in force require.
@@ -54,21 +59,3 @@ func otherWays(step plan.Step) string {
 
 // maxWeakenings bounds the guests that a text names.
 const maxWeakenings = 5
-
-// liftsProtection reports whether the step interrupts nothing but ends the protection, which approvals have put into force. The protection needs no
-// second approval then.
-func (g Gate) liftsProtection(step plan.Step) bool {
-	if !guard.IsProtectionLifted(g.Remembered[step.Guest.VMID]) {
-		return false
-	}
-	lifts := false
-	for _, c := range step.Changes {
-		switch {
-		case c.Key == "protection":
-			lifts = true
-		case c.Class == guest.Disruptive, c.Class == guest.Destructive:
-			return false
-		}
-	}
-	return lifts
-}

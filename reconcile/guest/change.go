@@ -51,5 +51,7 @@ type Change struct {
 	RootOnly  bool   // Proxmox lets only root@pam make the change, so the agent does not; the class is Impossible
 	RootValue string // of a change with RootOnly: the native text that root has to write; "" if root has to remove the key
 
+	Guarded bool // it takes a volume out of its slot, or Proxmox refuses it while the guest is protected: the protection stands against it, if it is on
+
 	Replaces string // for people: the volume that the slot held before, which a new empty volume replaces; "" if there is none
 }

@@ -56,7 +56,7 @@ func (c *comparison) compareValue(in *Intent, r *row, holds func(text string) bo
 func (c *comparison) addWrite(in *Intent, e edit, next string) {
 	change := Change{
 		Key: e.key, From: e.row.Canonical(next), To: e.row.Canonical(e.to),
-		Write: WriteSet, Value: e.to, Origin: in.Origin,
+		Write: WriteSet, Value: e.to, Origin: in.Origin, Guarded: !c.creating && e.guarded(),
 	}
 	if e.to == "" {
 		change.Write = WriteDelete
@@ -93,7 +93,7 @@ func (c *comparison) addWaiting(in *Intent, r *row, now, next string) {
 
 func (c *comparison) add(change Change) {
 	if change.Class == Impossible {
-		change.Write, change.Value = WriteNone, ""
+		change.Write, change.Value, change.Guarded = WriteNone, "", false
 	}
 	c.changes = append(c.changes, change)
 }

@@ -22,7 +22,7 @@ var (
 )
 
 var (
-	notWanted       = &obstacle{"cannot be set; cannot be removed while protection is on", unusedWanted}
+	notWanted       = &obstacle{"cannot be set", unusedWanted}
 	notHostSerial   = &obstacle{"a device of the host needs root@pam", hostSerial}
 	notHostUSB      = &obstacle{"a device of the host needs root@pam, a mapping and spice do not", hostUSB}
 	notHostPCI      = &obstacle{"a device of the host needs root@pam, a mapping does not", hostPCI}

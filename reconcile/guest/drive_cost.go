@@ -49,7 +49,7 @@ func (s *syntax) waits() bool {
 	}
 }
 
-// driveBlocked returns why a drive cannot change: it is a folder of the host, it must stay, or protection is on.
+// driveBlocked returns why a drive cannot change: it is a folder of the host, or it must stay.
 func driveBlocked(e edit) block {
 	from, to := volumeOf(e.from), volumeOf(e.to)
 	leaves := e.from != "" && from != to
@@ -58,10 +58,26 @@ func driveBlocked(e edit) block {
 		return byRoot()
 	case leaves && e.row.required:
 		return block{note: "the root volume of a container cannot be removed"}
-	case e.protected() && (leaves && !isTray(from) || e.live.Kind == Container && e.from != ""):
-		return block{note: protectedNote}
 	default:
 		return block{}
+	}
+}
+
+// guarded reports whether the protection flag of the guest stands against the edit, if it is on: a volume leaves its slot, or Proxmox refuses the edit. It
+// refuses to remove a drive or an unused volume, and every change of a volume of a container, also a new one. It does not refuse another volume in place of a
+// disk, which detaches the disk all the same. A medium and a cloud-init drive that are only taken out lose nothing.
+//
+// Source: PVE API, check_protection of PVE::AbstractConfig, which API2/Qemu.pm and LXC/Config.pm call.
+func (e edit) guarded() bool {
+	switch from := volumeOf(e.from); {
+	case e.row.key == "unused":
+		return true
+	case !e.row.drive:
+		return false
+	case e.live.Kind == Container:
+		return true
+	default:
+		return e.from != "" && (e.to == "" || from != volumeOf(e.to) && !isTray(from) && !isCloudInit(from))
 	}
 }
 

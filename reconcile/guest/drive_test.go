@@ -94,7 +94,7 @@ func TestDiffDisk(t *testing.T) {
 		},
 		"host_path":        {live(nil), []Intent{subs("scsi1", "volume=/dev/sdb")}, []string{"scsi1 none [impossible] Proxmox lets only root@pam change it, and no API token"}},
 		"detach":           {live(keys{"scsi0": liveDisk}), []Intent{absent("scsi0")}, []string{"scsi0 delete [disruptive] " + detachedNote}},
-		"detach_protected": {live(keys{"scsi0": liveDisk, "protection": "1"}), []Intent{absent("scsi0")}, []string{"scsi0 none [impossible] protection is on"}},
+		"detach_protected": {live(keys{"scsi0": liveDisk, "protection": "1"}), []Intent{absent("scsi0")}, []string{"scsi0 delete [disruptive] " + detachedNote}},
 		"detach_waits": {
 			running(keys{"sata0": "local:201/vm-201-disk-3.raw,size=1G !"}), []Intent{absent("sata0")}, []string{"sata0 none [restart] waits restart needed"},
 		},
@@ -104,7 +104,7 @@ func TestDiffDisk(t *testing.T) {
 			[]string{"sata0 set local:201/vm-201-disk-3.raw,size=1G [live] reverts a waiting change"},
 		},
 		"unused_is_destructive": {live(keys{"unused0": "local:201/vm-201-disk-3.raw"}), []Intent{absent("unused0")}, []string{"unused0 delete [destructive] data lost: the volume is deleted"}},
-		"unused_is_protected":   {live(keys{"unused0": "local:201/vm-201-disk-3.raw", "protection": "1"}), []Intent{absent("unused0")}, []string{"unused0 none [impossible] protection is on"}},
+		"unused_is_protected":   {live(keys{"unused0": "local:201/vm-201-disk-3.raw", "protection": "1"}), []Intent{absent("unused0")}, []string{"unused0 delete [destructive] " + dataLostNote}},
 		"unused_is_not_written": {live(nil), []Intent{text("unused0", "local:201/vm-201-disk-3.raw")}, []string{"unused0 none [impossible] only Proxmox writes it"}},
 		"byte_rate":             {live(keys{"scsi0": "local:201/vm-201-disk-0.raw,mbps=10.500,size=1G"}), []Intent{text("scsi0", "local:201/vm-201-disk-0.raw,bps=11010048")}, nil},
 	})
@@ -234,7 +234,7 @@ func TestDiffFirmware(t *testing.T) {
 			[]Intent{subs("rootfs", "volume=local:400/vm-400-disk-9.raw")},
 			[]string{"rootfs none [impossible] the root volume of a container cannot be removed"},
 		},
-		"protected_mount": {container(live(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G", "protection": "1"})), []Intent{subs("mp0", "ro=1")}, []string{"mp0 none [impossible] protection is on"}},
+		"protected_mount": {container(live(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G", "protection": "1"})), []Intent{subs("mp0", "ro=1")}, []string{"mp0 set local:401/vm-401-disk-1.raw,mp=/data,size=1G,ro=1 [live]"}},
 	})
 }
 

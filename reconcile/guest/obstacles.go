@@ -1,27 +1,14 @@
 package guest
 
-import (
-	"strings"
+import "strings"
 
-	"gitops-agent/reconcile/guest/form"
-)
-
-// unusedWanted returns why a key of an unused volume cannot change: only Proxmox writes such keys, others can only delete them.
+// unusedWanted returns why a key of an unused volume cannot be set: only Proxmox writes such keys, others can only delete them.
 func unusedWanted(e edit) block {
-	switch {
-	case e.to != "":
+	if e.to != "" {
 		return block{note: "only Proxmox writes it"}
-	case e.protected():
-		return block{note: protectedNote}
-	default:
-		return block{}
 	}
+	return block{}
 }
-
-const protectedNote = "protection is on"
-
-// protected reports whether the protection flag makes Proxmox refuse to remove volumes from the guest.
-func (e edit) protected() bool { return form.Truth(e.live.Keys["protection"].Text) == "1" }
 
 // hostSerial returns an obstacle for a serial port that is a device of the host, and not a socket.
 func hostSerial(e edit) block {

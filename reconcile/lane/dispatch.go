@@ -18,23 +18,34 @@ var errTaskLost = errors.New("the process of its task ended without an outcome")
 
 // dispatch sends the step's calls in order, with their secrets, and waits for the effect of each.
 // Judged asks the policies again; it is the end of the last check, after everything that waits.
-func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step plan.Step, calls []secret.FilledCall, judged func() error) conclusion {
-	c := conclusion{}
+func (w *Worker) dispatch(ctx context.Context, basis *Basis, begun journal.Begun, step plan.Step, calls []secret.FilledCall, judged func() error) conclusion {
+	c, id := conclusion{}, begun.Step
 	end := func(result journal.Result, call cluster.Call, err error) conclusion {
 		c.result, c.err = result, fmt.Errorf("%s of %s: %w", call.Op, step.Guest, err)
 		return c
 	}
 	for i, call := range step.Calls {
+		if i > 0 && step.Lifts() && call.Op.WritesConfig() {
+			var err error
+			if call, err = w.afterLift(ctx, basis, begun, call); err != nil {
+				return end(journal.Failed, call, err)
+			}
+			calls[i].Call.Digest = call.Digest
+		}
+		sent := false
 		upid, err := w.cluster.Do(ctx, calls[i].Call, func(ctx context.Context) error {
 			err := w.lastCheck(ctx, basis, step, call)
 			if err == nil {
 				err = judged()
 			}
 			w.noteSent(id)
-			c.sent = err == nil && i == len(step.Calls)-1
+			sent = err == nil
 			return err
 		})
-		c.sent = c.sent && !errors.Is(err, cluster.ErrNotSent)
+		sent = sent && !errors.Is(err, cluster.ErrNotSent)
+		c.sent = sent && i == len(step.Calls)-1
+		// A refused call may have acted: Proxmox stores the change of a container before it applies it.
+		c.lifted = c.lifted || step.Lifts() && sent && !errors.Is(err, cluster.ErrConflict)
 		err = calls[i].MaskError(err)
 		if errors.Is(err, cluster.ErrRefusedLate) {
 			var warning string

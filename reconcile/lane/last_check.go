@@ -86,6 +86,12 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if err := checkOrder(step, seen); err != nil {
 		return err
 	}
+	if seen.Lock != "" {
+		return fmt.Errorf("%w (%s)", cluster.ErrLocked, seen.Lock)
+	}
+	if err := checkProtection(step, call, seen); err != nil {
+		return err
+	}
 	unproven := !proof.IsCertain() && !step.Unproven // an approval of an unproven step covers that
 	if call.Op == cluster.OpDestroy && (unproven || !slices.Equal(guest.Volumes(seen), step.Volumes)) {
 		return errReplaced

@@ -21,9 +21,9 @@ import (
 
 // Keys of journal.Begun.Detail that finishOrder needs.
 const (
-	detailProtected = "protected" // "1" if the guest was protected before a rollback
-	detailStorage   = "storage"   // of a backup
-	detailTarget    = "target"    // node of a migration
+	detailProtected = plan.DetailProtected
+	detailStorage   = "storage" // of a backup
+	detailTarget    = "target"  // node of a migration
 )
 
 // noteForFinish adds to an intent what finishOrder needs, also after a restart of the agent.
@@ -31,7 +31,9 @@ func noteForFinish(begun journal.Begun, step plan.Step, seen guest.Observed) {
 	params := step.Calls[len(step.Calls)-1].Params
 	switch step.Op { //nolint:exhaustive // of orders
 	case cluster.OpRollback:
-		begun.Detail[detailProtected] = seen.Keys["protection"].Text
+		if seen.IsProtected() {
+			begun.Detail[detailProtected] = "1"
+		}
 	case cluster.OpBackup:
 		begun.Detail[detailStorage] = params["storage"]
 	case cluster.OpMigrate:
@@ -169,7 +171,7 @@ func missingMarks(step journal.OpenStep, owned journal.Owned, seen guest.Observe
 		slices.Sort(tags)
 		params["tags"] = strings.Join(tags, ";")
 	}
-	if step.Detail[detailProtected] == "1" && seen.Keys["protection"].Text != "1" {
+	if step.Detail[detailProtected] == "1" && !seen.IsProtected() {
 		params["protection"] = "1"
 	}
 	return params

@@ -22,6 +22,7 @@ import (
 func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, calls []secret.FilledCall, seen guest.Observed) ([]string, error) {
 	id := w.stepID()
 	begun := newBegun(id, basis.Revision, step, verdict)
+	noteLift(begun, step, seen)
 	if err := w.noteTasks(ctx, begun); err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
@@ -33,7 +34,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	started := time.Now()
 	w.hooks.stepBegun(report.StepBegun{Step: step, ID: id, Revision: basis.Revision})
 	ctx = cluster.WithStep(ctx, id)
-	c := w.dispatch(ctx, basis, id, step, calls, func() error {
+	c := w.dispatch(ctx, basis, begun, step, calls, func() error {
 		return basis.checkPolicies(w.journal.State(), time.Now(), step, verdict, seen)
 	})
 	w.noteReturned(id)

@@ -149,6 +149,11 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 		}
 		step, t.rewritten = plan.RewriteSize(step, t.Seen), true
 		t.Step = step
+		if step.Protected { // the protection did not stand against the resize
+			if verdict = basis.Gate(w.journal.State(), time.Now()).Judge(step); verdict.Held {
+				return false, fmt.Errorf("hold %s of %s: %s (%s)", step.Op, step.Guest, verdict.Message, verdict.Hint)
+			}
+		}
 	}
 	if waited, err := w.outwaitRepeated(ctx, step.Guest.VMID, step.Op); waited || err != nil {
 		return err == nil, err

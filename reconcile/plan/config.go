@@ -14,6 +14,7 @@ func changeSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	steps := configSteps(p, d, live)
 	for _, c := range p.Changes {
 		if step, ok := separateStep(p, d, live, c); ok {
+			step.Protected = live.IsProtected() && overridesProtection(step)
 			steps = append(steps, step)
 		}
 	}
@@ -40,35 +41,67 @@ func sortSteps(steps []Step) []Step {
 }
 
 // configSteps groups the writable changes into calls. Changes that interrupt the guest get a separate step, so that holding them does not
-// hold the others.
+// hold the others. So do the end of the protection, and the changes that it stands against.
 func configSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	if len(p.Changes) == 0 {
 		return nil
 	}
 	var steps []Step
 	for _, class := range []guest.Class{guest.Live, guest.Disruptive, guest.Destructive} {
-		step := newStep(p, live, cluster.OpConfig, class, "configuration differs")
-		call := newCall(cluster.OpConfig, live)
-		call.Params = map[string]string{}
-		for _, c := range p.Changes {
-			if writeClass(c.Class) != class || !addConfig(&call, c) {
-				continue
+		for _, set := range []configSet{lowering, ordinary, guarded} {
+			if step, ok := configStep(p, d, live, class, set); ok {
+				steps = append(steps, step)
 			}
-			step.Changes = append(step.Changes, c)
-			step.DetachedVolumes = append(step.DetachedVolumes, detachedVolumes(live, c)...)
-			step.Class = worseClass(step.Class, c.Class)
 		}
-		if len(step.Changes) == 0 {
-			continue
-		}
-		slices.Sort(step.DetachedVolumes)
-		step.Calls = []cluster.Call{call}
-		if needsCloudInit(d, live, step.Changes) {
-			step.Calls = append(step.Calls, newCall(cluster.OpCloudInit, live))
-		}
-		steps = append(steps, step)
 	}
 	return steps
+}
+
+// configSet is a part of the changes of one class that get a step of their own.
+type configSet int
+
+const (
+	lowering configSet = iota // the end of the protection
+	ordinary
+	guarded // what the protection stands against, if it is on; also without it if the step needs an approval, so that it names the same calls
+)
+
+func setOf(live guest.Observed, c guest.Change) configSet {
+	switch {
+	case lowersProtection(live, c):
+		return lowering
+	case c.Guarded && (live.IsProtected() || writeClass(c.Class) != guest.Live):
+		return guarded
+	}
+	return ordinary
+}
+
+// configStep returns the step for the changes of one class and set, false if there are none.
+func configStep(p Guest, d *guest.Desired, live guest.Observed, class guest.Class, set configSet) (Step, bool) {
+	step := newStep(p, live, cluster.OpConfig, class, "configuration differs")
+	call := newCall(cluster.OpConfig, live)
+	call.Params = map[string]string{}
+	for _, c := range p.Changes {
+		if writeClass(c.Class) != class || setOf(live, c) != set || !addConfig(&call, c) {
+			continue
+		}
+		step.Changes = append(step.Changes, c)
+		step.DetachedVolumes = append(step.DetachedVolumes, detachedVolumes(live, c)...)
+		step.Class = worseClass(step.Class, c.Class)
+	}
+	if len(step.Changes) == 0 {
+		return Step{}, false
+	}
+	slices.Sort(step.DetachedVolumes)
+	step.Calls = []cluster.Call{call}
+	if needsCloudInit(d, live, step.Changes) {
+		step.Calls = append(step.Calls, newCall(cluster.OpCloudInit, live))
+	}
+	step.Protected = live.IsProtected() && set != ordinary
+	if step.Protected && set == guarded {
+		step.Calls = slices.Concat([]cluster.Call{liftCall(live)}, step.Calls, []cluster.Call{ProtectCall(live)})
+	}
+	return step, true
 }
 
 // addConfig adds a change to a config call. It returns false for a change that is not written by a config call.
@@ -146,7 +179,7 @@ func separateStep(p Guest, d *guest.Desired, live guest.Observed, c guest.Change
 }
 
 // RewriteSize returns the step that replaces a resize without effect. The volume has the size already, and its text contains a smaller size,
-// because a start restored an old text. The returned step writes the text with the size of the volume.
+// because a start restored an old text. The returned step writes the text with the size of the volume. In a protected container it lifts the protection for that.
 func RewriteSize(resize Step, live guest.Observed) Step {
 	step, c := resize, resize.Changes[0]
 	step.Op, step.Reason = cluster.OpConfig, "the disk is larger than its configuration states"
@@ -154,6 +187,9 @@ func RewriteSize(resize Step, live guest.Observed) Step {
 	call := newCall(cluster.OpConfig, live)
 	call.Params = map[string]string{c.Key: c.Value}
 	step.Changes, step.Calls = []guest.Change{c}, []cluster.Call{call}
+	if live.Kind == guest.Container && live.IsProtected() {
+		step.Protected, step.Calls = true, []cluster.Call{liftCall(live), call, ProtectCall(live)}
+	}
 	return step
 }
 

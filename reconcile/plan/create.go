@@ -70,6 +70,9 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		step.Reason, step.GoneVMID = "existed, and is gone", gone.VMID
 	}
 	p.Node = call.Node
+	if call.CloneOf != 0 {
+		p.Changes = takenOver(p.Changes, d, got.Guests[call.CloneOf])
+	}
 	if clear, needed := leftoverStep(d, call.Node, got.Leftover[d.VMID]); needed {
 		p.Steps = append(p.Steps, clear)
 	}
@@ -277,18 +280,16 @@ func keptByReplication(want Desired, vmid int, got cluster.Snapshot) *Condition 
 	return nil
 }
 
-// destroyStep returns the step that destroys a guest: remove it from the HA manager, which would start it again, lift the protection, stop,
+// destroyStep returns the step that destroys a guest: lift the protection, remove the guest from the HA manager, which would start it again, stop,
 // destroy. The protection is lifted first, so that a guest whose protection cannot be lifted is not stopped without effect. Nothing is
 // purged: backup jobs, replication jobs and volumes outside the guest's configuration do not belong to the agent.
 func destroyStep(ref guest.Ref, live guest.Observed, e ownership.Evidence) Step {
-	step := Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.Doubt(), Unproven: !e.IsCertain()}
+	step := Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.Doubt(), Unproven: !e.IsCertain(), Protected: live.IsProtected()}
+	if step.Protected {
+		step.Calls = append(step.Calls, liftCall(live))
+	}
 	if live.HA {
 		step.Calls = append(step.Calls, newCall(cluster.OpHARemove, live))
-	}
-	if slices.Contains([]string{"1", "yes", "on", "true"}, live.Keys["protection"].Text) {
-		unprotect := newCall(cluster.OpConfig, live)
-		unprotect.Delete = []string{"protection"}
-		step.Calls = append(step.Calls, unprotect)
 	}
 	if live.Status != guest.StatusStopped {
 		step.Calls = append(step.Calls, newCall(cluster.OpStop, live))

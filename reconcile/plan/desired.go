@@ -27,6 +27,7 @@ type Desired struct {
 	Orders     map[int][]order.Open          // one-shot operations that were accepted and have not begun, by vmid, the oldest first; those of schedules after them
 	Snapshots  map[int]journal.Snapshots     // taken by schedules, by vmid
 	Unplaced   map[string]Unplaced           // guests for which no node was chosen although their manifests leave it to the agent, by label
+	Lifted     map[int]bool                  // guests from which open steps lifted the protection, which counts as set until these steps end, by vmid
 	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
 
 	gone    guard.GoneGuests // of Remembered

@@ -180,12 +180,12 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	return p
 }
 
-// adjustFreshClone adapts the changes to a clone that the agent has just created and that was never started: no change interrupts it. The clone
-// migrates to its node, since it was created on the node of its template.
+// adjustFreshClone adapts the changes to a clone that the agent has just created and that was never started: no change interrupts it. The protection that it
+// took over from its template is a guard all the same. The clone migrates to its node, since it was created on the node of its template.
 func adjustFreshClone(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
 	out := make([]guest.Change, 0, len(changes)+1)
 	for _, c := range changes {
-		if c.Write != guest.WriteNone && c.Class != guest.Live && c.Class != guest.Destructive {
+		if c.Write != guest.WriteNone && !lowersProtection(live, c) && c.Class != guest.Live && c.Class != guest.Destructive {
 			c.Class, c.Note = guest.Live, ""
 		}
 		if c.Write != guest.WriteMigrate {

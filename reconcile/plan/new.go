@@ -16,6 +16,7 @@ import (
 // Why a removed manifest does not destroy its guest by itself: docs/adr/0004.
 func New(want Desired, got cluster.Snapshot) Plan {
 	plan := Plan{Cluster: want.Cluster, Revision: want.Revision, Guests: make([]Guest, 0, len(want.Guests))}
+	got = withLifted(got, want.Lifted)
 	want.gone = guard.Gone(want.Remembered)
 	want.derived = newDerived(want, got)
 	volumes := newHolders(want, got)

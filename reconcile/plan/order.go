@@ -70,6 +70,7 @@ func orderStep(p Guest, d *guest.Desired, live guest.Observed, o *order.Open) St
 		step.CopyTargets = []string{call.Params["storage"]}
 	case cluster.OpRollback, cluster.OpDeleteSnapshot:
 		step.Snapshot, step.Restores = SnapshotOf(o.Request, live)
+		step.Protected = live.IsProtected() && overridesProtection(step)
 	}
 	step.Refused = order.Contradiction(o.Request, d)
 	if step.Refused == "" {

@@ -24,18 +24,16 @@ func SnapshotOf(r order.Request, live guest.Observed) (text string, restores []s
 	return section.Name + " " + takenAt(section), restores
 }
 
-// ofSnapshot are the keys of a snapshot's section that a rollback does not bring back.
+// ofSnapshot are the keys of a snapshot's section that a rollback does not bring back, and the protection, which a guest that has it has after the rollback
+// too: the agent sets it again.
 //
 // Source: PVE::AbstractConfig __snapshot_apply_config.
 var ofSnapshot = map[string]bool{
 	"snaptime": true, "snapstate": true, "vmstate": true, "description": true, "parent": true, "digest": true, "lock": true, "vmgenid": true,
-	"runningmachine": true, "runningcpu": true, "running-nets-host-mtu": true,
+	protectionKey: true, "runningmachine": true, "runningcpu": true, "running-nets-host-mtu": true,
 }
 
-// guardKeys are the keys with guards, of which a plan shows the values.
-var guardKeys = []string{"protection", "tags"}
-
-// restoredBy describes what a rollback would change in the configuration, sorted: the guards with their values, the other keys by name, since a value may be a
+// restoredBy describes what a rollback would change in the configuration, sorted: the tags with their values, the other keys by name, since a value may be a
 // secret.
 func restoredBy(section guest.SnapshotSection, live guest.Observed) []string {
 	keys := maps.Clone(section.Keys)
@@ -49,7 +47,7 @@ func restoredBy(section guest.SnapshotSection, live guest.Observed) []string {
 		now, then := strings.TrimSpace(live.Keys[key].Text), strings.TrimSpace(section.Keys[key])
 		switch {
 		case ofSnapshot[key] || strings.HasPrefix(key, "unused") || now == then:
-		case slices.Contains(guardKeys, key):
+		case key == "tags":
 			list = append(list, fmt.Sprintf("%s: %q -> %q", key, now, then))
 		default:
 			list = append(list, key)

@@ -30,6 +30,7 @@ type Step struct {
 	CopyTargets     []string        // storages to which the step writes whole volumes; "@pve1", the storages of the template's node, for a clone that names none
 	Pending         []string        // values that a restart brings into effect, including those that others wrote: "key=value", or "key" for a key that is removed; sorted
 	Touches         []cluster.Touch // volumes on which the calls act in a way that matters to other guests; sorted
+	Protected       bool            // the protection of the guest stands against the step: it is set, or an open step has lifted it
 	Doubt           string          // why the step may not be meant for the present guest; the step then needs an approval
 	Unproven        bool            // ownership record and marker did not agree when the step was planned; Doubt says so for people
 	ClearsLeftover  bool            // the step clears the firewall of a free vmid, so the guest must not exist
@@ -61,7 +62,8 @@ const OpWeaken cluster.Op = "weaken"
 const OpRollout cluster.Op = "rollout"
 
 // Digest identifies the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the destroyed and detached
-// volumes, and every call of the step. Of a change of a list that an object contains, it covers the list at the end in place of the calls. The node and Proxmox's config digest are not part of it: migrations, backups and snapshots change them
+// volumes, whether the protection of the guest stands against the step, and every call of the step but those that lift the protection for the others and set
+// it again. Of a change of a list that an object contains, it covers the list at the end in place of the calls. The node and Proxmox's config digest are not part of it: migrations, backups and snapshots change them
 // without changing the effect of the step.
 func (s Step) Digest(clusterName, identity string) string {
 	if s.Weakens != nil {
@@ -77,23 +79,24 @@ func (s Step) Digest(clusterName, identity string) string {
 		Firewall cluster.FirewallCall `json:"firewall,omitzero"`
 	}
 	subject := struct {
-		Cluster  string     `json:"cluster"`
-		Kind     guest.Kind `json:"kind"`
-		VMID     int        `json:"vmid"`
-		Identity string     `json:"identity"`
-		Op       cluster.Op `json:"op"`
-		Volumes  []string   `json:"volumes,omitempty"`
-		Leaves   []string   `json:"leaves,omitempty"`
-		Pending  []string   `json:"pending,omitempty"`
-		Doubt    string     `json:"doubt,omitempty"`
-		Order    string     `json:"order,omitempty"`
-		Snapshot string     `json:"snapshot,omitempty"`
-		Restores []string   `json:"restores,omitempty"`
-		Object   string     `json:"object,omitempty"`
-		Loses    []string   `json:"loses,omitempty"`
-		Content  string     `json:"content,omitempty"`
-		Calls    []call     `json:"calls"`
-	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, "", nil, "", nil}
+		Cluster   string     `json:"cluster"`
+		Kind      guest.Kind `json:"kind"`
+		VMID      int        `json:"vmid"`
+		Identity  string     `json:"identity"`
+		Op        cluster.Op `json:"op"`
+		Volumes   []string   `json:"volumes,omitempty"`
+		Leaves    []string   `json:"leaves,omitempty"`
+		Pending   []string   `json:"pending,omitempty"`
+		Doubt     string     `json:"doubt,omitempty"`
+		Order     string     `json:"order,omitempty"`
+		Snapshot  string     `json:"snapshot,omitempty"`
+		Restores  []string   `json:"restores,omitempty"`
+		Object    string     `json:"object,omitempty"`
+		Loses     []string   `json:"loses,omitempty"`
+		Content   string     `json:"content,omitempty"`
+		Protected bool       `json:"protected,omitempty"`
+		Calls     []call     `json:"calls"`
+	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, "", s.Snapshot, s.Restores, "", nil, "", s.Protected, nil}
 	if s.Object != nil {
 		subject.Object = s.Object.ID
 	}
@@ -113,6 +116,9 @@ func (s Step) Digest(clusterName, identity string) string {
 	for _, c := range calls {
 		if (s.Op == cluster.OpDestroy || s.Op == cluster.OpObjectRemove) && c.Op != s.Op {
 			continue // every destroy includes lifting protection and stopping, and every removal emptying the object, and so do those that were interrupted after them
+		}
+		if s.Lifts() && (IsLift(c) || IsProtect(c)) {
+			continue // they are missing if the protection was lifted or taken away meanwhile, and Protected says that it stood
 		}
 		removed := slices.Clone(c.Delete)
 		slices.Sort(removed)

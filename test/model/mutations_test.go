@@ -30,7 +30,7 @@ func mutations() []mutation {
 		{off("destroys that were sent count", lane+"outcome.go", "Sent: c.sent && begun.Op == journal.OpDestroy", "Sent: !OFF && c.sent && begun.Op == journal.OpDestroy"), "limit", "with a limit of 1"},
 		{off("history of slots", slots+"former.go", "	if recorded && !hasEmptySlot(record, live) {", "	if OFF || recorded && !hasEmptySlot(record, live) {"), "disk", "instead of"},
 		{off("users of volumes", lane+"volumes.go", "	if len(step.Touches) == 0 {\n		return nil\n	}\n	owned", "	if OFF || len(step.Touches) == 0 {\n		return nil\n	}\n	owned"), "volume", "which [900] uses"},
-		{off("approval of a destroy", gate, "	case permission == guest.Allow && step.Doubt == \"\":", "	case OFF || permission == guest.Allow && step.Doubt == \"\":"), "approval", "without approval"},
+		{off("approval of a destroy", gate, "	case permission == guest.Allow && step.Doubt == \"\" && !step.Protected:", "	case OFF || permission == guest.Allow && step.Doubt == \"\":"), "approval", "without approval"},
 		{off("a missing task is no outcome of an order", lane+"order.go", "	if len(tasks) == 0 && time.Now().Before(d.late) {", "	if OFF && len(tasks) == 0 {\n		return settled(open, journal.NotRun, cluster.ErrNotReady), nil\n	}\n	if len(tasks) == 0 && time.Now().Before(d.late) {"), "order", "has a second effect"},
 		{off("last check of an object", lane+"object.go", "	case exists != (seen != nil) || exists && (", "	case !OFF && (exists != (seen != nil)) || !OFF && exists && ("), "pool-removal", "not the agent's"},
 		{off("marker of an object that is removed", "reconcile/plan/object.go", "	case !exists || !IsOwnedObject(k, owned, live):", "	case !exists || !OFF && !IsOwnedObject(k, owned, live):"), "pool-removal", "not the agent's"},
