@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -43,6 +44,8 @@ type PreviewPolicy struct {
 type PreviewReader struct {
 	// Guests reads the guests of vmids, HA for those of underHA, and the firewalls, as observe.ReadAll does.
 	Guests func(ctx context.Context, vmids, underHA []int, firewalls map[int]bool) (cluster.Snapshot, error)
+	// Guest reads one guest of the inventory, as observe.ReadGuest does. It is called only for templates of guests that do not exist.
+	Guest func(ctx context.Context, row cluster.Row) (guest.Observed, error)
 	// Files reads the files of Images, as observe.ReadFiles does. It is called only if the manifests have Images, or if files of former ones are to be deleted.
 	Files func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files
 	// Objects reads the objects of kinds, as observe.ReadObjects does. It is called only for kinds that manifests or the journal name.
@@ -84,7 +87,7 @@ func NewPreview(
 		OwnGuests: map[int]bool{host.OwnVMID: host.OwnVMID != 0},
 	}
 	b.Withheld = withheldInPreview(guests, state)
-	planned := plan.New(b.Desired(state), seen)
+	planned := plan.New(b.Desired(state), withTemplates(ctx, read, guests, seen))
 	now := time.Now()
 	judge := b.Gate(state, now)
 	b.Waits = plan.NewOrdering(planned, guests, plan.OrderingOptions{
@@ -92,6 +95,30 @@ func NewPreview(
 		Objects: set.Objects, Remembered: state.Guarded, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
 	}).Waits
 	return Preview{Plan: planned, Guests: guests, Images: set.Images, Objects: set.Objects, Observed: seen, Gate: b.Gate(state, now)}, nil
+}
+
+// withTemplates returns what was seen with the readings of the guests from which others are cloned: a clone takes over what no manifest mentions. What cannot be
+// read is not among them; the problems of the plan name a template that the token may not see.
+func withTemplates(ctx context.Context, read PreviewReader, guests []guest.Desired, seen cluster.Snapshot) cluster.Snapshot {
+	before, tried := seen.Guests, make(map[int]bool)
+	for i := range guests {
+		d := &guests[i]
+		if _, exists := before[d.VMID]; exists || d.Source.Clone == nil {
+			continue
+		}
+		row, err := plan.FindTemplate(d, seen.Inventory)
+		if _, known := before[row.VMID]; err != nil || known || tried[row.VMID] {
+			continue
+		}
+		if len(tried) == 0 {
+			seen.Guests = maps.Clone(before)
+		}
+		tried[row.VMID] = true
+		if template, err := read.Guest(ctx, row); err == nil {
+			seen.Guests[row.VMID] = template
+		}
+	}
+	return seen
 }
 
 // withheldInPreview returns the guests that a rollout of the journal has not released. A preview plans them for the manifests, so all of their steps are

@@ -55,7 +55,9 @@ func readCluster(ctx context.Context, config agent.Config, notes io.Writer, log 
 func (c *liveCluster) preview(ctx context.Context, config agent.Config, manifests planview.Subject) (reconcile.Preview, error) {
 	defer c.progress.End()
 	c.guests.Store(int64(guestsToRead(manifests)))
-	read := reconcile.PreviewReader{Guests: c.early.All, Files: func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files {
+	read := reconcile.PreviewReader{Guests: c.early.All, Guest: func(ctx context.Context, row cluster.Row) (guest.Observed, error) {
+		return observe.ReadGuest(ctx, c.reader, row, guest.Version{})
+	}, Files: func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files {
 		return observe.ReadFiles(ctx, c.reader, places)
 	}, Objects: func(ctx context.Context, reads map[guest.Kind][]string) map[guest.Kind]cluster.Objects {
 		return observe.ReadObjects(ctx, c.reader, reads)

@@ -32,7 +32,9 @@ func newChangeRow(g guestView, c changeView, runes int) changeRow {
 		r.paint = r.mark
 	}
 	if g.Action == actionCreate { // a new guest: its changes affect nothing that runs
-		r.effect = ""
+		if r.effect = ""; c.Key == "protection" { // that of its template
+			r.effect = term.Printable(c.Note)
+		}
 	}
 	return r
 }
