@@ -45,6 +45,7 @@ func TestAliasIsThereBeforeItsRulesAndStaysAfterThem(t *testing.T) {
 // TestAliasOfAForeignRuleStays removes the manifest of an alias that a guest without a manifest uses, of which the plan knows nothing.
 func TestAliasOfAForeignRuleStays(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.rareTicks()
 		l.grant("Sys.Modify")
 		_, err := l.sim.AddVM(pvesim.Guest{VMID: 300, Config: "name: other\nmemory: 512\n"})
 		l.ok(err)

@@ -168,6 +168,7 @@ func TestFirewallAfterFaults(t *testing.T) {
 	for name, fault := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.ok(l.sim.Inject(fault))
 				l.files["web.yaml"] = walledYAML()
 				l.push("a guest with a firewall", alice)

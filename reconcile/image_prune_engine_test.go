@@ -245,6 +245,7 @@ func TestUsedFileStays(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLabWithPrune(t, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				test.use(l)
 				defer l.start()()
 				l.newISO("pve1")
@@ -536,6 +537,7 @@ func TestFileIsInsertedWhileACallIsSlow(t *testing.T) {
 // Two former files that only a snapshot names are both as they shall be: each has its own condition, and neither is a difference.
 func TestFilesOfASnapshotAreNoDifference(t *testing.T) {
 	runLabWithPrune(t, func(t *testing.T, l *lab) {
+		l.rareTicks()
 		l.ok(l.sim.EditFile(209, func(config string) string {
 			return config + "\n[before]\nide2: " + isoVolume + ",media=cdrom\nide3: " + newerISO + ",media=cdrom\nname: keep-1\nsnaptime: 946684800\n"
 		}))

@@ -14,6 +14,7 @@ import (
 // of the old guest may still use it; then it is free.
 func TestIncidentFreedVMIDIsAssignedAtOnce(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.rareTicks()
 		l.files["cluster.yaml"] = strings.Replace(clusterYAML, "to: 299", "to: 202", 1)
 		l.files["old.yaml"] = withoutVMID(vmYAML("old-1", 299, "lifecycle: {destroy: allow}"))
 		l.files["keep.yaml"] = vmYAML("keep-1", 202)

@@ -97,6 +97,7 @@ func TestIncidentDestroyIsAllowedAndThenUsed(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.trustApprovers()
 				l.files["cluster.yaml"], l.files["keep.yaml"] = clusterWith(two), vmYAML("keep-1", 209)
 				l.set(test.before)
@@ -187,6 +188,7 @@ func TestIncidentRestingGuestIsChanged(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
 				l.push("one guest", alice)
 				defer l.start()()
@@ -276,6 +278,7 @@ func TestIncidentManifestIsRestoredForAGoneGuest(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.files["keep.yaml"], l.files["web.yaml"] = vmYAML("keep-1", 209), blankYAML()
 				l.push("two guests", alice)
 				stop := l.start()

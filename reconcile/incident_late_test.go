@@ -46,6 +46,7 @@ func TestIncidentQueuedCallIsRepeated(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.rareTicks()
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.files["web.yaml"] = test.before
 				if test.before == "" {

@@ -75,6 +75,7 @@ func TestIncidentInterruptedRebootLeavesTheGuestDown(t *testing.T) {
 // TestRebootPolicyWindow writes a change at once and restarts the guest once, when its window opens.
 func TestRebootPolicyWindow(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.rareTicks()
 		web := func(cores int) string { // the virtual time begins on Saturday the first of January 2000, at midnight
 			return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "state: running",
 				`lifecycle: {rebootPolicy: window, window: "Sat 03:00-04:00 UTC"}`)

@@ -57,6 +57,7 @@ func TestIncidentGuestDestroyedByHandIsCreatedEmpty(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.files["guest.yaml"] = test.manifest
 				l.push("one guest", alice)
 				stop := l.start()

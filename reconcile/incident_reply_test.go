@@ -163,6 +163,7 @@ func TestIncidentFailedTaskReportedAsSuccess(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.files["cluster.yaml"] = clusterYAML + "  guards: {maxDestroysPerDay: 1000}\n" // failed destroys count
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				if l.files["guest.yaml"] = test.before; test.before == "" {

@@ -99,6 +99,7 @@ func TestIncidentNamesWidenAScope(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.trustWanda(nil, nil)
 				l.addMail()
 				l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")

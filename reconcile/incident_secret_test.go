@@ -85,6 +85,7 @@ var withPassword = []string{"memory: {size: 2Gi}", "cloudInit: {storage: local, 
 // the same password, cloud-init would treat the next boot as the first boot of a new machine.
 func TestIncidentPasswordIsHashedAgain(t *testing.T) {
 	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
+		l.rareTicks()
 		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
 		l.push("a guest with a password", alice)
 		stop := l.start()

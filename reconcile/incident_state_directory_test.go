@@ -36,6 +36,7 @@ func TestIncidentStateDirectoryIsRemoved(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.files["web.yaml"] = vmYAML("web-1", 201, "description: first")
 				l.files["db.yaml"] = vmYAML("db-1", 202, "description: first")
 				l.push("two guests", alice)

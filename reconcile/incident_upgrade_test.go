@@ -65,6 +65,7 @@ func TestIncidentUpgradeMakesTheRevisionInForceInvalid(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.rareTicks()
 				l.files["web.yaml"], l.files["db.yaml"] = vmYAML("web-1", 201, "description: first"), vmYAML("db-1", 202, "description: first")
 				l.files["dns.yaml"] = dnsYAML("description: first")
 				l.push("accepted", alice)

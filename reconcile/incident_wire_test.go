@@ -39,6 +39,7 @@ func runLabWithWire(t *testing.T, options pvesim.Options, test func(t *testing.T
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, newSim(t, options))
 		l.files["cluster.yaml"] = clusterYAML
+		l.rareTicks()
 		w := &wire{next: l.sim.Transport()}
 		token := filepath.Join(t.TempDir(), "token")
 		l.ok(os.WriteFile(token, []byte(l.sim.Token("gitops@pve!agent")+"\n"), 0o600))

@@ -79,6 +79,10 @@ const (
 // defaultPoll makes a lab poll at the default interval of the engine.
 func defaultPoll(o *reconcile.Options) { o.Poll = 0 }
 
+// rareTicks makes the next start of the lab read the cluster each minute. A test that waits for hours would take most of its time for ticks that find nothing
+// new. A check that nothing happens must then wait for several minutes.
+func (l *lab) rareTicks() { l.opts.Tick = time.Minute }
+
 // labOption changes the engine's options before it is made.
 type labOption func(*reconcile.Options)
 

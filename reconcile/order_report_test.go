@@ -55,6 +55,7 @@ func TestReportHasEveryOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runLabWithOrders(t, nil, test.running, func(t *testing.T, l *lab, _ *probe) {
+				l.rareTicks()
 				if test.prepare != nil {
 					test.prepare(l)
 					time.Sleep(2 * time.Minute)

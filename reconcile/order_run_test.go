@@ -67,6 +67,7 @@ func (l *lab) waitForOrder(run string, state journal.OrderState) journal.Order {
 func runLabWithOrders(t *testing.T, lines []string, running bool, test func(t *testing.T, l *lab, p *probe)) {
 	t.Helper()
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
+		l.rareTicks()
 		l.trustOtto()
 		l.files["web.yaml"] = vmYAML("web-1", 201, lines...)
 		l.push("one guest", alice)
@@ -368,6 +369,7 @@ func TestOrderEndsAnOverride(t *testing.T) {
 // TestOverrideSurvivesARestart restarts the agent during an override.
 func TestOverrideSurvivesARestart(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.rareTicks()
 		l.trustOtto()
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running")
 		l.push("one guest", alice)

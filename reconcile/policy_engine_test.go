@@ -83,6 +83,7 @@ func TestPolicyRequiresApprovals(t *testing.T) {
 func TestPolicyOfTheTime(t *testing.T) {
 	rules := withRules(t, policy.Rule{Name: "later", On: policy.OnStep, When: `step.op == "config" && now < timestamp("2000-01-01T06:00:00Z") && step.changes.exists(c, c.key == "memory")`})
 	runLab(t, []labOption{rules}, func(t *testing.T, l *lab) {
+		l.rareTicks()
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("one guest", alice)
 		defer l.start()()

@@ -16,6 +16,7 @@ import (
 // also after a restart of the agent, until the revision or the pending change is different.
 func TestIneffectiveRestartIsNotRepeated(t *testing.T) {
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
+		l.rareTicks()
 		l.files["web.yaml"] = runningWeb(1)
 		l.push("one guest", alice)
 		stop := l.start()

@@ -115,6 +115,7 @@ func TestRetryEndsFlapping(t *testing.T) {
 // TestRetryRepeatsARestart asks for a guest whose restart did not apply the pending change: it is restarted once more, and no second time.
 func TestRetryRepeatsARestart(t *testing.T) {
 	runLabWithProbe(t, []labOption{takesRequests(t)}, func(t *testing.T, l *lab, p *probe) {
+		l.rareTicks()
 		l.files["web.yaml"] = runningWeb(1)
 		l.push("one guest", alice)
 		stop := l.start()

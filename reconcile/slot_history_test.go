@@ -404,6 +404,7 @@ func TestCrashWhileASlotIsFilled(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s/%s/removed_%t", kind, at, remove), func(t *testing.T) {
 					runLab(t, nil, func(t *testing.T, l *lab) {
+						l.rareTicks()
 						l.sim.Guard()
 						l.files["guest.yaml"] = test.before
 						l.push("one guest", alice)

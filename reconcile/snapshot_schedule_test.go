@@ -205,6 +205,7 @@ func TestScheduleWithSmallerKeep(t *testing.T) {
 // TestScheduledSnapshotsOfAContainer takes and deletes those of a container, whose calls differ.
 func TestScheduledSnapshotsOfAContainer(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.rareTicks()
 		l.files["dns.yaml"] = strings.Replace(dnsYAML("snapshots: {schedule: hourly, keep: 1}"), "{storage: local,", "{storage: local-lvm,", 1)
 		l.push("container", alice)
 		defer l.start()()
@@ -243,6 +244,7 @@ func TestCrashAtScheduledSnapshots(t *testing.T) {
 		for _, at := range []string{"before-call", "after-call", "waiting"} {
 			t.Run(string(op)+"/"+at, func(t *testing.T) {
 				runLab(t, nil, func(t *testing.T, l *lab) {
+					l.rareTicks()
 					l.files["web.yaml"] = vmYAML("web-1", 201, "snapshots: {schedule: hourly, keep: 1}")
 					l.crashAndRecover(op, at, untilFirst(op))
 					stop := l.start()
