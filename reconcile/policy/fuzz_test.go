@@ -4,13 +4,17 @@ import (
 	"slices"
 	"testing"
 	"unicode/utf8"
+
+	"cel.dev/cel-go/common/types"
 )
 
-// FuzzPolicy compiles and evaluates expressions: the same expression gives the same findings, messages are bounded, and nothing panics.
+// FuzzPolicy compiles and evaluates expressions: the same expression gives the same findings, with and without a count of its cost, messages are bounded, and
+// nothing panics.
 func FuzzPolicy(f *testing.F) {
 	for _, seed := range []string{
 		`new.memory > 1`, `new.labels.?stage.orValue("") == "prod"`, `new.networks.exists(n, n.bridge == "vmbr1")`, `step.op == "destroy" && "prod" in old.tags`,
-		`now.getDayOfWeek("Europe/Berlin") == 5`, `new.labels.map(k, k + new.labels[k]).join(",") != ""`, `new == old`, `[new].size() > 0`, `type(new) == type(old)`, `dyn(new).x == 1`, `{"a": new}["a"].name == ""`, `string(new) == ""`,
+		`now.getDayOfWeek("Europe/Berlin") == 5`, `new.labels.map(k, k + new.labels[k]).join(",") != ""`, `new == old`, `[new].size() > 0`, `type(new) == type(old)`, `dyn(new).x == 1`, `{"a": new}["a"].name == ""`, `"%s %.3f %d".format([new.name, 1.5, new.tags.size()]).size() > 3`,
+		`[new.tags, ["x"]].map(t, t.join("-").replace("", "ab").split("b")) == [[new.name]]`, `new.tags.map(t, dyn(t) + dyn("x")).exists(t, t in ["a"] || strings.quote(string(t)).indexOf("x") > 2)`, `string(new) == ""`,
 	} {
 		f.Add(seed, `new.name + "x"`)
 	}
@@ -27,6 +31,9 @@ func FuzzPolicy(f *testing.F) {
 				s := &Subject{New: webServer(), Old: NoGuest, Step: &Step{Op: "config", Class: "live"}, Now: friday}
 				return append(set.Guest(s.New, Place{}), set.Step(s)...)
 			}
+			for _, c := range append(set.guests, set.steps...) {
+				c.when.compareCosts(t, &Subject{New: webServer(), Old: NoGuest, Step: &Step{Op: "config", Class: "live"}, Now: friday})
+			}
 			first := judge()
 			if again := judge(); !slices.Equal(first, again) {
 				t.Fatalf("got %v, then %v", first, again)
@@ -38,4 +45,17 @@ func FuzzPolicy(f *testing.F) {
 			}
 		}
 	})
+}
+
+// compareCosts evaluates an expression of a small guest with and without a count of its cost. An expression that exceeds the limit is never evaluated without.
+func (p program) compareCosts(t *testing.T, subject *Subject) {
+	t.Helper()
+	if p.free == nil {
+		return
+	}
+	counted, _, err := p.counted.Eval(subject)
+	free, _, freeErr := p.free.Eval(subject)
+	if (err == nil) != (freeErr == nil) || err == nil && counted.Equal(free) != types.True {
+		t.Fatalf("got %v, %v with a count of the cost, and %v, %v without", counted, err, free, freeErr)
+	}
 }
