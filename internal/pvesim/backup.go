@@ -224,14 +224,23 @@ func (t *task) endBackup(c *call, vmid int, storage string, begun time.Time, err
 		return err
 	}
 	a := &archive{kind: g.kind, text: backedUpText(g), notes: t.sim.notesOf(c.params["notes-template"], g), sizes: map[string]int64{}}
+	included := map[string]bool{}
+	for _, v := range volumesOfBackup(g) {
+		included[v.slot] = v.included
+	}
 	total := int64(0)
 	for _, slot := range diskSlots(g.kind, g.conf.Values) {
 		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
-		if err != nil || !d.ownsVolume() || d.values["backup"] == "0" || t.sim.volume(d.file()) == nil {
+		if err != nil || !d.ownsVolume() || t.sim.volume(d.file()) == nil {
 			continue
 		}
-		a.sizes[slot] = t.sim.volume(d.file()).Size
-		total += a.sizes[slot]
+		size := t.sim.volume(d.file()).Size
+		if included[slot] {
+			total += size
+		}
+		if included[slot] || g.kind == LXC || d.isCloudInit() { // a restore makes these volumes in any case, and leaves empty what the archive does not contain
+			a.sizes[slot] = size
+		}
 	}
 	if t.sim.storage(storage).full {
 		return apiErrorf("vma_queue_write: write error - Broken pipe")

@@ -477,7 +477,7 @@ func includedVolumes(c *call) (reply, error) {
 		o.num("leaf", boolToInt(len(volumes) == 0))
 		var children array
 		for _, v := range volumes {
-			children.add(v)
+			children.add(v.object(g))
 		}
 		o.raw("children", children.bytes())
 		a.add(&o)
@@ -487,35 +487,56 @@ func includedVolumes(c *call) (reply, error) {
 	return dataReply(tree.bytes())
 }
 
-// volumesOfBackup returns the volumes of a guest, and whether a backup contains each.
-func volumesOfBackup(g *guest) []*object {
-	var volumes []*object
+// backupVolume is a volume of a guest, or a folder or a device of the host in a container, and whether a backup contains it.
+type backupVolume struct {
+	slot     string
+	disk     drive
+	included bool
+	reason   string
+}
+
+// volumesOfBackup returns what backups of a guest contain, and what they leave out; no CD-ROM drive is among it.
+//
+// Source: get_backup_volumes of PVE::QemuConfig and PVE::LXC::Config.
+func volumesOfBackup(g *guest) []backupVolume {
+	var volumes []backupVolume
 	for _, slot := range slotsOf(g.conf.Values, func(key string) bool { return isDisk(g.kind, key) }) {
 		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
 		if err != nil || d.isCDROM() {
 			continue
 		}
-		included, reason := d.values["backup"] != "0", "backup=yes"
+		v := backupVolume{slot: slot, disk: d}
+		set, isSet := d.values["backup"]
 		switch {
-		case g.kind == QEMU && !included:
-			reason = "backup=no"
+		case g.kind == QEMU && slot == "efidisk0" && g.conf.Values["bios"] != "ovmf":
+			v.reason = "efidisk but no OMVF BIOS" // as Proxmox spells it
+		case g.kind == QEMU && isSet:
+			v.included, v.reason = set != "0", "backup=no" // also if it is included
+		case g.kind == QEMU:
+			v.included, v.reason = true, "backup=yes"
 		case slot == "rootfs":
-			reason = "rootfs"
-		case g.kind == LXC:
-			included, reason = d.values["backup"] == "1", "disabled"
-			if included {
-				reason = "enabled"
-			}
+			v.included, v.reason = true, "rootfs"
+		case strings.HasPrefix(d.file(), "/"):
+			v.reason = "not a volume"
+		case set == "1":
+			v.included, v.reason = true, "enabled"
+		default:
+			v.reason = "disabled"
 		}
-		o := &object{}
-		o.str("id", itoa(g.vmid)+":"+slot)
-		o.str("name", d.file())
-		o.str("reason", reason)
-		o.num("included", boolToInt(included))
-		o.num("leaf", 1)
-		volumes = append(volumes, o)
+		volumes = append(volumes, v)
 	}
 	return volumes
+}
+
+// object returns the volume as a leaf of the tree of a job.
+func (v backupVolume) object(g *guest) *object {
+	o := &object{}
+	o.str("id", itoa(g.vmid)+":"+v.slot)
+	o.str("name", v.disk.file())
+	o.str("reason", v.reason)
+	o.num("included", boolToInt(v.included))
+	o.num("leaf", 1)
+	return o
 }
 
 // notBackedUp lists the guests that no job names, disabled jobs included, and that the caller may see.

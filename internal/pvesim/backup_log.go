@@ -78,25 +78,44 @@ func (t *task) logBackupMode(c *call, g *guest, storage string) {
 	t.printf("INFO: ionice priority: 7")
 	if g.kind == LXC {
 		t.printf("INFO: CT Name: %s", g.name())
-		t.printf("INFO: including mount point rootfs ('/') in backup")
+		t.logMounts(g)
 		t.printf("INFO: creating vzdump archive '%s'", t.sim.pathOf(storage+":"+backupName(g, now, c.backupFormat(LXC))))
 		return
 	}
 	t.printf("INFO: VM Name: %s", g.name())
-	for _, slot := range diskSlots(QEMU, g.conf.Values) {
-		d, err := parseDrive(slot, g.conf.Values[slot])
-		if err != nil || !d.ownsVolume() {
+	for _, v := range volumesOfBackup(g) {
+		if !v.included {
+			t.printf("INFO: exclude disk '%s' '%s' (%s)", v.slot, v.disk.file(), v.reason)
 			continue
 		}
-		action := "include"
-		if d.values["backup"] == "0" {
-			action = "exclude"
-		}
-		t.printf("INFO: %s disk '%s' '%s' %s", action, slot, d.file(), strings.TrimSpace(d.values["size"]))
+		t.printf("INFO: include disk '%s' '%s' %s", v.slot, v.disk.file(), strings.TrimSpace(v.disk.values["size"]))
 	}
 	t.printf("INFO: creating vzdump archive '%s'", t.sim.pathOf(storage+":"+backupName(g, now, c.backupFormat(QEMU))))
 	if !g.running {
 		t.printf("INFO: starting kvm to execute backup task")
+	}
+}
+
+// logMounts logs which mount points of a container a backup includes, the root volume first. The state is locked.
+//
+// Source: PVE::VZDump::LXC prepare.
+func (t *task) logMounts(g *guest) {
+	t.printf("INFO: including mount point rootfs ('/') in backup")
+	for _, v := range volumesOfBackup(g) {
+		kind := "volume"
+		switch file := v.disk.file(); {
+		case v.slot == "rootfs":
+			continue
+		case strings.HasPrefix(file, "/dev/"):
+			kind = "device"
+		case strings.HasPrefix(file, "/"):
+			kind = "bind"
+		}
+		if v.included {
+			t.printf("INFO: including mount point %s ('%s') in backup", v.slot, v.disk.values["mp"])
+		} else {
+			t.printf("INFO: excluding %s mount point %s ('%s') from backup (%s)", kind, v.slot, v.disk.values["mp"], v.reason)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package pvesim
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,4 +79,81 @@ func TestNotesOfABackup(t *testing.T) {
 			t.Errorf("got %d %s, want the error of the task", got.status, got.body)
 		}
 	})
+}
+
+// TestVolumesOfABackup reads which volumes the backups of a guest contain, from the job and from the log of a backup.
+//
+// Source: get_backup_volumes of PVE::QemuConfig and PVE::LXC::Config; prepare of PVE::VZDump::QemuServer and PVE::VZDump::LXC.
+func TestVolumesOfABackup(t *testing.T) {
+	tests := map[string]struct {
+		make func(s *Sim) error
+		tree []string // "slot included reason"
+		log  []string
+	}{
+		"machine": {
+			func(s *Sim) error {
+				_, err := s.AddVM(Guest{VMID: 200, Config: "scsi0: local:1\nscsi1: local:1,backup=0\nvirtio0: local:1,backup=1\nide2: none,media=cdrom\nide0: local:cloudinit\nefidisk0: local:1\ntpmstate0: local:1\n"})
+				return err
+			},
+			[]string{"efidisk0 0 efidisk but no OMVF BIOS", "scsi0 1 backup=yes", "scsi1 0 backup=no", "tpmstate0 1 backup=yes", "virtio0 1 backup=no"},
+			[]string{"exclude disk 'efidisk0' 'local:200/vm-200-disk-0.raw' (efidisk but no OMVF BIOS)", "exclude disk 'scsi1' 'local:200/vm-200-disk-2.raw' (backup=no)", "include disk 'virtio0'"},
+		},
+		"machine_with_ovmf": {
+			func(s *Sim) error {
+				_, err := s.AddVM(Guest{VMID: 200, Config: "bios: ovmf\nefidisk0: local:1\n"})
+				return err
+			},
+			[]string{"efidisk0 1 backup=yes"}, []string{"include disk 'efidisk0'"},
+		},
+		"container": {
+			func(s *Sim) error {
+				_, err := s.AddCT(Guest{VMID: 200, Config: "rootfs: local:1\nmp0: local:1,mp=/a\nmp1: local:1,mp=/b,backup=1\nmp2: local:1,mp=/c,backup=0\n"})
+				return errors.Join(err, s.Edit(200, "mp3", "/srv,mp=/d,backup=1"), s.Edit(200, "mp4", "/dev/sdb1,mp=/e"))
+			},
+			[]string{"mp0 0 disabled", "mp1 1 enabled", "mp2 0 disabled", "mp3 0 not a volume", "mp4 0 not a volume", "rootfs 1 rootfs"},
+			[]string{
+				"including mount point rootfs ('/') in backup", "excluding volume mount point mp0 ('/a') from backup (disabled)", "including mount point mp1 ('/b') in backup",
+				"excluding bind mount point mp3 ('/d') from backup (not a volume)", "excluding device mount point mp4 ('/e') from backup (not a volume)",
+			},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{Nodes: []string{"pve1"}}, func(t *testing.T, c *client) {
+				if err := tt.make(c.sim); err != nil {
+					t.Fatal(err)
+				}
+				c.sim.SetBackupJob("nightly", map[string]string{"enabled": "1", "all": "1"})
+				var tree struct {
+					Data struct {
+						Children []struct {
+							Children []struct {
+								ID, Reason string
+								Included   int
+							}
+						}
+					}
+				}
+				if err := json.Unmarshal([]byte(c.ok("GET", "/cluster/backup/nightly/included_volumes").body), &tree); err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, v := range tree.Data.Children[0].Children {
+					got = append(got, fmt.Sprintf("%s %d %s", strings.TrimPrefix(v.ID, "200:"), v.Included, v.Reason))
+				}
+				slices.Sort(got)
+				if !slices.Equal(got, tt.tree) {
+					t.Errorf("volumes of the job: got %q, want %q", got, tt.tree)
+				}
+				upid := strings.Trim(string(c.ok("POST", "/nodes/pve1/vzdump", "vmid=200", "storage=local").data(t)), `"`)
+				c.wait(upid)
+				log := c.ok("GET", "/nodes/pve1/tasks/"+upid+"/log", "limit=0").body
+				for _, line := range tt.log {
+					if !strings.Contains(log, line) {
+						t.Errorf("log: got %s, want %q", log, line)
+					}
+				}
+			})
+		})
+	}
 }
