@@ -386,9 +386,12 @@ func (g Gate) judgeRecreate(step plan.Step, own Policy) Verdict {
 	return g.judgeApproval(step, "the guest is gone, the agent did not destroy it, and a new guest does not have its data")
 }
 
+// adoptedFirst is the hint of a step that an approval releases only after the guest is adopted.
+const adoptedFirst = "approve it when the guest is adopted: an approval names the identity that the adoption creates"
+
 func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	if step.AfterAdoption {
-		return held(HoldApproval, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
+		return held(HoldApproval, why+": the guest is adopted first", adoptedFirst)
 	}
 	return g.judgeDigest(HoldApproval, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
 }

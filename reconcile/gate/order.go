@@ -31,7 +31,15 @@ func (g Gate) judgeRun(step plan.Step) Verdict {
 	if step.Class != guest.Destructive || step.Order.Scheduled != nil { // the manifest says how many snapshots are kept, and the plan deletes only the agent's own
 		return Verdict{}
 	}
-	return g.judgeApproval(step, "order "+step.Order.String()+" of "+step.Order.Subject+" "+lossOf(step))
+	return g.judgeApproval(step, "order "+step.Order.String()+" of "+step.Order.Subject+" "+lossOf(step)+weakenedBy(step))
+}
+
+// weakenedBy names the guards that an order weakens, "" if there is none.
+func weakenedBy(step plan.Step) string {
+	if len(step.Loses) == 0 {
+		return ""
+	}
+	return "; it weakens guards of guests: " + lossesOf(step)
 }
 
 // lossOf says what an order loses.

@@ -31,6 +31,19 @@ func (g Gate) judgeWeakening(step plan.Step) Verdict {
 
 // judgeLoss releases a step that takes something from guests with guards, with the approvals that the guards in force require.
 func (g Gate) judgeLoss(step plan.Step) Verdict {
+	why := "it weakens guards of guests: " + lossesOf(step)
+	if step.AfterAdoption {
+		return held(HoldGuard, why+": the guest is adopted first", adoptedFirst)
+	}
+	v := g.judgeDigest(HoldGuard, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
+	if v.Held {
+		v.Hint += otherWays(step)
+	}
+	return v
+}
+
+// lossesOf names what a step takes from guests with guards.
+func lossesOf(step plan.Step) string {
 	var parts []string
 	for i, w := range step.Loses {
 		if i == maxWeakenings {
@@ -39,11 +52,7 @@ func (g Gate) judgeLoss(step plan.Step) Verdict {
 		}
 		parts = append(parts, w.String())
 	}
-	v := g.judgeDigest(HoldGuard, step, step.Digest(g.Cluster, g.identity(step)), "it weakens guards of guests: "+strings.Join(parts, "; "), 1)
-	if v.Held {
-		v.Hint += otherWays(step)
-	}
-	return v
+	return strings.Join(parts, "; ")
 }
 
 // otherWays says what people can do about a held step that takes something from guests, besides approving it.
@@ -51,7 +60,7 @@ func otherWays(step plan.Step) string {
 	switch {
 	case step.Op == cluster.OpObjectRemove:
 		return ", or restore the manifest"
-	case step.Op.IsObject():
+	case step.Op.IsObject(), step.Op == cluster.OpConfig:
 		return "; or revert the commit that asks for it; or, if somebody changed it in Proxmox, undo that there, or write it into the manifest"
 	}
 	return ", or revert the commit that asks for it"

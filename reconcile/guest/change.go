@@ -53,5 +53,7 @@ type Change struct {
 
 	Guarded bool // it takes a volume out of its slot, or Proxmox refuses it while the guest is protected: the protection stands against it, if it is on
 
+	LeavesBackups string // the volume that the change takes out of the backups of a guest that requires them, "scsi1 (local-lvm:vm-201-disk-1)"; "" if there is none
+
 	Replaces string // for people: the volume that the slot held before, which a new empty volume replaces; "" if there is none
 }

@@ -147,7 +147,7 @@ func (c *common) fields() []field {
 		{"ha", "ha", "What the cluster's HA manager does with the guest.", withExamples(child(&c.ha), `{"state": "started", "maxRestart": 2, "maxRelocate": 1}`, `{"absent": true}`)},
 		{"template", "template", "Convert the guest to a template. This cannot be undone, and waits for a signed approval. false has no effect.", byHand(flag(&c.template))},
 		{"mode", "", "observe plans and reports but writes nothing. Default: enforce.", choice(&c.mode, "enforce", "observe")},
-		{"backup", "", "required: an enabled backup job has to cover the guest; without one, the guest has the condition no-backup. This is a guard: the field, the coverage and the retention are weakened only with approvals.", choice(&c.backup, "required")},
+		{"backup", "", "required: an enabled backup job has to cover the guest, and backups have to contain its volumes, except those with backup: false; else the guest has the condition no-backup. This is a guard: the field, the coverage, the volumes in backups and the retention are weakened only with approvals.", choice(&c.backup, "required")},
 		{"suspend", "", "Stop all work on this guest.", withExamples(child(&c.suspend), `{"reason": "being moved to new disks", "author": "ops", "until": "2026-12-01"}`)},
 		{"dependsOn", "", "Guests that must have converged, and be ready, before the agent creates, starts or interrupts this guest, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
 		{"health", "", "What shows that this guest is ready for the guests that depend on it. Default: its run state.", withExamples(group(&c.health), `{"agent": true}`, `{"tcp": "10.0.0.5:5432"}`)},

@@ -141,7 +141,7 @@ func (m *mount) fields() []field {
 		{"size", ".size", "Minimum size, such as 8Gi. A smaller volume grows; a volume never shrinks.", capacity(&m.size)},
 		{"volume", ".volume", "Existing volume, or a folder of the host (which needs root@pam), in place of storage.", text(&m.volume, mountSource)},
 		{"path", ".mp", "Path inside the container. Required for a new mount point.", text(&m.path, folder)},
-		{"backup", ".backup", "Include the volume in backups.", flag(&m.backup)},
+		{"backup", ".backup", "Include the volume in backups. Proxmox's default: false. A folder of the host is in no backup.", flag(&m.backup)},
 		{"readOnly", ".ro", "Read only.", flag(&m.readOnly)},
 		{"replicate", ".replicate", "Include the volume in replication.", flag(&m.replicate)},
 		{"quota", ".quota", "User quotas.", flag(&m.quota)},

@@ -44,7 +44,7 @@ func (d *disk) fields() []field {
 		{"iothread", ".iothread", "A thread of its own; scsi and virtio slots only.", flag(&d.iothread)},
 		{"cache", ".cache", "Cache mode.", nativeChoice(&d.cache, "scsi0", "cache")},
 		{"aio", ".aio", "Asynchronous I/O.", nativeChoice(&d.aio, "scsi0", "aio")},
-		{"backup", ".backup", "Include the disk in backups.", flag(&d.backup)},
+		{"backup", ".backup", "Include the disk in backups. Proxmox's default: true.", flag(&d.backup)},
 		{"replicate", ".replicate", "Include the disk in replication.", flag(&d.replicate)},
 		{"readOnly", ".ro", "Read only; scsi and virtio slots only.", flag(&d.readOnly)},
 		{"serial", ".serial", "Serial number that the guest sees.", text(&d.serial, diskSerial)},

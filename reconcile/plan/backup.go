@@ -2,15 +2,19 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/order"
 )
 
-// withBackup adds whether a guest is backed up whose manifest requires it, and what its steps would take it out of: a pool or a node whose guests a job backs up. A job
-// that is to be removed or changed backs it up until then, and the step of the job says what that takes.
+// withBackup adds whether a guest is backed up whose manifest requires it, and which of its volumes no backup contains; and what its steps would take it out of: a pool or a
+// node whose guests a job backs up. A job that is to be removed or changed backs it up until then, and the step of the job says what that takes.
 func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) Guest {
 	live, exists := got.Guests[d.VMID]
 	if !d.Backup || !exists {
@@ -19,6 +23,7 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	row, _ := got.Inventory.Row(d.VMID)
 	node := cmp.Or(live.Node, row.Node)
 	err := jobsUnknown(got)
+	var missing, hints []string
 	switch {
 	case err == notReadYet:
 	case err != "":
@@ -26,16 +31,20 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 			Type: Warned, Reason: ReasonNoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: "the token needs Sys.Audit on /",
 		})
 	case !want.derived.backedUp()(d.VMID, node, row.Pool):
-		p.Conditions = append(p.Conditions, Condition{
-			Type: Warned, Reason: ReasonNoBackup, Message: "its manifest requires backups, and no enabled backup job covers it", Hint: "add it to a BackupJob, or enable one",
-		})
+		missing, hints = append(missing, "no enabled backup job covers it"), append(hints, "add it to a BackupJob, or enable one")
 	default:
 		if why := want.derived.editedJobOf(d, node, row.Pool); why != "" {
-			p.Conditions = append(p.Conditions, Condition{
-				Type: Warned, Reason: ReasonNoBackup, Message: "its manifest requires backups, and the backup job that covers it was changed in Proxmox, so that it backs up less: " + why,
-				Hint: "the agent repairs what the manifest of the job says and no hold prevents; undo the rest in Proxmox, or write it into the manifest",
-			})
+			missing = append(missing, "the backup job that covers it was changed in Proxmox, so that it backs up less: "+why)
+			hints = append(hints, "the agent repairs what the manifest of the job says and no hold prevents; undo the rest in Proxmox, or write it into the manifest")
 		}
+	}
+	if left := guest.NotInBackups(d, live); len(left) > 0 && d.Invalid == nil {
+		missing, hints = append(missing, "no backup contains "+namesOf(left)), append(hints, leftOutHint(d.Kind))
+	}
+	if len(missing) > 0 {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: Warned, Reason: ReasonNoBackup, Message: "its manifest requires backups, and " + strings.Join(missing, "; and "), Hint: strings.Join(hints, "; "),
+		})
 	}
 	for i := range p.Steps {
 		step := &p.Steps[i]
@@ -61,6 +70,63 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		step.Loses = append(step.Loses, kind.Weakening{Guest: d.Ref, Field: guest.GuardBackup, Old: "in a backup job", New: "in no enabled job, by a move to the " + to})
 	}
 	return p
+}
+
+// maxLeftOut bounds the volumes that a condition names.
+const maxLeftOut = 5
+
+// namesOf names volumes: "mp0 (local-lvm:vm-210-disk-1), mp1 (/srv/media)".
+func namesOf(left []guest.NotInBackup) string {
+	var names []string
+	for i, volume := range left {
+		if i == maxLeftOut {
+			names = append(names, fmt.Sprintf("%d more", len(left)-i))
+			break
+		}
+		names = append(names, volume.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// leftOutHint says how volumes get into backups, or out of the condition.
+func leftOutHint(of guest.Kind) string {
+	const hint = "in its manifest, backup: true puts a volume into backups, and backup: false says that they shall not contain it"
+	if of == guest.Container {
+		return hint + "; Proxmox backs up no folder and no device of the host"
+	}
+	return hint + "; Proxmox backs up an EFI disk only with the firmware OVMF"
+}
+
+// markBackupLosses notes which changes take a volume out of the backups of a guest that requires them.
+func markBackupLosses(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
+	if !d.Backup {
+		return changes
+	}
+	marked := slices.Clone(changes)
+	for i := range marked {
+		if left := guest.LeavesBackups(live, marked[i]); len(left) > 0 {
+			marked[i].LeavesBackups = namesOf(left)
+		}
+	}
+	return marked
+}
+
+// backupLoss returns what a guest loses of which a volume is taken out of its backups.
+func backupLoss(ref guest.Ref, volume string) kind.Weakening {
+	return kind.Weakening{Guest: ref, Field: guest.GuardBackup, Old: volume + " in its backups", New: "in no backup"}
+}
+
+// rollbackLosses returns what a rollback takes out of the backups of a guest that requires them.
+func rollbackLosses(r order.Request, d *guest.Desired, live guest.Observed) []kind.Weakening {
+	section, exists := live.Snapshots.Section(r.Params[order.KeyName])
+	if !d.Backup || !exists || r.Op != cluster.OpRollback {
+		return nil
+	}
+	var list []kind.Weakening
+	for _, volume := range guest.RollbackLeavesBackups(live, section) {
+		list = append(list, backupLoss(d.Ref, volume.String()))
+	}
+	return list
 }
 
 const notReadYet = "the jobs were not read yet"

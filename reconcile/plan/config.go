@@ -41,7 +41,7 @@ func sortSteps(steps []Step) []Step {
 }
 
 // configSteps groups the writable changes into calls. Changes that interrupt the guest get a separate step, so that holding them does not
-// hold the others. So do the end of the protection, and the changes that it stands against.
+// hold the others. So do the end of the protection, the changes that it stands against, and those that take a volume out of its backups.
 func configSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	if len(p.Changes) == 0 {
 		return nil
@@ -49,8 +49,10 @@ func configSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	var steps []Step
 	for _, class := range []guest.Class{guest.Live, guest.Disruptive, guest.Destructive} {
 		for _, set := range []configSet{lowering, ordinary, guarded} {
-			if step, ok := configStep(p, d, live, class, set); ok {
-				steps = append(steps, step)
+			for _, leavesBackups := range []bool{false, true} {
+				if step, ok := configStep(p, d, live, class, set, leavesBackups); ok {
+					steps = append(steps, step)
+				}
 			}
 		}
 	}
@@ -70,24 +72,27 @@ func setOf(live guest.Observed, c guest.Change) configSet {
 	switch {
 	case lowersProtection(live, c):
 		return lowering
-	case c.Guarded && (live.IsProtected() || writeClass(c.Class) != guest.Live):
+	case c.Guarded && (live.IsProtected() || writeClass(c.Class) != guest.Live || c.LeavesBackups != ""):
 		return guarded
 	}
 	return ordinary
 }
 
-// configStep returns the step for the changes of one class and set, false if there are none.
-func configStep(p Guest, d *guest.Desired, live guest.Observed, class guest.Class, set configSet) (Step, bool) {
+// configStep returns the step for the changes of one class and set that take volumes out of their backups, or that take out none; false if there are none.
+func configStep(p Guest, d *guest.Desired, live guest.Observed, class guest.Class, set configSet, leavesBackups bool) (Step, bool) {
 	step := newStep(p, live, cluster.OpConfig, class, "configuration differs")
 	call := newCall(cluster.OpConfig, live)
 	call.Params = map[string]string{}
 	for _, c := range p.Changes {
-		if writeClass(c.Class) != class || setOf(live, c) != set || !addConfig(&call, c) {
+		if writeClass(c.Class) != class || setOf(live, c) != set || (c.LeavesBackups != "") != leavesBackups || !addConfig(&call, c) {
 			continue
 		}
 		step.Changes = append(step.Changes, c)
 		step.DetachedVolumes = append(step.DetachedVolumes, detachedVolumes(live, c)...)
 		step.Class = worseClass(step.Class, c.Class)
+		if leavesBackups {
+			step.Loses = append(step.Loses, backupLoss(d.Ref, c.LeavesBackups))
+		}
 	}
 	if len(step.Changes) == 0 {
 		return Step{}, false

@@ -60,6 +60,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	}
 	if !isOwned || !proof.IsNew() { // the first configuration of a clone also sets the uuid of its manifest
 		p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
+		p.Changes = markBackupLosses(p.Changes, d, live) // a new guest has no backup that could lose a volume
 	}
 	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, mine.Former, live)...)
 	p = withFirewall(p, d, live, got)

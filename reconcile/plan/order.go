@@ -71,6 +71,7 @@ func orderStep(p Guest, d *guest.Desired, live guest.Observed, o *order.Open) St
 	case cluster.OpRollback, cluster.OpDeleteSnapshot:
 		step.Snapshot, step.Restores = SnapshotOf(o.Request, live)
 		step.Protected = live.IsProtected() && overridesProtection(step)
+		step.Loses = rollbackLosses(o.Request, d, live)
 	}
 	step.Refused = order.Contradiction(o.Request, d)
 	if step.Refused == "" {
