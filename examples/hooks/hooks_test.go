@@ -48,7 +48,7 @@ func newWorkspace(t *testing.T) workspace {
 	if err := os.WriteFile(w.root, json, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", w.agent, "gitops-agent/cmd/gitops-agent")
+	build := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "gitops-agent/cmd/gitops-agent", w.agent) // go keeps what it linked to run, unlike what it built
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
@@ -58,19 +58,14 @@ func newWorkspace(t *testing.T) workspace {
 // commit adds a commit with files by path and moves main to it. The commit is not signed if who has no subject.
 func (w workspace) commit(who sigtest.Identity, files map[string]string) string {
 	w.Helper()
-	w.Git(nil, "read-tree", "--empty")
-	for path, content := range files {
-		blob := strings.TrimSpace(w.Git([]byte(content), "hash-object", "-w", "--stdin"))
-		w.Git(nil, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+path)
-	}
-	spec := sigtest.CommitSpec{Tree: strings.TrimSpace(w.Git(nil, "write-tree")), Message: "change guests"}
+	w.Files = files
+	spec := sigtest.CommitSpec{Tree: w.Tree(), Message: "change guests"}
 	if w.Tip != "" {
 		spec.Parents = []string{w.Tip}
 	}
 	if who.Subject == "" {
 		payload := spec.Payload(time.Now())
-		id := strings.TrimSpace(w.Git(payload, "hash-object", "-t", "commit", "-w", "--stdin"))
-		return w.Place(payload, id)
+		return w.Place(payload, sigtest.ObjectID("commit", payload))
 	}
 	raw, id, err := w.sig.Commit(spec, who, sigtest.SignOptions{})
 	if err != nil {
