@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/go-git/go-billy/v5"
@@ -33,11 +34,16 @@ func newBuilder(t testing.TB) *builder {
 	return b
 }
 
+// deflaters are used again, because a new one takes more time than a small object.
+var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(io.Discard) }}
+
 // deflate compresses what r has.
 func (b *builder) deflate(r io.Reader) []byte {
 	b.t.Helper()
 	var out bytes.Buffer
-	z := zlib.NewWriter(&out)
+	z := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(z)
+	z.Reset(&out)
 	if _, err := io.Copy(z, r); err != nil {
 		b.t.Fatal(err)
 	}
