@@ -28,19 +28,14 @@ func counts(t *testing.T, dir string) (loose, packs int) {
 }
 
 // addLoose adds blobs to a store, and returns their ids.
-func addLoose(t *testing.T, st *store, first, n int) (added []plumbing.Hash) {
+func addLoose(t *testing.T, dir string, first, n int) (added []plumbing.Hash) {
 	t.Helper()
 	for i := first; i < first+n; i++ {
-		obj := new(plumbing.MemoryObject)
-		obj.SetType(plumbing.BlobObject)
-		if _, err := fmt.Fprintf(obj, "%0*d", 1+i%40, i); err != nil {
-			t.Fatal(err)
-		}
-		h, err := st.storage.SetEncodedObject(obj)
+		id, err := gittest.WriteObject(dir, "blob", fmt.Appendf(nil, "%0*d", 1+i%40, i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		added = append(added, h)
+		added = append(added, plumbing.NewHash(id))
 	}
 	return added
 }
@@ -65,7 +60,7 @@ func TestFilesOfAStoreAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(all)
-		all = append(all, addLoose(t, st, 10_000+round*collectLimit/2, collectLimit/2)...)
+		all = append(all, addLoose(t, dir, 10_000+round*collectLimit/2, collectLimit/2)...)
 		if _, err := st.collect(t.Context()); err != nil {
 			t.Fatal(err)
 		}

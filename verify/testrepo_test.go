@@ -1,11 +1,8 @@
 package verify_test
 
 import (
-	"bytes"
-	"compress/zlib"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +11,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/verify"
 )
@@ -78,17 +76,10 @@ func (l *testRepo) writeFile(path string, content []byte) {
 // object stores a raw object and returns its id.
 func (l *testRepo) object(kind string, raw []byte) gitsource.ID {
 	l.Helper()
-	var packed bytes.Buffer
-	z := zlib.NewWriter(&packed)
-	fmt.Fprintf(z, "%s %d\x00", kind, len(raw))
-	if _, err := z.Write(raw); err != nil {
+	id, err := gittest.WriteObject(l.dir, kind, raw)
+	if err != nil {
 		l.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		l.Fatal(err)
-	}
-	id := sigtest.ObjectID(kind, raw)
-	l.writeFile(filepath.Join(l.dir, "objects", id[:2], id[2:]), packed.Bytes())
 	return gitsource.ID(id)
 }
 

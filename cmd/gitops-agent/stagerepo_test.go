@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/sigtest"
 )
 
@@ -58,8 +58,8 @@ func (s *stage) commit(who, message string) (string, error) {
 			return "", err
 		}
 	}
-	id := sigtest.ObjectID("commit", raw)
-	return id, errors.Join(writeObject(filepath.Join(repo, ".git"), id, "commit", raw), writeRef(filepath.Join(repo, ".git"), branch, id))
+	id, err := gittest.WriteObject(filepath.Join(repo, ".git"), "commit", raw)
+	return id, errors.Join(err, writeRef(filepath.Join(repo, ".git"), branch, id))
 }
 
 func (s *stage) signCommit(who string, payload []byte) ([]byte, error) {
@@ -136,14 +136,6 @@ func linkObjects(from, to string) error {
 		err = errors.Join(err, link(name))
 	}
 	return err
-}
-
-// writeObject stores an object as a file of its own, as git does.
-func writeObject(repository, id, kind string, content []byte) error {
-	var compressed bytes.Buffer
-	w := zlib.NewWriter(&compressed)
-	_, err := fmt.Fprintf(w, "%s %d\x00%s", kind, len(content), content)
-	return errors.Join(err, w.Close(), replaceFile(filepath.Join(repository, "objects", id[:2], id[2:]), compressed.Bytes()))
 }
 
 func writeRef(repository, name, id string) error {

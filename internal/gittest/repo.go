@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/adler32"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -134,17 +135,39 @@ func (r *Repo) tree(files map[string]string) string {
 	return r.object("tree", tree)
 }
 
-// object stores an object as a loose object, as git does but without compression, unless the repository has it. It returns the id. A git process for
-// each object would take most of the time of a test that pushes often.
 func (r *Repo) object(kind string, content []byte) string {
 	r.tb.Helper()
-	id := sigtest.ObjectID(kind, content)
-	name := "objects/" + id[:2] + "/" + id[2:]
-	if _, err := os.Stat(filepath.Join(r.Dir, name)); err == nil {
-		return id
+	id, err := WriteObject(r.Dir, kind, content)
+	if err != nil {
+		r.tb.Fatal(err)
 	}
-	r.write(name, zlibStored(fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content)))
 	return id
+}
+
+// WriteObject stores a blob, tree, commit or tag in the repository in dir, unless the repository has it, and returns its id. The object is loose, as git writes
+// it but without compression. A git process for each object would take most of the time of a test that pushes often.
+func WriteObject(dir, kind string, content []byte) (id string, err error) {
+	id = sigtest.ObjectID(kind, content)
+	file := filepath.Join(dir, "objects", id[:2], id[2:])
+	if _, err := os.Lstat(file); err == nil {
+		return id, nil
+	}
+	return id, replaceFile(file, zlibStored(fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content)))
+}
+
+// replaceFile writes a file, and its folder, in one step: a process that reads it at the same time never sees half of it.
+func replaceFile(file string, content []byte) error {
+	err := os.WriteFile(file+".new", content, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			return err
+		}
+		err = os.WriteFile(file+".new", content, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
 }
 
 // zlibStored returns the bytes of a zlib stream (RFC 1950) that contains content without compression. A zlib.Writer takes more time to make than to use.
@@ -167,8 +190,7 @@ func zlibStored(content []byte) []byte {
 // write replaces a file of the repository in one step, so that a git process that runs at the same time never reads half of the file.
 func (r *Repo) write(name string, content []byte) {
 	r.tb.Helper()
-	file := filepath.Join(r.Dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o750), os.WriteFile(file+".new", content, 0o600), os.Rename(file+".new", file)); err != nil {
+	if err := replaceFile(filepath.Join(r.Dir, name), content); err != nil {
 		r.tb.Fatal(err)
 	}
 }
