@@ -245,3 +245,14 @@ func TestURLThatBecameAnotherServiceIsSplit(t *testing.T) { //nolint:paralleltes
 		t.Errorf("got a long request of %d", len(w.bodies))
 	}
 }
+
+// TestNextMessageIsSentAtOnce sends many messages, each immediately after the one before.
+func TestNextMessageIsSentAtOnce(t *testing.T) { //nolint:paralleltest // it replaces the transport of the process
+	onWire(t, func() (int, string, error) { return http.StatusOK, "", nil })
+	r := NewReceiver(Receiver{Name: "a", Kind: Shoutrrr, URL: text("discord://token@12345")})
+	for i := range 300 {
+		if err := r.Send(t.Context(), sample()); err != nil {
+			t.Fatalf("message %d: got %v, want it sent", i, err)
+		}
+	}
+}

@@ -45,8 +45,9 @@ func (r Receiver) sendShoutrrr(ctx context.Context, m Message) error {
 	}
 	sent := make(chan error, 1)
 	go func() {
-		defer func() { <-r.running }()
-		sent <- sendByRouter(text, m)
+		err := sendByRouter(text, m)
+		<-r.running // before the caller knows the result and sends the next message
+		sent <- err
 	}()
 	select {
 	case err := <-sent:
