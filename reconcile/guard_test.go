@@ -343,7 +343,7 @@ func readAll(reader cluster.Reader) reconcile.PreviewReader {
 		Guests: func(ctx context.Context, vmids, underHA []int, firewalls map[int]bool) (cluster.Snapshot, error) {
 			return observe.ReadAll(ctx, reader, vmids, underHA, firewalls)
 		},
-		Guest: func(ctx context.Context, row cluster.Row) (guest.Observed, error) {
+		Guest: func(ctx context.Context, row cluster.Row, _ bool) (guest.Observed, error) {
 			return observe.ReadGuest(ctx, reader, row, guest.Version{})
 		},
 		Files: func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files {

@@ -44,8 +44,8 @@ type PreviewPolicy struct {
 type PreviewReader struct {
 	// Guests reads the guests of vmids, HA for those of underHA, and the firewalls, as observe.ReadAll does.
 	Guests func(ctx context.Context, vmids, underHA []int, firewalls map[int]bool) (cluster.Snapshot, error)
-	// Guest reads one guest of the inventory, as observe.ReadGuest does. It is called only for templates of guests that do not exist.
-	Guest func(ctx context.Context, row cluster.Row) (guest.Observed, error)
+	// Guest reads one guest of the inventory, as observe.ReadGuest does, and its snapshots if asked. It is called only for templates of guests that do not exist.
+	Guest func(ctx context.Context, row cluster.Row, snapshots bool) (guest.Observed, error)
 	// Files reads the files of Images, as observe.ReadFiles does. It is called only if the manifests have Images, or if files of former ones are to be deleted.
 	Files func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files
 	// Objects reads the objects of kinds, as observe.ReadObjects does. It is called only for kinds that manifests or the journal name.
@@ -100,22 +100,26 @@ func NewPreview(
 // withTemplates returns what was seen with the readings of the guests from which others are cloned: a clone takes over what no manifest mentions. What cannot be
 // read is not among them; the problems of the plan name a template that the token may not see.
 func withTemplates(ctx context.Context, read PreviewReader, guests []guest.Desired, seen cluster.Snapshot) cluster.Snapshot {
-	before, tried := seen.Guests, make(map[int]bool)
+	rows, snapshots := make(map[int]cluster.Row), make(map[int]bool)
 	for i := range guests {
 		d := &guests[i]
-		if _, exists := before[d.VMID]; exists || d.Source.Clone == nil {
+		if _, exists := seen.Guests[d.VMID]; exists || d.Source.Clone == nil {
 			continue
 		}
-		row, err := plan.FindTemplate(d, seen.Inventory)
-		if _, known := before[row.VMID]; err != nil || known || tried[row.VMID] {
+		if row, err := plan.FindTemplate(d, seen.Inventory); err == nil {
+			rows[row.VMID], snapshots[row.VMID] = row, snapshots[row.VMID] || d.Source.Clone.Snap != ""
+		}
+	}
+	if len(rows) == 0 {
+		return seen
+	}
+	seen.Guests = maps.Clone(seen.Guests)
+	for vmid, row := range rows {
+		if _, known := seen.Guests[vmid]; known && !snapshots[vmid] {
 			continue
 		}
-		if len(tried) == 0 {
-			seen.Guests = maps.Clone(before)
-		}
-		tried[row.VMID] = true
-		if template, err := read.Guest(ctx, row); err == nil {
-			seen.Guests[row.VMID] = template
+		if template, err := read.Guest(ctx, row, snapshots[vmid]); err == nil {
+			seen.Guests[vmid] = template
 		}
 	}
 	return seen

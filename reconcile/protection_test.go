@@ -472,6 +472,47 @@ func TestRepairDoesNotLiftTheProtection(t *testing.T) {
 	})
 }
 
+// TestWaitingEndOfTheProtection: Proxmox has left a waiting removal of the protection behind, of a request that it refused. The next write of the agent does not
+// bring it into effect, and neither does a start.
+func TestWaitingEndOfTheProtection(t *testing.T) {
+	for name, test := range map[string]struct{ line, then string }{
+		"config":       {"", "description: at once"},
+		"start":        {"", "state: running"},
+		"manifest_off": {"lifecycle: {protection: false}", "description: at once"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				lines := []string{"cpu: {cores: 2}"}
+				if test.line != "" {
+					lines = append(lines, test.line)
+				}
+				l.files["web.yaml"] = vmYAML("web-1", 201, lines...)
+				l.push("a guest", alice)
+				defer l.start()()
+				l.converge()
+				l.ok(l.sim.EditFile(201, func(text string) string { return text + "protection: 1\n\n[PENDING]\ndelete: protection\n" }))
+				time.Sleep(10 * time.Minute)
+				if !strings.Contains(l.sim.Config(201), "[PENDING]") {
+					t.Fatalf("got config\n%s\nwant it left alone while there is nothing else to do", l.sim.Config(201))
+				}
+				l.files["web.yaml"] = vmYAML("web-1", 201, append(lines, test.then)...)
+				l.waitForAcceptance(l.push("something else", alice))
+				eventually(l, "the change", func() bool { return l.sim.Running(201) || strings.Contains(l.sim.Value(201, "description"), "at once") })
+				time.Sleep(10 * time.Minute)
+				if got := l.sim.Config(201); !l.isProtected(201) || strings.Contains(got, "[PENDING]") {
+					t.Errorf("got config\n%s\nwant the guest protected as before", got)
+				}
+				if test.line == "" {
+					l.converge()
+					return
+				}
+				l.approve(l.heldDigest(201, byProtection))
+				eventually(l, "the end of the protection", func() bool { return !l.isProtected(201) })
+			})
+		})
+	}
+}
+
 // TestCloneOfAProtectedTemplateStaysProtected: nothing takes the protection from a new clone without an approval, and its plan says so before.
 func TestCloneOfAProtectedTemplateStaysProtected(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {

@@ -55,8 +55,12 @@ func readCluster(ctx context.Context, config agent.Config, notes io.Writer, log 
 func (c *liveCluster) preview(ctx context.Context, config agent.Config, manifests planview.Subject) (reconcile.Preview, error) {
 	defer c.progress.End()
 	c.guests.Store(int64(guestsToRead(manifests)))
-	read := reconcile.PreviewReader{Guests: c.early.All, Guest: func(ctx context.Context, row cluster.Row) (guest.Observed, error) {
-		return observe.ReadGuest(ctx, c.reader, row, guest.Version{})
+	read := reconcile.PreviewReader{Guests: c.early.All, Guest: func(ctx context.Context, row cluster.Row, snapshots bool) (guest.Observed, error) {
+		seen, err := observe.ReadGuest(ctx, c.reader, row, guest.Version{})
+		if err != nil || !snapshots {
+			return seen, err
+		}
+		return observe.WithSnapshots(ctx, c.reader, seen)
 	}, Files: func(ctx context.Context, places []cluster.FilePlace) map[cluster.FilePlace]cluster.Files {
 		return observe.ReadFiles(ctx, c.reader, places)
 	}, Objects: func(ctx context.Context, reads map[guest.Kind][]string) map[guest.Kind]cluster.Objects {

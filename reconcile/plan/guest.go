@@ -175,6 +175,9 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	if step, ok := runStateStep(p, d, live); ok {
 		p.Steps = append(p.Steps, step)
 	}
+	if !claims {
+		p.Steps = keepProtection(p, live)
+	}
 	for i := range p.Steps {
 		p.Steps[i].AfterAdoption = claims && !p.Steps[i].TakesOwnership
 	}

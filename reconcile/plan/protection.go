@@ -83,6 +83,20 @@ func lowersProtection(live guest.Observed, c guest.Change) bool {
 	return c.Key == protectionKey && live.IsProtected() && (c.Write == guest.WriteDelete || c.Write == guest.WriteSet && !isOn(c.Value))
 }
 
+// keepProtection returns the steps of a guest, with one before them that keeps its protection if the end of it waits. Proxmox leaves such an end behind when it
+// refuses a request that removes the protection and then a disk. The next call of the agent that writes the configuration, starts or stops the guest would bring
+// it into effect.
+func keepProtection(p Guest, live guest.Observed) []Step {
+	next, _ := live.Keys[protectionKey].Next()
+	if len(p.Steps) == 0 || !live.IsProtected() || isOn(next) {
+		return p.Steps
+	}
+	step := newStep(p, live, cluster.OpConfig, guest.Live, "the end of the protection waits, without an approval")
+	step.Changes = []guest.Change{{Key: protectionKey, From: "0", To: "1", Class: guest.Live, Write: guest.WriteSet, Value: "1", Note: "its end waits, and is taken back"}}
+	step.Calls = []cluster.Call{ProtectCall(live)}
+	return append([]Step{step}, p.Steps...)
+}
+
 // isOn reports whether a native text sets the protection.
 func isOn(text string) bool {
 	return guest.Observed{Keys: map[string]guest.Value{protectionKey: {Text: text, Set: true}}}.IsProtected()
@@ -101,13 +115,21 @@ func (s Step) IgnoresNewProtection() bool {
 	return !s.Protected && (s.Op == cluster.OpDestroy || overridesProtection(s))
 }
 
-// takenOver adds to the changes of a new clone that it gets the protection of its template, which no manifest mentions. Template is the reading of the
-// template, the zero value if it was not read.
+// takenOver adds to the changes of a new clone that it gets the protection of its template, or of the snapshot that is cloned, which no manifest mentions.
+// Template is the reading of the template, the zero value if it was not read.
 func takenOver(changes []guest.Change, d *guest.Desired, template guest.Observed) []guest.Change {
-	if !template.IsProtected() || d.Source.Clone.Snap != "" {
+	from, protected := "the clone takes it over from "+template.Ref.String(), template.IsProtected()
+	if snap := d.Source.Clone.Snap; snap != "" {
+		protected = false
+		if template.Snapshots != nil {
+			section, _ := template.Snapshots.Section(snap)
+			protected = isOn(section.Keys[protectionKey])
+		}
+		from += " at snapshot " + snap
+	}
+	if !protected {
 		return changes
 	}
-	from := "the clone takes it over from " + template.Ref.String()
 	changes = slices.Clone(changes)
 	for i := range changes {
 		c := &changes[i]

@@ -185,9 +185,13 @@ func TestCloneOfAProtectedTemplate(t *testing.T) {
 		"off":           {protection("0"), true, "", "0", note + ": taking it away is held until it is approved"},
 		"on":            {protection("1"), true, "", "1", ""},
 		"unprotected":   {nil, false, "", "", ""},
+		"snapshot":      {nil, false, "on", "1", note + " at snapshot on"},
+		"snapshot_off":  {nil, true, "off", "", ""},
+		"snapshot_gone": {nil, true, "gone", "", ""},
 	}
 	for name, test := range tests {
 		live := guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl-debian-12"}, Template: true, Keys: map[string]guest.Value{}}
+		live.Snapshots = &guest.Snapshots{Sections: []guest.SnapshotSection{{Name: "on", Keys: map[string]string{"protection": "1"}}, {Name: "off"}}}
 		if test.protected {
 			live.Keys["protection"] = guest.Value{Text: "1", Set: true}
 		}
@@ -248,5 +252,40 @@ func TestRollbackOfAProtectedGuest(t *testing.T) {
 	}
 	if len(digests) != 2 {
 		t.Errorf("got digests %v, want one with and one without protection", digests)
+	}
+}
+
+// TestBlockedThoughProtected: what Proxmox refuses whatever is approved is no step, so that no approval is given for it.
+func TestBlockedThoughProtected(t *testing.T) {
+	t.Parallel()
+	live := fixture.LiveWeb(guest.StatusStopped, "protection", "1", "scsi1", diskText)
+	live.Lock = "backup"
+	for name, named := range map[string]bool{"detach": true, "destroy": false} {
+		want := owning(fixture.WantWeb(guest.Intent{Key: "scsi1", Verb: guest.Absent}))
+		if !named {
+			want.Guests = nil
+		}
+		got := New(want, cluster.Snapshot{Guests: map[int]guest.Observed{201: live}}).Guests[0]
+		if len(got.Steps) != 0 || len(got.Conditions) != 1 || got.Conditions[0].Type != Blocked || got.Conditions[0].Reason != ReasonLocked {
+			t.Errorf("%s: got steps %+v and conditions %+v, want it blocked by the lock", name, got.Steps, got.Conditions)
+		}
+	}
+}
+
+// TestRewriteSizeOfAProtectedContainer: the text of a mount point is corrected with the protection lifted. Proxmox lets the disk of a virtual machine pass.
+func TestRewriteSizeOfAProtectedContainer(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[guest.Kind]bool{guest.Container: true, guest.VirtualMachine: false} {
+		slot, text := "mp0", mountText
+		if kind == guest.VirtualMachine {
+			slot, text = "scsi1", diskText
+		}
+		live := fixture.LiveWeb(guest.StatusStopped, "protection", "1", slot, text)
+		live.Kind = kind
+		change := guest.Change{Key: slot, Write: guest.WriteResize, Value: "4G"}
+		resize := Step{Guest: live.Ref, Op: cluster.OpResize, Class: guest.Live, Changes: []guest.Change{change}}
+		if step := RewriteSize(resize, live); step.Lifts() != want || step.Protected != want || step.Op != cluster.OpConfig {
+			t.Errorf("%s: got %+v, want it to lift the protection: %v", kind, step, want)
+		}
 	}
 }
