@@ -22,7 +22,7 @@ import (
 	"gitops-agent/reconcile/writer"
 )
 
-var agentSeeds = newSeeds("agent", 12, "random histories with several agents on copies of one state directory")
+var agentSeeds = newSeeds("agent", 6, "random histories with several agents on copies of one state directory")
 
 // agents are labs with copies of one state directory, one cluster and one repository.
 type agents struct {

@@ -109,11 +109,11 @@ func upTo(n int) []int {
 
 const tenth = "  rollout: {canary: 1, maxUnavailable: 10%, failAfter: 5m}\n"
 
-// TestRolloutOfAClass changes the memory of 200 machines by their class. A machine of the third batch does not become healthy: the machines of three batches
+// TestRolloutOfAClass changes the memory of 100 machines by their class. A machine of the third batch does not become healthy: the machines of three batches
 // were changed and no other one, and an order continues. The agent is ended and started again in every batch.
 func TestRolloutOfAClass(t *testing.T) {
-	runLabWithFleet(t, 200, tenth, func(t *testing.T, f *fleet) {
-		f.sick.Store(30)
+	runLabWithFleet(t, 100, tenth, func(t *testing.T, f *fleet) {
+		f.sick.Store(15)
 		f.class("2Gi", tenth)
 		revision := f.push("more memory", alice)
 		seen, began := map[int]bool{}, time.Now()
@@ -130,19 +130,19 @@ func TestRolloutOfAClass(t *testing.T) {
 		}
 		follow(journal.RolloutFailed)
 		r := f.rollout()
-		if r.Batch != 3 || r.Batches != 11 || r.Withheld != 159 || r.Revision != revision || !slices.Equal(r.Failed, []string{"VirtualMachine/web-30"}) {
+		if r.Batch != 3 || r.Batches != 11 || r.Withheld != 79 || r.Revision != revision || !slices.Equal(r.Failed, []string{"VirtualMachine/web-15"}) {
 			t.Errorf("got %+v, want the third batch failed", r)
 		}
-		if !strings.Contains(r.Why, "VirtualMachine/web-30: guest agent: QEMU guest agent is not running") || !strings.Contains(r.Hint, "promote Rollout/web revision="+revision) {
+		if !strings.Contains(r.Why, "VirtualMachine/web-15: guest agent: QEMU guest agent is not running") || !strings.Contains(r.Hint, "promote Rollout/web revision="+revision) {
 			t.Errorf("got %q, %q, want the reason and what continues", r.Why, r.Hint)
 		}
 		time.Sleep(30 * time.Minute)
 		f.restart()
 		time.Sleep(time.Minute)
-		if got := f.changed(); !slices.Equal(got, upTo(41)) {
+		if got := f.changed(); !slices.Equal(got, upTo(21)) {
 			t.Errorf("got %v changed, want the machines of three batches", got)
 		}
-		held := f.guest(f.engine.Report(), firstWeb+100)
+		held := f.guest(f.engine.Report(), firstWeb+50)
 		if f.engine.Report().Converged || held.Sync != report.Synced || len(held.Held) != 1 || held.Held[0].Reason != gate.HoldRollout {
 			t.Errorf("got %+v, want a machine that is held", held)
 		}
@@ -150,10 +150,10 @@ func TestRolloutOfAClass(t *testing.T) {
 		f.order("promote Rollout/web revision=" + revision)
 		follow(journal.RolloutDone)
 		f.converge()
-		if got := f.changed(); !slices.Equal(got, upTo(200)) {
+		if got := f.changed(); !slices.Equal(got, upTo(100)) {
 			t.Errorf("got %d machines changed, want all", len(got))
 		}
-		for i := range 200 {
+		for i := range 100 {
 			if got := f.sim.Effects(firstWeb+i, pvesim.Stopped); got != 1 {
 				t.Errorf("web-%d: got %d restarts, want one", i+1, got)
 			}

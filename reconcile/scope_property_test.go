@@ -122,7 +122,7 @@ func randomWeb(r *rand.Rand, name string) string {
 	return text + indented(lines)
 }
 
-var scopeSeeds = newSeeds("scope", 16, "random histories of pushes by a signer with a limited scope")
+var scopeSeeds = newSeeds("scope", 8, "random histories of pushes by a signer with a limited scope")
 
 // TestScopeHoldsForRandomPushes lets wanda, who may change web servers and touch some vmids and sources, push random manifests. No call touches db-1,
 // which alice wrote, and no call touches a guest that the source did not create, unless the signer's vmids or sources contain it.

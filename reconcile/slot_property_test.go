@@ -21,7 +21,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-var slotSeeds = newSeeds("slot", 16, "random histories of edited slots")
+var slotSeeds = newSeeds("slot", 8, "random histories of edited slots")
 
 // slotOf is a slot of one of the two managed guests.
 type slotOf struct {

@@ -16,7 +16,7 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-var vmidSeeds = newSeeds("vmid", 8, "random histories in which other guests take vmids")
+var vmidSeeds = newSeeds("vmid", 4, "random histories in which other guests take vmids")
 
 // TestVMIDSeeds destroys managed machines and containers by hand at random moments, also while steps wait for a write slot and while a restart is not
 // finished, and gives their vmids to other machines and containers, on the same node or another one. Manifests are changed, removed and restored

@@ -20,7 +20,7 @@ import (
 	"gitops-agent/reconcile/gate"
 )
 
-var volumeSeeds = newSeeds("volume", 16, "random clusters with references to volumes")
+var volumeSeeds = newSeeds("volume", 8, "random clusters with references to volumes")
 
 // TestVolumeSeeds runs random clusters of managed and unmanaged machines and containers on two nodes with a shared and a local storage, replication jobs
 // and random manifests. References of all kinds are made by hand at random moments, also while steps wait for a slot: current and pending values,

@@ -42,7 +42,7 @@ spec: {vmid: 202, node: pve1, lifecycle: {destroy: deny}}
 func newAccepting(t *testing.T) *accepting {
 	t.Helper()
 	a := &accepting{T: t, dir: filepath.Join(t.TempDir(), "journal")}
-	sig, err := sigtest.New(sigtest.Options{Name: "accepting", Seed: "accepting"})
+	sig, err := sigtest.New(sigtest.Options{Name: "accepting", Seed: "accepting", CAKey: sigtest.P256})
 	a.ok(err)
 	repo := gittest.New(t)
 	repo.Files["cluster.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 200, to: 299}}\n"
@@ -57,7 +57,7 @@ func newAccepting(t *testing.T) *accepting {
 	})
 	a.ok(err)
 	source, err := gitsource.Open(gitsource.Options{
-		Dir: filepath.Join(t.TempDir(), "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + repo.Dir}},
+		Dir: filepath.Join(t.TempDir(), "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + repo.Dir}}, UploadPack: gittest.UploadPack,
 	})
 	a.ok(err)
 	j, err := journal.Open(journal.Options{Dir: a.dir, OnSync: a.committed})

@@ -27,7 +27,7 @@ type signedRepo struct {
 
 func newSignedRepo(t *testing.T) *signedRepo {
 	t.Helper()
-	sig, err := sigtest.New(sigtest.Options{Name: "orders", Seed: "orders"})
+	sig, err := sigtest.New(sigtest.Options{Name: "orders", Seed: "orders", CAKey: sigtest.P256})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (o *signedRepo) checkWith(base string, change func(*verify.Options)) (verif
 		o.Fatal(err)
 	}
 	source, err := gitsource.Open(gitsource.Options{
-		Dir: filepath.Join(o.TempDir(), "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + o.repo.Dir}},
+		Dir: filepath.Join(o.TempDir(), "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + o.repo.Dir}}, UploadPack: gittest.UploadPack,
 	})
 	if err != nil {
 		o.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	debug.SetGCPercent(400) // the tests allocate much and keep little
 	m.Run()
 }
 

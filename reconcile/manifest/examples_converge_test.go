@@ -191,22 +191,15 @@ type pushed struct {
 func pushTree(t *testing.T, files []manifest.File) pushed {
 	t.Helper()
 	alice := sigtest.Identity{Subject: "alice@example.test", Issuer: "https://issuer.test"}
-	sig, err := sigtest.New(sigtest.Options{Name: "examples", Seed: "examples", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)} /* a bubble begins in 2000 */)
+	sig, err := sigtest.New(sigtest.Options{Name: "examples", Seed: "examples", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), CAKey: sigtest.P256} /* a bubble begins in 2000 */)
 	if err != nil {
 		t.Fatal(err)
 	}
 	repo := gittest.New(t)
-	var index strings.Builder
 	for _, f := range files {
-		blob := strings.TrimSpace(repo.Git(f.Data, "hash-object", "-w", "--stdin"))
-		fmt.Fprintf(&index, "100644 blob %s\t%s\n", blob, f.Path)
+		repo.Files[f.Path] = string(f.Data)
 	}
-	repo.Git([]byte(index.String()), "update-index", "--add", "--index-info")
-	raw, id, err := sig.Commit(sigtest.CommitSpec{Tree: strings.TrimSpace(repo.Git(nil, "write-tree")), Message: "examples"}, alice, sigtest.SignOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	repo.Place(raw, id)
+	repo.Push(sig, alice, "examples")
 	root, err := sig.TrustedRoot()
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +237,9 @@ func newExampleEngine(t *testing.T, sim *pvesim.Sim, cluster string, from pushed
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := gitsource.Open(gitsource.Options{Dir: filepath.Join(state, "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + from.dir}}})
+	source, err := gitsource.Open(gitsource.Options{
+		Dir: filepath.Join(state, "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + from.dir}}, UploadPack: gittest.UploadPack,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
