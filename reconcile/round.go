@@ -37,7 +37,7 @@ func (e *Engine) beginRound(ctx context.Context) bool {
 		return true
 	}
 	if !e.observer.Begin(ctx, observe.Request{
-		Files: e.filePlaces(), Objects: e.objectReads(), VMIDs: e.vmids(), UnderHA: observe.UnderHA(e.guests), Firewalls: observe.Firewalls(e.guests), Ready: e.readyErr != nil || !e.errands.inline,
+		Files: e.filePlaces(), Objects: e.objectReads(), VMIDs: e.vmids(), Further: e.templates(), UnderHA: observe.UnderHA(e.guests), Firewalls: observe.Firewalls(e.guests), Ready: e.readyErr != nil || !e.errands.inline,
 		Snapshots: e.basis.Load().NeedSnapshots(e.opts.Journal.State(), now),
 	}) {
 		return false // the list of guests hangs

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -147,6 +149,12 @@ func relevantVMIDs(guests []guest.Desired, state journal.State) []int {
 	}
 	delete(set, 0)
 	return slices.Sorted(maps.Keys(set))
+}
+
+// templates returns what chooses from the list of guests those of which clones are wanted.
+func (e *Engine) templates() func(cluster.Inventory) []int {
+	guests := e.guests
+	return func(list cluster.Inventory) []int { return plan.Templates(guests, list) }
 }
 
 // vmids returns the vmids of the guests to observe, sorted: the guests in manifests, and the guests that the agent owns.

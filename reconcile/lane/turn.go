@@ -254,7 +254,10 @@ func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snaps
 	case reading.Absence != "":
 		t.Seen, t.Absence = guest.Observed{}, reading.Absence
 		got.Absent[t.Key.VMID] = reading.Absence
-		return got, w.lookForLeftover(ctx, basis, &got, t)
+		if err := w.lookForLeftover(ctx, basis, &got, t); err != nil {
+			return got, err
+		}
+		return got, w.lookForTemplate(ctx, basis, &got, t)
 	}
 	t.Seen, t.Absence = observe.WithHAFor(ctx, w.cluster, basis.Guests, reading.Seen), ""
 	t.Seen = observe.WithFirewallFor(ctx, w.cluster, basis.Guests, t.Seen)

@@ -11,6 +11,7 @@ import (
 type Request struct {
 	VMIDs   []int                         // the guests that matter, sorted
 	Select  func(cluster.Inventory) []int // chooses VMIDs from the list once it has arrived, unless it is nil
+	Further func(cluster.Inventory) []int // chooses more guests from the list; nil for none
 	UnderHA []int                         // those of them whose manifests configure HA
 
 	Firewalls map[int]bool // the guests whose firewalls matter, and whether that includes aliases and sets

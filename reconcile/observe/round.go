@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -124,6 +125,9 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 	p.Listed = true
 	if r.request.Select != nil {
 		r.request.VMIDs = r.request.Select(a.inventory)
+	}
+	if r.request.Further != nil {
+		r.request.VMIDs = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.request.VMIDs, r.request.Further(a.inventory)))))
 	}
 	o.markChanged(a.inventory)
 	o.inventory = a.inventory

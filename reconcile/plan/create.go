@@ -19,10 +19,7 @@ import (
 // planCreate plans a guest whose vmid is free, or not assigned yet. Changes that a clone call cannot carry are planned when the clone can be
 // read.
 func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
-	var left []guest.Change
-	if d.Source.Clone == nil && d.Source.Backup == nil { // a template or a backup may contain the settings
-		left = guest.RootOnlyAtCreation(*d, got.Inventory.Version)
-	}
+	left, impossible := neverWritten(d, got)
 	written := withSecrets(withRootOnly(intendedChanges(d), left), intendedSecrets(d))
 	p.Changes = append(withChangesOutsideConfig(written, d, got.Inventory), newFirewall(d)...)
 	owned, isOwned := want.Owned[d.VMID]
@@ -58,8 +55,15 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		p.Conditions = append(p.Conditions, cannotCreate(d, err))
 		return p
 	}
+	if len(impossible) > 0 {
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: ReasonCannotCreate, Message: describeImpossible(impossible), Hint: "change these fields, clone another template, or change the template"})
+		return p
+	}
 	call.Secrets = secrets
-	if c, needed := needsRoot(left, d.Ref, call.Node); needed {
+	if c, needed := needsRoot(left, d.Ref, nodeAfterCreation(d, call.Node)); needed {
+		if d.Source.Backup != nil {
+			c.Message += "; not needed where the backup contains it"
+		}
 		p.Conditions = append(p.Conditions, c)
 	}
 	step := Step{
@@ -305,7 +309,11 @@ func intendedChanges(d *guest.Desired) []guest.Change {
 		if in.Verb == guest.Absent {
 			continue
 		}
-		list = append(list, guest.Change{Key: in.Key, To: describeIntent(in), Class: guest.Live, Write: guest.WriteSet, Origin: in.Origin})
+		change := guest.Change{Key: in.Key, To: describeIntent(in), Class: guest.Live, Write: guest.WriteSet, Origin: in.Origin}
+		if in.Key == "smbios1" && d.Source.Backup != nil && d.WantedUUID() != "" {
+			change.Note = "the uuid stays the one in the backup, which identifies the guest"
+		}
+		list = append(list, change)
 	}
 	return list
 }

@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// Templates returns the vmids of the guests of which the manifests want clones that do not exist yet, sorted. The plan of a clone depends on what its template
+// contains, so these guests are read as well.
+func Templates(guests []guest.Desired, inventory cluster.Inventory) []int {
+	var vmids []int
+	for i := range guests {
+		if vmid, found := templateToRead(&guests[i], inventory); found {
+			vmids = append(vmids, vmid)
+		}
+	}
+	slices.Sort(vmids)
+	return slices.Compact(vmids)
+}
+
+// templateToRead returns the guest that is cloned if a guest is created, and whether its reading shows what the clone contains. The configuration of a snapshot is
+// not part of a reading.
+func templateToRead(d *guest.Desired, inventory cluster.Inventory) (vmid int, found bool) {
+	if d.Source.Clone == nil || d.Source.Clone.Snap != "" || d.Invalid != nil {
+		return 0, false
+	}
+	if _, exists := inventory.Row(d.VMID); exists && d.VMID != 0 {
+		return 0, false
+	}
+	template, err := FindTemplate(d, inventory)
+	return template.VMID, err == nil
+}
+
+// neverWritten returns the changes of the first configuration of a new guest that no API token can make: those that are left to root@pam, and those that are impossible.
+// What a template contains is known if it was read. What a backup or a snapshot contains is not known, so what only root@pam may write is all listed.
+func neverWritten(d *guest.Desired, got cluster.Snapshot) (left, impossible []guest.Change) {
+	vmid, isRead := templateToRead(d, got.Inventory)
+	template, seen := got.Guests[vmid]
+	if !isRead || !seen || template.Kind != d.Kind || got.Absent[vmid] != "" {
+		return guest.RootOnlyAtCreation(*d, got.Inventory.Version), nil
+	}
+	for _, change := range guest.CloneObstacles(*d, template) {
+		if change.RootOnly {
+			left = append(left, change)
+		} else {
+			impossible = append(impossible, change)
+		}
+	}
+	return left, impossible
+}
+
+// describeImpossible returns changes that cannot be made, with the reasons, for people.
+func describeImpossible(changes []guest.Change) string {
+	var parts []string
+	for _, c := range changes {
+		part := c.Key + ": " + c.Note
+		if c.Origin.File != "" {
+			part = c.Key + " (" + c.Origin.String() + "): " + c.Note
+		}
+		parts = append(parts, part)
+	}
+	return "it is not cloned, because the clone could never be as the manifest wants it: " + strings.Join(parts, "; ")
+}
+
+// nodeAfterCreation returns the node on which a new guest stays after the call that creates it on a node: a clone is created on the node of its template.
+func nodeAfterCreation(d *guest.Desired, created string) string {
+	if d.Node == "" || slices.Contains(d.Nodes, created) {
+		return created
+	}
+	return d.Node
+}
