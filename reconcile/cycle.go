@@ -36,6 +36,7 @@ func (e *Engine) cycle(ctx context.Context) {
 	made := report.PlanOutcome{Revision: e.basis.Load().Revision, Duration: time.Since(started), Steps: countSteps(planned)}
 	e.opts.Hooks.plan(made)
 	e.notePlan(planned, made)
+	e.endConfiguring(ctx, planned)
 	e.setBasis(e.order(planned, e.checkHealth(ctx, planned)).Waits)
 	e.noteWrites()
 	e.noteOutage(ctx)

@@ -74,6 +74,27 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) 
 	return records
 }
 
+// endConfiguring journals which new guests a plan found configured, if the lane's turn ended before it could.
+func (e *Engine) endConfiguring(ctx context.Context, planned plan.Plan) {
+	if !e.mayWrite() {
+		return
+	}
+	state := e.opts.Journal.State()
+	var records []journal.Body
+	for _, g := range planned.Guests {
+		if owned, isOwned := state.Owned[g.Ref.VMID]; g.Configured && isOwned && owned.Configuring && !e.queue.Busy(object.Guest(g.Ref.VMID)) && !isOpen(state, g.Ref.VMID) {
+			owned.Configuring = false
+			records = append(records, owned)
+		}
+	}
+	if len(records) == 0 {
+		return
+	}
+	if err := e.opts.Journal.Append(ctx, records...); err != nil {
+		e.log.WarnContext(ctx, "journal not written", "error", err)
+	}
+}
+
 // disowned returns the records that end the ownership of a guest that is gone without the agent. Its guards are kept if an approval is needed to
 // create it again: to remove a manifest and to restore it does not replace that approval.
 func disowned(state journal.State, vmid int, reason string) []journal.Body {

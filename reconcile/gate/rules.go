@@ -40,6 +40,8 @@ type judged struct {
 	template   bool
 	ha         bool
 	by         []journal.Introduction
+
+	configuring bool // the guest was not seen configured yet, so the fields of ignoreFields count
 }
 
 // NewRules returns the policies for guests; nil without policies. It is made once for each revision. Left contains the files that the manifests of guests left, and whose policies still
@@ -83,6 +85,9 @@ func (g Gate) findingsOfDestroy(ref guest.Ref) []policy.Finding {
 // findings returns what the policies say of a step, of whose guest the manifest asks for d; nil if none names it.
 func (g Gate) findings(step plan.Step, d *guest.Desired) []policy.Finding {
 	r, key := g.Rules, policyKey(step.Guest)
+	if d != nil {
+		d = plan.WantedNow(d, g.Owned[step.Guest.VMID])
+	}
 	aboutGuest := d != nil && step.Order == nil && !step.TakesDown()
 	brief := &policy.Step{Op: string(step.Op), Class: string(step.Class)}
 	at := r.placeOf(step, d)
@@ -147,12 +152,13 @@ func (r *Rules) judge(g Gate, key guest.Ref, d *guest.Desired) []policy.Finding 
 	r.mu.Lock()
 	j, known := r.known[key]
 	r.mu.Unlock()
-	if known && j.isOf(seen, by) {
+	configuring := g.Owned[d.VMID].Configuring
+	if known && j.configuring == configuring && j.isOf(seen, by) {
 		return j.findings
 	}
 	j = &judged{
 		findings: r.set.Wanted(d, live, g.Scope.signersOf(d.Ref), r.placeOfGuest(d)),
-		digest:   seen.Digest, readAt: seen.ReadAt, status: seen.Status, node: seen.Node, pool: seen.Pool, template: seen.Template, ha: seen.HA, by: by,
+		digest:   seen.Digest, readAt: seen.ReadAt, status: seen.Status, node: seen.Node, pool: seen.Pool, template: seen.Template, ha: seen.HA, by: by, configuring: configuring,
 	}
 	r.mu.Lock()
 	r.known[key] = j

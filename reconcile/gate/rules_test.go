@@ -180,6 +180,21 @@ func TestRulesFollowReadings(t *testing.T) {
 	}
 }
 
+// TestPoliciesOfIgnoredFields: a policy judges the fields of ignoreFields as long as a new guest gets them, and what the guest has afterwards.
+func TestPoliciesOfIgnoredFields(t *testing.T) {
+	t.Parallel()
+	g, d := policyWorld()
+	d.Intents, d.Ignore = []guest.Intent{{Key: "memory", Verb: guest.Want, Text: "8192"}}, []string{"memory"}
+	g.Rules = rulesOf(t, []guest.Desired{d}, policy.Rule{Name: "rule", When: `new.memory > 4 * 1024 * 1024 * 1024`})
+	config := plan.Step{Guest: d.Ref, Op: cluster.OpConfig, Class: guest.Live, Calls: []cluster.Call{{Op: cluster.OpConfig}}}
+	for _, configuring := range []bool{true, false, true} {
+		g.Owned = map[int]journal.Owned{201: {VMID: 201, Identity: "identity", Configuring: configuring}}
+		if held := g.Judge(config).Held; held != configuring {
+			t.Errorf("got held %t with configuring %t", held, configuring)
+		}
+	}
+}
+
 // TestPolicyConditions tells a warning of several steps once.
 func TestPolicyConditions(t *testing.T) {
 	t.Parallel()

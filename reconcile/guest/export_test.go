@@ -2,9 +2,12 @@ package guest
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"gitops-agent/reconcile/guest/form"
 )
 
 // What the tests outside of the package need of those inside it.
@@ -77,3 +80,25 @@ func RecordedWrites(t *testing.T, vmids map[Kind]int) []RecordedWrite {
 }
 
 var ownVolume = regexp.MustCompile(`\d+/vm-\d+-`)
+
+// CreationSamples are one value of every key that holds a value of the owner's, with all its sub-keys, also of those that can only be set at creation.
+func CreationSamples() []WrittenSample {
+	var samples []WrittenSample
+	for _, kind := range []Kind{VirtualMachine, Container} {
+		for _, r := range rowsOf(kind) {
+			if r.effect == never || r.once || r.key == "unused" || r.key == "rootfs" || r.key == "tags" || r.Form == form.Secret {
+				continue // what Proxmox keeps, what every container has, the tags, which contain the marker, and what cannot be compared
+			}
+			texts := slices.DeleteFunc(samplesOf(r), func(text string) bool { return strings.Contains(text, "import-from=") })
+			for i := range texts {
+				texts[i] = strings.ReplaceAll(texts[i], "201", "202")
+			}
+			if len(texts) > 0 {
+				key := sampleKeys(r)[0]
+				text := texts[len(texts)-1]
+				samples = append(samples, WrittenSample{kind, writtenIntent(kind, key, r, text), text})
+			}
+		}
+	}
+	return samples
+}

@@ -30,6 +30,7 @@ type Index struct {
 	open      map[string]*Entry // steps that have not ended, and the last one that has
 	ended     string            // that step
 	labels    map[int]string    // the guest that has a vmid
+	owned     map[int]string    // the identity of the guest that the agent owns under a vmid
 	revisions []*Revision       // oldest first
 }
 
@@ -38,7 +39,7 @@ func (x *Index) Add(r journal.Record) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.open == nil {
-		x.open, x.labels = make(map[string]*Entry), make(map[int]string)
+		x.open, x.labels, x.owned = make(map[string]*Entry), make(map[int]string), make(map[int]string)
 	}
 	switch b := r.Body.(type) {
 	case journal.Accepted:
@@ -72,19 +73,23 @@ func (x *Index) Add(r journal.Record) {
 	case journal.Disowned:
 		x.addEntry(&Entry{Time: r.Time, Name: "disowned", VMID: b.VMID, Guest: x.labels[b.VMID], Text: Clip(b.Reason)})
 		delete(x.labels, b.VMID)
+		delete(x.owned, b.VMID)
 	case journal.Event:
 		x.addEvent(r, b)
 	}
 }
 
-// own notes the guest of a vmid, and that the agent owns it now. Until its tag was read, a guest is only about to be owned.
+// own notes the guest of a vmid, and that the agent owns it now. Until its tag was read, a guest is only about to be owned. A later record of the same guest
+// changes nothing of that.
 func (x *Index) own(r journal.Record, b journal.Owned) {
 	if b.Name != "" {
 		x.labels[b.VMID] = b.Kind + "/" + b.Name
 	}
-	if !b.Claiming {
-		x.addEntry(&Entry{Time: r.Time, Name: string(b.Origin), VMID: b.VMID, Guest: x.labels[b.VMID]})
+	if identity, known := x.owned[b.VMID]; b.Claiming || known && identity == b.Identity {
+		return
 	}
+	x.owned[b.VMID] = b.Identity
+	x.addEntry(&Entry{Time: r.Time, Name: string(b.Origin), VMID: b.VMID, Guest: x.labels[b.VMID]})
 }
 
 func (x *Index) addEvent(r journal.Record, b journal.Event) {

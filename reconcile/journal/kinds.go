@@ -94,7 +94,9 @@ var kinds = []*kind{
 	}.kind(),
 	row[Owned]{
 		name: "owned", version: 1,
-		newer:    func(b Owned) int { return laterField(5, b.Task != "" || b.Origin == Recovered) },
+		newer: func(b Owned) int {
+			return max(laterField(5, b.Task != "" || b.Origin == Recovered), laterField(23, b.Configuring))
+		},
 		complete: func(b Owned) bool { return b.VMID > 0 && b.Identity != "" && b.Origin.valid() },
 		fold:     func(f *fold, r Record, b Owned) { f.owned.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `owned` or `disowned`",

@@ -42,24 +42,25 @@ func TestBodiesRoundTrip(t *testing.T) {
 
 func TestDecodePayloadRefuses(t *testing.T) {
 	tests := map[string]string{
-		"no_json":                   `{"v":1,"records":[`,
-		"other_json":                `[]`,
-		"no_version":                `{"records":[{"event":{"name":"x"}}]}`,
-		"unknown_field":             `{"v":1,"records":[{"event":{"name":"x","colour":"red"}}]}`,
-		"unknown_kind":              `{"v":1,"records":[{"moved":{"vmid":1}}]}`,
-		"version_1_with_applied":    `{"v":1,"records":[{"applied":{"vmid":1,"identity":"i"}}]}`,
-		"version_2_with_futile":     `{"v":2,"records":[{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`,
-		"version_4_with_attached":   `{"v":4,"records":[{"attached":{"vmid":1,"identity":"i"}}]}`,
-		"version_2_without_applied": `{"v":2,"records":[{"event":{"name":"x"}}]}`,
-		"no_body":                   `{"v":1,"records":[{}]}`,
-		"two_bodies":                `{"v":1,"records":[{"event":{"name":"x"},"disowned":{"vmid":1}}]}`,
-		"firewall_as_unknown":       `{"v":16,"records":[{"guarded":{"vmid":1,"firewallAs":2}}]}`,
-		"firewall_as_later":         `{"v":16,"records":[{"guarded":{"vmid":1,"firewallAs":2}},{"guarded":{"vmid":2,"rules":{"firewall":"f"}}}]}`,
-		"firewall_as_without":       `{"v":16,"records":[{"guarded":{"vmid":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
-		"firewall_as_beside":        `{"v":16,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"rules":{"firewall":"f"},"firewallAs":2}}]}`,
-		"version_13_with_shared":    `{"v":13,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
-		"version_5_with_object":     `{"v":5,"records":[{"flapping":{"kind":"BackupJob","name":"nightly","level":5}}]}`,
-		"bytes_after_it":            `{"v":1,"records":[{"event":{"name":"x"}}]} {}`,
+		"no_json":                    `{"v":1,"records":[`,
+		"other_json":                 `[]`,
+		"no_version":                 `{"records":[{"event":{"name":"x"}}]}`,
+		"unknown_field":              `{"v":1,"records":[{"event":{"name":"x","colour":"red"}}]}`,
+		"unknown_kind":               `{"v":1,"records":[{"moved":{"vmid":1}}]}`,
+		"version_1_with_applied":     `{"v":1,"records":[{"applied":{"vmid":1,"identity":"i"}}]}`,
+		"version_2_with_futile":      `{"v":2,"records":[{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`,
+		"version_4_with_attached":    `{"v":4,"records":[{"attached":{"vmid":1,"identity":"i"}}]}`,
+		"version_2_without_applied":  `{"v":2,"records":[{"event":{"name":"x"}}]}`,
+		"no_body":                    `{"v":1,"records":[{}]}`,
+		"two_bodies":                 `{"v":1,"records":[{"event":{"name":"x"},"disowned":{"vmid":1}}]}`,
+		"firewall_as_unknown":        `{"v":16,"records":[{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		"firewall_as_later":          `{"v":16,"records":[{"guarded":{"vmid":1,"firewallAs":2}},{"guarded":{"vmid":2,"rules":{"firewall":"f"}}}]}`,
+		"firewall_as_without":        `{"v":16,"records":[{"guarded":{"vmid":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		"firewall_as_beside":         `{"v":16,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"rules":{"firewall":"f"},"firewallAs":2}}]}`,
+		"version_13_with_shared":     `{"v":13,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		"version_5_with_configuring": `{"v":5,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","configuring":true}}]}`,
+		"version_5_with_object":      `{"v":5,"records":[{"flapping":{"kind":"BackupJob","name":"nightly","level":5}}]}`,
+		"bytes_after_it":             `{"v":1,"records":[{"event":{"name":"x"}}]} {}`,
 	}
 	for name, payload := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -113,6 +114,13 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 		"owned_object_that_agreed": {
 			[]Body{OwnedObject{Kind: "Alias", ID: "a", Name: "a", Identity: "i", Marker: "m", Origin: Created, Agreed: map[string]AgreedText{"cidr": {Text: "10.0.0.1"}}}},
 			`{"v":17,"records":[{"owned-object":{"kind":"Alias","id":"a","name":"a","identity":"i","marker":"m","origin":"created","agreed":{"cidr":{"text":"10.0.0.1"}}}}]}`,
+		},
+		"guest_that_is_configured": {
+			[]Body{Owned{VMID: 1, Identity: "i", Origin: Created}}, `{"v":1,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created"}}]}`,
+		},
+		"guest_that_is_not_configured_yet": {
+			[]Body{Owned{VMID: 1, Identity: "i", Origin: Created, Configuring: true}},
+			`{"v":23,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","configuring":true}}]}`,
 		},
 		"firewall": {
 			[]Body{guardedBy(1, "f"), guardedBy(2, "g")}, `{"v":13,"records":[{"guarded":{"vmid":1,"rules":{"firewall":"f"}}},{"guarded":{"vmid":2,"rules":{"firewall":"g"}}}]}`,

@@ -184,6 +184,10 @@ type Owned struct {
 	Origin   Origin `json:"origin"`
 	Claiming bool   `json:"claiming,omitempty"` // true until the tag has been read from the guest
 	Task     string `json:"task,omitempty"`     // UPID of the task that created the guest, until the tag has been read from the guest
+
+	// Configuring is true from the call that creates the guest until the guest was read as its manifest first wanted it: until then, the fields of ignoreFields
+	// are written too. It is false in a record of an older release, and for a guest that the agent did not create.
+	Configuring bool `json:"configuring,omitempty"`
 }
 
 // Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached, Snapshots,

@@ -15,12 +15,15 @@ import (
 // identify completes the ownership record of the guest with what the reading of this turn shows, and returns the state with the new record. The
 // tag confirms the record. Before the tag is there, the uuid of a new virtual machine is recorded as soon as it is known, so that
 // later edits of the guest cannot hide the guest.
-func (w *Worker) identify(ctx context.Context, state journal.State, t *turn) (journal.State, error) {
+func (w *Worker) identify(ctx context.Context, basis *Basis, state journal.State, t *turn) (journal.State, error) {
 	before, isOwned := state.Owned[t.Key.VMID]
 	if !isOwned || t.Absence != "" || cluster.PartlyCreated(t.Seen) {
 		return state, nil
 	}
 	owned, confirmed := ownership.Confirm(before, t.Seen)
+	if d, named := basis.desired(t.Key.VMID); confirmed && named && len(d.Ignore) == 0 {
+		owned.Configuring = false // its manifest ignores nothing
+	}
 	if !confirmed {
 		var err error
 		if owned, err = w.identifyNew(ctx, before, t.Seen); err != nil {

@@ -62,7 +62,7 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, verdic
 		}
 	}
 	state := w.journal.State()
-	records := slices.Concat(beginFilling(basis, begun, step, state, seen), noteApprovals(step, verdict, state), beginObject(step, state))
+	records := slices.Concat(beginConfiguring(step, state), beginFilling(basis, begun, step, state, seen), noteApprovals(step, verdict, state), beginObject(step, state))
 	return w.appendIfCurrent(ctx, basis, append(records, w.beginOrder(step, begun, seen)...)...)
 }
 

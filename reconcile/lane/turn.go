@@ -98,7 +98,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if state, err = w.identify(ctx, state, t); err != nil {
+	if state, err = w.identify(ctx, basis, state, t); err != nil {
 		return false, err
 	}
 	if state, err = w.recordSlots(ctx, basis, state, t); err != nil {
@@ -117,6 +117,9 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	judge.Seen = got.Guests
 	step, verdict, ok := judge.Next(planned.Guests[0])
 	switch {
+	case planned.Guests[0].Configured || ok && t.Steps > 0 && sameEffect(t.last, step) && onlyConfigures(want, got, step):
+		t.kept = &got
+		return true, w.endConfiguring(ctx, state.Owned[t.Key.VMID])
 	case !ok:
 		return false, nil
 	case step.Refused != "":

@@ -46,11 +46,14 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p.Conditions = append(p.Conditions, *c)
 		return p
 	}
-	mine := *d
-	mine.Marker = owned.Tag
-	mine.Former = formerVolumes(want, d, recordOf(owned, isOwned), live, volumes)
-	secrets, blocked := secretChanges(want, d, live, owned)
-	p.Changes = volumes.blockTakenVolumes(withSecrets(guest.Diff(mine, live), secrets), live)
+	former := formerVolumes(want, d, recordOf(owned, isOwned), live, volumes)
+	later := d
+	d = WantedNow(d, owned)
+	changes, blocked := differences(want, d, live, owned, former)
+	if owned.Configuring && proof.HasTag {
+		p.Configured = later == d || holdsIgnored(want, later, live, owned, former, changes, blocked)
+	}
+	p.Changes = volumes.blockTakenVolumes(changes, live)
 	p.Conditions = append(p.Conditions, blocked...)
 	if isOwned && proof.IsNew() && d.Source.Clone != nil && live.Status == guest.StatusStopped {
 		p.Changes = adjustFreshClone(p.Changes, d, live)
@@ -62,7 +65,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
 		p.Changes = markBackupLosses(p.Changes, d, live) // a new guest has no backup that could lose a volume
 	}
-	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, mine.Former, live)...)
+	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, former, live)...)
 	p = withFirewall(p, d, live, got)
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))

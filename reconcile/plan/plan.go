@@ -30,6 +30,7 @@ type Guest struct {
 	Present    bool              // of an object that is no guest: it exists
 	ReadAt     time.Time         // of an object of package kinds: when it was read
 	Lacking    map[string]string // of an Image: why nothing can be created from it, by node; by "" if all nodes share its storage
+	Configured bool              // the guest was created and not seen configured yet, and now it has what its manifest lists under ignoreFields
 	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 
 	keptOn []string // of an Image: where its file is looked for

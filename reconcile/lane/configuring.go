@@ -1,0 +1,42 @@
+package lane
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+)
+
+// beginConfiguring returns the record of a guest that a step is about to create. From now until the guest was seen configured, the fields that its manifest lists under
+// ignoreFields are written too.
+func beginConfiguring(step plan.Step, state journal.State) []journal.Body {
+	owned, isOwned := state.Owned[step.Guest.VMID]
+	if step.Op != cluster.OpCreate || !isOwned || owned.Configuring {
+		return nil
+	}
+	owned.Configuring = true
+	return []journal.Body{owned}
+}
+
+// endConfiguring journals that a new guest was configured: from now on, the fields that its manifest lists under ignoreFields are left alone.
+func (w *Worker) endConfiguring(ctx context.Context, owned journal.Owned) error {
+	owned.Configuring = false
+	return w.append(ctx, owned)
+}
+
+// onlyConfigures reports whether a plan contains a step only because the guest was not seen configured yet. If such a step was just executed, the guest had its first
+// configuration, and a field of ignoreFields does not keep the value that was written to it.
+func onlyConfigures(want plan.Desired, got cluster.Snapshot, step plan.Step) bool {
+	owned := want.Owned[step.Guest.VMID]
+	if !owned.Configuring || step.Op == cluster.OpCreate {
+		return false
+	}
+	owned.Configuring = false
+	want.Owned = maps.Clone(want.Owned)
+	want.Owned[step.Guest.VMID] = owned
+	later := plan.New(want, got)
+	return len(later.Guests) == 1 && !slices.ContainsFunc(later.Guests[0].Steps, func(s plan.Step) bool { return sameEffect(s, step) })
+}
