@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -92,13 +93,21 @@ func (k keySource) subject(name string) pkix.Name {
 	}
 }
 
+// created are the certificates of this process, DER by what they follow from. A process of tests makes the same ones for each of its Sigstores.
+var created sync.Map
+
 // createCertificate signs a template without randomness and parses the result.
 func createCertificate(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) (*x509.Certificate, error) {
-	der, err := x509.CreateCertificate(nil, template, parent, key.Public(), signer)
-	if err != nil {
-		return nil, fmt.Errorf("create certificate %s: %w", template.Subject.CommonName, err)
+	from := fmt.Sprintf("%+v %+v %x %x", *template, parent.Subject, key.PublicKey, signer.PublicKey)
+	der, found := created.Load(from)
+	if !found {
+		made, err := x509.CreateCertificate(nil, template, parent, key.Public(), signer)
+		if err != nil {
+			return nil, fmt.Errorf("create certificate %s: %w", template.Subject.CommonName, err)
+		}
+		der, _ = created.LoadOrStore(from, made)
 	}
-	cert, err := x509.ParseCertificate(der)
+	cert, err := x509.ParseCertificate(der.([]byte))
 	if err != nil {
 		return nil, fmt.Errorf("parse certificate %s: %w", template.Subject.CommonName, err)
 	}
