@@ -115,9 +115,9 @@ func (d *Desired) leavesOut(key string) bool {
 		if in.Key != key || in.Verb == Absent {
 			continue
 		}
-		r, _ := find(d.Kind, key)
+		r, known := find(d.Kind, key)
 		if in.Sub == nil {
-			return form.Truth(r.syntax.parse(nil, in.Text).text(backupSub)) == "0"
+			return known && r.drive && form.Truth(r.syntax.parse(nil, in.Text).text(backupSub)) == "0"
 		}
 		return form.Truth(in.Sub[backupSub]) == "0"
 	}

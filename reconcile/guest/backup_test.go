@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -149,5 +150,41 @@ func TestNotInBackups(t *testing.T) {
 				t.Errorf("volumes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A manifest of a virtual machine may name a key that only containers have, and its vmid may belong to a container.
+func TestNotInBackupsOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	d := want(live(nil), text("mp0", "local-lvm:vm-201-disk-1,mp=/data,backup=0"))
+	if got := volumeNames(NotInBackups(&d, container(live(keys{"mp0": dataMount})))); len(got) != 1 {
+		t.Errorf("got %q, want the mount point", got)
+	}
+}
+
+// TestEverySlotLeavesBackups takes the volume in each slot with the option out of backups. The other slots with drives have no option, and their volumes stay.
+func TestEverySlotLeavesBackups(t *testing.T) {
+	t.Parallel()
+	var without []string
+	for kind, rows := range map[Kind]map[string]*row{VirtualMachine: virtualMachineTable, Container: containerTable} {
+		for key, r := range rows {
+			if !r.drive {
+				continue
+			}
+			if r.syntax.sub("backup") == &anySub {
+				without = append(without, key)
+				continue
+			}
+			o := live(keys{key: "local-lvm:vm-201-disk-1,mp=/data,backup=1,size=8G"})
+			o.Kind = kind
+			changes := Diff(want(o, subs(key, "backup=0")), o)
+			if len(changes) != 1 || len(LeavesBackups(o, changes[0])) != 1 {
+				t.Errorf("%s: got changes %q, want one that takes the volume out of backups", key, briefs(changes))
+			}
+		}
+	}
+	slices.Sort(without)
+	if want := []string{"efidisk0", "rootfs", "tpmstate0"}; !slices.Equal(without, want) {
+		t.Errorf("slots without the option: got %q, want %q", without, want)
 	}
 }

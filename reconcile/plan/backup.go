@@ -38,7 +38,7 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 			hints = append(hints, "the agent repairs what the manifest of the job says and no hold prevents; undo the rest in Proxmox, or write it into the manifest")
 		}
 	}
-	if left := guest.NotInBackups(d, live); len(left) > 0 && d.Invalid == nil {
+	if left := guest.NotInBackups(d, live); len(left) > 0 && isSameGuest(p) {
 		missing, hints = append(missing, "no backup contains "+namesOf(left)), append(hints, leftOutHint(d.Kind))
 	}
 	if len(missing) > 0 {

@@ -132,6 +132,7 @@ func TestVolumeThatNoBackupContains(t *testing.T) {
 		"not_required": {fixture.WantWeb(), fixture.Owned201(), covered(out), nil},
 		"invalid":      {invalid, fixture.Owned201(), covered(out), nil}, // what it says is not known
 		"in":           {requiring(), fixture.Owned201(), covered(fixture.LiveWeb(guest.StatusRunning, "scsi1", dataDisk)), nil},
+		"other_guest":  {requiring(), inContainer, covered(box), nil}, // its volumes are not those of the manifest's guest
 		"container":    {container, inContainer, covered(box), []string{intro + "no backup contains mp0 (local-lvm:vm-201-disk-1), mp2 (/srv)"}},
 	}
 	for name, tt := range tests {
