@@ -6,11 +6,22 @@ export GORACE=atexit_sleep_ms=0 # a program with the race detector otherwise sle
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 
-# step begins a step, after it has printed how long the one before took.
+# step begins a step, after it has noted how long the one before took.
 step() {
-  [ -z "${step:-}" ] || printf -- '-- %s: %ss\n' "$step" $((SECONDS - begun))
+  [ -z "${step:-}" ] || printf '%7ds  %s\n' $((SECONDS - begun)) "$step" >> "$work/steps"
   step=$* begun=$SECONDS
   printf '\n== %s (%ss)\n' "$*" "$SECONDS"
+}
+
+# times prints how long each step took, and the packages that took longest in each test run. It fails on no time: .ci/long has a budget of processor time.
+times() {
+  printf 'seconds of each step:\n'
+  cat "$work/steps"
+  printf 'seconds of the packages that took longest, by test run:\n'
+  for log in "$work"/*.json; do
+    { grep -vE '"Test":' "$log" || true; } | sed -n 's/.*"Action":"pass","Package":"\([^"]*\)","Elapsed":\([0-9.]*\).*/\2 \1/p' | sort -rn | head -12 |
+      awk -v run="$(basename "$log" .json)" '{printf "%7d  %-14s %s\n", $1, run, $2}'
+  done
 }
 
 # install_tools installs what the integration tests run. Debian has age, and no sops.
@@ -51,7 +62,7 @@ count() {
 # failures prints what the failed tests of a -json run wrote, and then their names. Of each it prints the lines that the test itself wrote, since the logs of
 # programs come after them and are long, and then the last 80 lines.
 failures() {
-  local name failed output=$work/output
+  local name failed output=$1.output
   grep '"Action":"build-output"' "$1" | text | tail -100 || true
   failed=$(sed -n 's/.*"Action":"fail","Package":"\([^"]*\)".*"Test":"\([^"]*\)".*/\1 \2/p' "$1" | sort -u)
   grep -A 40 -E '"Output":"(panic:|fatal error:|WARNING: DATA RACE)' "$1" | text | head -200 || true
@@ -97,11 +108,4 @@ fuzz() {
   done < <(go list -f '{{.ImportPath}} {{.Dir}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}' ./...)
   echo "$targets fuzz targets, $1 inputs each"
   [ "$targets" != 0 ]
-}
-
-# stack_mark names the file in Go's build cache that .ci/long leaves once it has built the Sigstore programs of test/stack.
-stack_mark() {
-  local sum
-  sum=$({ go version; cat test/sigstore/go.mod test/sigstore/go.sum; } | sha256sum | cut -c1-16)
-  echo "$(go env GOCACHE)/gitops-agent-stack-$sum"
 }

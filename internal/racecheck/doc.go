@@ -1,7 +1,7 @@
 // Package racecheck tells a test whether the race detector is on.
 //
-// .ci/run runs the tests twice, and the race detector makes the second run about three times as expensive. What random histories show by their outcome,
-// the first run shows in full. The second looks for data races, and needs fewer of them.
+// .ci/run runs the packages with goroutines twice, and the race detector makes the second run about three times as expensive. What random histories show by
+// their outcome, the first run shows in full. The second looks for data races, and needs fewer histories.
 package racecheck
 
 // Rounds returns how many of n rounds of one test run: all, and half of them, rounded up, under the race detector.
