@@ -36,7 +36,7 @@ const claimWait = 30 * time.Millisecond
 
 func TestMain(m *testing.M) {
 	programs := map[string]func(){"gitops-agent": func() {
-		os.Exit((&program{out: os.Stdout, err: os.Stderr, claimWait: claimWait}).run(untilSignal(), os.Args[1:]))
+		os.Exit((&program{out: os.Stdout, err: os.Stderr, claimWait: claimWait}).run(untilSignal(), os.Args[1:])) //nolint:forbidigo // it is the program
 	}, "gitops-agent-unchanged": main}
 	for name, program := range signers() {
 		programs[name] = signer(program)

@@ -272,7 +272,7 @@ func sendPack(reply *pktline.Encoder, objects []packed) error {
 		}
 		pack = append(pack, first)
 		if size > 0 {
-			pack = binary.AppendUvarint(pack, uint64(size)) //nolint:gosec // not negative
+			pack = binary.AppendUvarint(pack, uint64(size))
 		}
 		pack = append(pack, zlibStored(o.content)...)
 	}

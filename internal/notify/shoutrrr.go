@@ -45,7 +45,7 @@ func (r Receiver) sendShoutrrr(ctx context.Context, m Message) error {
 	}
 	sent := make(chan error, 1)
 	go func() {
-		err := sendByRouter(text, m)
+		err := guarded(func() error { return sendByRouter(text, m) })
 		<-r.running // before the caller knows the result and sends the next message
 		sent <- err
 	}()
@@ -69,12 +69,17 @@ func chatText(m Message) string {
 	return mention.ReplaceAllString(text, "${1}@\u200b") // a zero-width space
 }
 
-func sendByRouter(text string, m Message) (err error) {
+// guarded calls a client of a service. One of shoutrrr 0.13.2 can panic, which must not end the agent.
+func guarded(send func() error) (err error) {
 	defer func() {
-		if failure := recover(); failure != nil { // shoutrrr 0.13.2 does for Zulip without a connection
+		if failure := recover(); failure != nil {
 			err = errors.New("the client of the service panicked")
 		}
 	}()
+	return send()
+}
+
+func sendByRouter(text string, m Message) error {
 	answerTelegram()
 	service, err := (&router.ServiceRouter{}).Locate(text)
 	switch scheme, _, _ := strings.Cut(text, ":"); {

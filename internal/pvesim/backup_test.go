@@ -103,7 +103,8 @@ func TestVolumesOfABackup(t *testing.T) {
 				_, err := s.AddVM(Guest{VMID: 200, Config: "bios: ovmf\nefidisk0: local:1\n"})
 				return err
 			},
-			[]string{"efidisk0 1 backup=yes"}, []string{"include disk 'efidisk0'"},
+			[]string{"efidisk0 1 backup=yes"},
+			[]string{"include disk 'efidisk0'"},
 		},
 		"container": {
 			func(s *Sim) error {

@@ -93,7 +93,7 @@ func (w *Worker) protectAgain(ctx context.Context, step journal.OpenStep, c conc
 	if !seen.IsProtected() {
 		err = w.protect(ctx, seen)
 	} else if late := w.since(step.Step).Add(lateTime); c.dispatched == 0 && c.result != journal.NotRun && time.Now().Before(late) {
-		err = fmt.Errorf("Proxmox may still lift the protection; the guest gets no other step until %s: %w", late.UTC().Format(time.TimeOnly+" UTC"), cluster.ErrUnanswered)
+		err = fmt.Errorf("a call without a reply may still lift the protection; the guest gets no other step until %s: %w", late.UTC().Format(time.TimeOnly+" UTC"), cluster.ErrUnanswered)
 	}
 	if err != nil {
 		return conclusion{err: errors.Join(c.err, fmt.Errorf("protect %s %d again: %w", step.Kind, step.VMID, err)), dispatched: c.dispatched}

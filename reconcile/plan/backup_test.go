@@ -116,7 +116,6 @@ func TestVolumeThatNoBackupContains(t *testing.T) {
 	box := fixture.LiveWeb(guest.StatusRunning, "mp0", "local-lvm:vm-201-disk-1,mp=/data", "mp1", "local-lvm:vm-201-disk-2,mp=/b,backup=1", "mp2", "/srv,mp=/c", "rootfs", "local-lvm:vm-201-disk-0")
 	container := requiring()
 	box.Kind, container.Kind = guest.Container, guest.Container
-	box.Ref.Kind, container.Ref.Kind = guest.Container, guest.Container
 	inContainer := fixture.Owned201()
 	inContainer.Kind, inContainer.UUID = "Container", ""
 	tests := map[string]struct {

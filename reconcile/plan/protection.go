@@ -118,7 +118,7 @@ func (s Step) IgnoresNewProtection() bool {
 // takenOver adds to the changes of a new clone that it gets the protection of its template, or of the snapshot that is cloned, which no manifest mentions.
 // Template is the reading of the template, the zero value if it was not read.
 func takenOver(changes []guest.Change, d *guest.Desired, template guest.Observed) []guest.Change {
-	from, protected := "the clone takes it over from "+template.Ref.String(), template.IsProtected()
+	from, protected := "the clone takes it over from "+template.String(), template.IsProtected()
 	if snap := d.Source.Clone.Snap; snap != "" {
 		protected = false
 		if template.Snapshots != nil {

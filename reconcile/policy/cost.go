@@ -186,11 +186,11 @@ func exactReplaced(args []ref.Val) uint64 {
 			n = min(n, int(min(limit, types.Int(n))))
 		}
 	}
-	return cost.SafeAdd(uint64(len(text)), cost.SafeMultiply(uint64(n), uint64(len(with))))
+	return cost.SafeAdd(uint64(len(text)), cost.SafeMultiply(uint64(n), uint64(len(with)))) //nolint:gosec // not negative
 }
 
 func exactSplit(args []ref.Val) uint64 {
-	return uint64(strings.Count(textOf(args[0]), textOf(args[1])) + 1)
+	return uint64(strings.Count(textOf(args[0]), textOf(args[1])) + 1) //nolint:gosec // not negative
 }
 
 func joined(o []operand) uint64 {
@@ -266,7 +266,7 @@ func operandOf(v ref.Val, deep bool) operand {
 	case traits.Lister, traits.Mapper:
 		o.isList = true
 		if size, ok := v.(traits.Sizer).Size().(types.Int); ok { //nolint:forcetypeassert // all lists and maps have a size
-			o.top = uint64(size)
+			o.top = uint64(size) //nolint:gosec // not negative
 		}
 		o.values = o.top
 	default:
