@@ -74,6 +74,37 @@ func TestCrashInTheFirstConfiguration(t *testing.T) {
 	}
 }
 
+// TestFirstConfigurationOfOtherSources makes guests whose manifests ignore what no call that creates a guest carries: the size of an imported disk, and every field over
+// what a backup has.
+func TestFirstConfigurationOfOtherSources(t *testing.T) {
+	t.Parallel()
+	vm := func(source string, lines ...string) string {
+		return strings.Replace(vmYAML("web-1", 201, lines...), "source: {clone: {name: tmpl-debian-12}}", "source: "+source, 1)
+	}
+	tests := map[string]struct{ manifest, key, want string }{
+		"image": {
+			vm(`{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2"}}`, "disks: {scsi0: {storage: local-lvm, size: 20Gi}}", "ignoreFields: [disks.scsi0]"), "scsi0", "size=20G",
+		},
+		"backup": {vm(`{backup: {volume: "ARCHIVE", storage: local}}`, "memory: {size: 3Gi}", "ignoreFields: [memory.size]"), "memory", "3072"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = strings.Replace(test.manifest, "ARCHIVE", l.makeBackup(150), 1)
+				l.push("one guest", alice)
+				defer l.start()()
+				l.converge()
+				if got := l.sim.Value(201, test.key); !strings.Contains(got, test.want) {
+					t.Errorf("got %s: %s, want %s in it", test.key, got, test.want)
+				}
+				if l.journal.State().Owned[201].Configuring {
+					t.Error("got it recorded as not configured, want it configured")
+				}
+			})
+		})
+	}
+}
+
 // TestFirstConfigurationOfAClone makes a clone without a crash, full and linked, and one whose manifest lists fields under ignoreFields later than it was made.
 func TestFirstConfigurationOfAClone(t *testing.T) {
 	t.Parallel()

@@ -19,12 +19,19 @@ func TestChangesOutsideConfig(t *testing.T) {
 			Desired{Pool: "prod", HA: &HAWanted{State: "stopped"}},
 			map[string]string{"ha": "stopped, restart 1, relocate 1", "pool": "prod"},
 		},
+		"ignored_later": {
+			Desired{Pool: "prod", HA: &HAWanted{State: "stopped"}, Ignore: []string{"ha", "pool", "template"}, Template: true},
+			map[string]string{"ha": "stopped, restart 1, relocate 1", "pool": "prod", "template": "1"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]string{}
 			for _, c := range ChangesOutsideConfig(test.want) {
-				if c.From != "" || c.Class != Live {
+				if c.Key == "template" && (c.From != "0" || c.Class != Disruptive) {
+					t.Errorf("got %s from %q, %s; want it from 0 and disruptive", c.Key, c.From, c.Class)
+				}
+				if c.Key != "template" && (c.From != "" || c.Class != Live) {
 					t.Errorf("got %s from %q, %s; want it from nothing and live", c.Key, c.From, c.Class)
 				}
 				got[c.Key] = c.To

@@ -112,8 +112,8 @@ func cannotCreate(d *guest.Desired, err error) Condition {
 	return c
 }
 
-// withChangesOutsideConfig adds the changes that a new guest gets in addition to its keys, for people: its pool, its HA resource, and the node
-// to which a clone migrates from its template's node. They are not changes of the create step: later plans write the last two.
+// withChangesOutsideConfig adds the changes that a new guest gets in addition to its keys, for people: its pool, its HA resource, the conversion to a
+// template, and the node to which a clone migrates from its template's node. They are not changes of the create step: later plans write all except the pool.
 func withChangesOutsideConfig(written []guest.Change, d *guest.Desired, inventory cluster.Inventory) []guest.Change {
 	all := slices.Concat(written, guest.ChangesOutsideConfig(*d))
 	if d.Source.Clone != nil && d.Node != "" {
