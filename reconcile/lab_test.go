@@ -225,12 +225,12 @@ func (l *lab) start() (stop func()) {
 	}
 }
 
-// push commits the lab's files, signed by who, and moves main to the commit. An engine that runs polls the commit after pushToPoll.
+// push commits the lab's files, signed by who, and moves main to the commit. An engine that runs polls the commit after pushToPoll, or after a rare tick.
 func (l *lab) push(message string, who sigtest.Identity) string {
 	l.Helper()
 	id := l.repo.Push(l.sig, who, message)
 	if l.engine != nil {
-		time.AfterFunc(pushToPoll, l.engine.Hint)
+		time.AfterFunc(max(pushToPoll, l.opts.Tick+5*time.Second), l.engine.Hint)
 	}
 	return id
 }
