@@ -178,7 +178,7 @@ func (o *outlets) start() (stop func()) {
 // until waits until the report satisfies the condition.
 func (o *outlets) until(what string, holds func(report.Report) bool) {
 	o.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !holds(o.agent.Report()); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !holds(o.agent.Report()); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			text, _ := json.MarshalIndent(o.agent.Report(), "", " ")
 			o.Fatalf("%s did not happen in time, got %s", what, text)
@@ -372,7 +372,9 @@ func (o *outlets) check(want stateOf) {
 		return triple(r) == expected && (want.event == "" || o.log.has(want.event))
 	})
 	seen := o.agent.Report().Cycle // the event precedes the report of its cycle
-	o.until("the next report", func(r report.Report) bool { return r.Cycle > seen })
+	// A read of the guest that began before the cause can end after it, and be in the next report.
+	wanted := strings.ReplaceAll(want.text, " +", " ")
+	o.until("the next report, with "+wanted, func(r report.Report) bool { return r.Cycle > seen && strings.Contains(statusText(r), wanted) })
 	if got := o.agent.Report().Source.Accepted; got == nil || got.Converged.IsZero() && !want.waits {
 		o.Errorf("got revision in force %+v, want it to be converged", got)
 	}
@@ -402,10 +404,8 @@ func (o *outlets) check(want stateOf) {
 	if got := triple(document.Report); got != expected {
 		o.Errorf("/status.json: got %q, want %q", got, expected)
 	}
-	var text bytes.Buffer
-	statusview.WriteReport(&text, document.Report, selection.Selection{})
-	if shown := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(shown, strings.ReplaceAll(want.text, " +", " ")) {
-		o.Errorf("gitops-agent status: got no %q, want it in\n%s", want.text, text.String())
+	if shown := statusText(document.Report); !strings.Contains(shown, wanted) {
+		o.Errorf("gitops-agent status: got no %q, want it in\n%s", wanted, shown)
 	}
 
 	_, body = o.get("/metrics")
@@ -417,4 +417,11 @@ func (o *outlets) check(want stateOf) {
 			o.Errorf("/metrics: got no %s, want it", sample)
 		}
 	}
+}
+
+// statusText is what gitops-agent status prints of a report, with single spaces.
+func statusText(r report.Report) string {
+	var text bytes.Buffer
+	statusview.WriteReport(&text, r, selection.Selection{})
+	return strings.Join(strings.Fields(text.String()), " ")
 }
