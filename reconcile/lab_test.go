@@ -63,6 +63,8 @@ type lab struct {
 	lock                 *os.File // the lock file of the last start; nil before the first
 	takeOver, noTakeOver bool     // always, or never, whatever happened to the state directory
 
+	pushToPoll time.Duration // pushToPoll, or longer than a rare tick
+
 	remote  gitsource.Remote // of the branch; the zero value is repo
 	log     *evidence.Client // that is asked about commits of the online mode; nil asks none
 	segment int64            // bytes of a segment of the journal; 0 is the default
@@ -80,15 +82,15 @@ const (
 func defaultPoll(o *reconcile.Options) { o.Poll = 0 }
 
 // rareTicks makes the next start of the lab read the cluster each minute. A test that waits for hours would take most of its time for ticks that find nothing
-// new. A check that nothing happens must then wait for several minutes.
-func (l *lab) rareTicks() { l.opts.Tick = time.Minute }
+// new. A check that nothing happens must then wait for several minutes. A push is still polled after a tick.
+func (l *lab) rareTicks() { l.opts.Tick, l.pushToPoll = time.Minute, 65*time.Second }
 
 // labOption changes the engine's options before it is made.
 type labOption func(*reconcile.Options)
 
 func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	t.Helper()
-	l := &lab{TB: t, sim: sim, repo: gittest.New(t), state: t.TempDir()}
+	l := &lab{TB: t, sim: sim, repo: gittest.New(t), state: t.TempDir(), pushToPoll: pushToPoll}
 	l.files = l.repo.Files
 	sig, err := sigtest.New(labSigstore)
 	l.ok(err)
@@ -225,12 +227,12 @@ func (l *lab) start() (stop func()) {
 	}
 }
 
-// push commits the lab's files, signed by who, and moves main to the commit. An engine that runs polls the commit after pushToPoll, or after a rare tick.
+// push commits the lab's files, signed by who, and moves main to the commit. An engine that runs polls the commit after pushToPoll.
 func (l *lab) push(message string, who sigtest.Identity) string {
 	l.Helper()
 	id := l.repo.Push(l.sig, who, message)
 	if l.engine != nil {
-		time.AfterFunc(max(pushToPoll, l.opts.Tick+5*time.Second), l.engine.Hint)
+		time.AfterFunc(l.pushToPoll, l.engine.Hint)
 	}
 	return id
 }
