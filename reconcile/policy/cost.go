@@ -374,7 +374,7 @@ func (c charge) isSmall(typeOf func(int64) *types.Type, args []interpreter.Inter
 		return false
 	}
 	for _, arg := range args {
-		switch typeOf(arg.ID()).Kind() {
+		switch typeOf(arg.ID()).Kind() { //nolint:exhaustive // values of all other types may have any size
 		case types.BoolKind, types.IntKind, types.UintKind, types.DoubleKind, types.StringKind, types.BytesKind, types.DurationKind, types.TimestampKind, types.StructKind:
 		default:
 			return false
@@ -492,7 +492,7 @@ func (s sizes) operandOf(node checker.AstNode, deep bool) operand {
 	if known := node.ComputedSize(); known != nil {
 		size = known.Max
 	}
-	switch node.Type().Kind() {
+	switch node.Type().Kind() { //nolint:exhaustive // default takes all others
 	case types.StringKind, types.BytesKind:
 		o := operand{chars: size, isText: true, patterns: unbounded}
 		if e := node.Expr(); e.Kind() == ast.LiteralKind {
