@@ -23,11 +23,11 @@ func TestImages(t *testing.T) {
 	dir := write(t, map[string]string{
 		"cluster.yaml": clusterYAML,
 		"images.yaml": imageYAML("debian", "https://images.lab.test/debian.qcow2", "a", "storage: local", "nodes: [pve1]", "content: import") +
-			imageYAML("packed", "https://images.lab.test:8443/packed.img.zst", "b", "storage: shared", "content: import", "format: raw", "decompression: zst") +
+			imageYAML("packed", "https://images.lab.test:8443/packed.img.zst", "b", "storage: shared", "content: iso", "decompression: zst") +
 			imageYAML("installer", "http://other.lab.test/installer.iso", "c", "storage: local", "nodes: [pve1]", "content: iso") +
 			imageYAML("base", "https://images.lab.test/base.tar.zst", "d", "storage: local", "nodes: [pve1]", "content: vztmpl"),
 		"guests.yaml": machine("web", "vmid: 101", "node: pve1", "source: {image: {image: debian}}", "disks: {scsi0: {storage: local-lvm}}") + "---\n" +
-			machine("raw", "vmid: 102", "node: pve1", "source: {image: {image: packed}}", "disks: {scsi0: {storage: local-lvm}}") + "---\n" +
+			machine("live", "vmid: 102", "node: pve1", "source: {iso: {image: packed}}", "disks: {scsi0: {storage: local-lvm, size: 4Gi}}") + "---\n" +
 			machine("setup", "vmid: 103", "node: pve1", "source: {iso: {image: installer}}", "disks: {scsi0: {storage: local-lvm, size: 4Gi}}") + "---\n" +
 			"apiVersion: proxmox.gitops/v1alpha1\nkind: Container\nmetadata: {name: ct}\nspec: {vmid: 104, node: pve1, source: {template: {image: base}}, rootfs: {storage: local-lvm, size: 4Gi}}\n",
 	})

@@ -17,7 +17,7 @@ type WebFile struct {
 	Checksums   map[string]string // in lower case by algorithm, sha256; of what is transferred
 	Format      string            // what qemu-img finds in it: qcow2, vmdk or raw; default raw
 	VirtualSize int64             // of a disk image in the format qcow2 or vmdk
-	Compression string            // gz or zst: the file is compressed, and Unpacked are its bytes afterwards
+	Compression string            // gz, zst, lzo or bz2: the file is compressed, and Unpacked are its bytes afterwards
 	Unpacked    int64
 
 	Status     string // the server refuses: "404 File not found"
@@ -49,7 +49,7 @@ var downloadNames = map[string]*pattern{
 }
 
 // The program that unpacks each compression.
-var decompressors = map[string]string{"gz": "zcat", "zst": "zstd -q -d -c", "lzo": "lzop -d -c"}
+var decompressors = map[string]string{"gz": "zcat", "zst": "zstd -q -d -c", "lzo": "lzop -d -c", "bz2": "bzcat -q"}
 
 func downloadRoute() *route {
 	return writeRoute(http.MethodPost, "/nodes/{node}/storage/{storage}/download-url", downloadURL).withParams(map[string]rule{
@@ -121,8 +121,8 @@ type download struct {
 func (d *download) run() error {
 	if d.compression != "" {
 		switch {
-		case d.content == "vztmpl":
-			return apiErrorf("decompression not supported for vztmpl")
+		case d.content != "iso":
+			return apiErrorf("decompression not supported for %s", d.content)
 		case decompressors[d.compression] == "":
 			return apiErrorf("no decompression method found")
 		}

@@ -51,6 +51,39 @@ func TestDownloadEndsWithTheWholeFileOrWithNone(t *testing.T) {
 	}
 }
 
+// TestDownloadDecompressesISOAlone lets nodes decompress files of each content. What the storage does not support is refused in the task.
+func TestDownloadDecompressesISOAlone(t *testing.T) {
+	tests := map[string]struct{ content, name, compression, exit string }{
+		"iso_gz":        {"iso", "a.iso", "gz", "OK"},
+		"iso_zst":       {"iso", "a.img", "zst", "OK"},
+		"iso_lzo":       {"iso", "a.iso", "lzo", "OK"},
+		"iso_bz2":       {"iso", "a.iso", "bz2", "OK"},
+		"iso_xz":        {"iso", "a.iso", "xz", "no decompression method found"},
+		"import_gz":     {"import", "a.qcow2", "gz", "decompression not supported for import"},
+		"import_xz":     {"import", "a.raw", "xz", "decompression not supported for import"},
+		"template_zst":  {"vztmpl", "a.tar.zst", "zst", "decompression not supported for vztmpl"},
+		"import_as_raw": {"import", "a.raw", "", "OK"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{}, func(t *testing.T, c *client) {
+				c.sim.Publish(imageURL, WebFile{Size: 1 << 20, Compression: test.compression, Unpacked: 4 << 20})
+				parameters := []string{"content=" + test.content, "filename=" + test.name, "url=" + imageURL}
+				if test.compression != "" {
+					parameters = append(parameters, "compression="+test.compression)
+				}
+				if got := c.task("POST", "/nodes/pve1/storage/local/download-url", parameters...); got != test.exit {
+					t.Errorf("got exit %q, want %q", got, test.exit)
+				}
+				listed := strings.Contains(string(c.call("GET", "/nodes/pve1/storage/local/content", "content="+test.content).body), test.content+"/"+test.name)
+				if want := test.exit == "OK"; listed != want {
+					t.Errorf("got the file listed: %t, want %t", listed, want)
+				}
+			})
+		})
+	}
+}
+
 func TestDownloadNeverOverwrites(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		file := WebFile{Size: 1 << 20, Format: "qcow2", Checksums: map[string]string{"sha256": imageSum}}

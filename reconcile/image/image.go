@@ -36,7 +36,7 @@ type Desired struct {
 	Nodes         []string // on each of which the file is kept, sorted; none if all nodes share the storage
 	Content       Content
 	Format        string // the ending of the file's name, "qcow2"
-	Decompression string // gz or zst; "" if the file is kept as it is sent
+	Decompression string // gz or zst; "" if the file is kept as it is sent. Only an ISO image can be decompressed, but a revision in force may want it of a disk image
 	Prune         bool   // the agent deletes former files that nothing uses
 }
 
@@ -87,6 +87,22 @@ var compressions = []string{"gz", "zst"}
 
 // Compressions returns the compressions that Proxmox removes from a file, by their endings.
 func Compressions() []string { return compressions }
+
+// IsDecompressed reports whether Proxmox decompresses files of a content. It refuses the others after the download was accepted, in the task.
+//
+// Source: pve-storage, PVE/API2/Storage/Status.pm, download_url.
+func IsDecompressed(c Content) bool { return c == ISO }
+
+// NeverDownloads returns why no node can download the file, "" if one can.
+func (d Desired) NeverDownloads() string {
+	if d.Decompression == "" || IsDecompressed(d.Content) {
+		return ""
+	}
+	return "Proxmox decompresses " + string(ISO) + " alone, and refuses the compression " + d.Decompression + " of " + string(d.Content)
+}
+
+// DecompressionHint says what to do about a compressed file that Proxmox does not decompress.
+const DecompressionHint = "give the address and the checksum of a file that is not compressed, and leave decompression out: unpack the file and put it on a web server of your own if its publisher has none"
 
 // FormatOf returns the ending of the file that Proxmox keeps of a URL, "" if the URL does not show one that the content accepts.
 func FormatOf(urlPath string, content Content, decompression string) string {

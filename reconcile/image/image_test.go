@@ -9,6 +9,17 @@ func TestVolumeNamesTheChecksum(t *testing.T) {
 	}
 }
 
+func TestNeverDownloads(t *testing.T) {
+	for _, content := range []Content{ISO, Template, Import} {
+		if why := (Desired{Content: content}).NeverDownloads(); why != "" {
+			t.Errorf("got %q for an uncompressed %s, want none", why, content)
+		}
+		if why := (Desired{Content: content, Decompression: "gz"}).NeverDownloads(); (why == "") != (content == ISO) {
+			t.Errorf("got %q for a compressed %s, want a reason for all but iso", why, content)
+		}
+	}
+}
+
 func TestFormatOf(t *testing.T) {
 	tests := []struct {
 		path          string

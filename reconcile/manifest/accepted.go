@@ -7,19 +7,18 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// ParseAccepted reads the files of a revision that was accepted before, perhaps by an older release. A value that this release refuses does not make
-// the revision unreadable: each guest that has it is in the Set with the problem in guest.Desired.Invalid, and all other guests are as Parse returns
-// them. Problems of the Cluster, of a vmid, of a name, and of documents that cannot be attributed to guests are errors as in Parse.
+// ParseAccepted reads the files of a revision that was accepted before, perhaps by an older release. What earlier releases accepted is read as they did,
+// with a warning at its place, of whatever kind its document is: see Problem.New. Any other value of a guest that this release refuses does not make the
+// revision unreadable either: each guest that has it is in the Set with the problem in guest.Desired.Invalid, and all other guests are as Parse returns
+// them. All other problems are errors as in Parse.
 func ParseAccepted(files []File) (Set, error) {
 	p := newParser()
+	p.report.ofAccepted = true
 	p.parse(files)
-	if p.report.count == 0 {
-		p.set.Warnings = p.warnings()
-		return p.set, nil
-	}
-	if !p.report.concernsOnlyGuests() {
+	if p.report.count > 0 && !p.report.concernsOnlyGuests() {
 		return p.set, p.report.err()
 	}
+	p.set.Warnings = p.warnings()
 	for i := range p.set.Guests {
 		g := &p.set.Guests[i]
 		if first, invalid := p.report.firsts[g.Label()]; invalid {
@@ -28,6 +27,15 @@ func ParseAccepted(files []File) (Set, error) {
 		}
 	}
 	return p.set, nil
+}
+
+// ParseEarlier reads the files of a tree with which the next one is compared, and which does not come into force itself. What earlier releases accepted is
+// read as they did. All other problems are errors as in Parse.
+func ParseEarlier(files []File) (Set, error) {
+	p := newParser()
+	p.report.ofAccepted = true
+	p.parse(files)
+	return p.set, p.report.err()
 }
 
 // concernsOnlyGuests reports whether every problem is one of the values of a guest, whose vmid and name are known nevertheless.

@@ -92,3 +92,37 @@ func TestParseAccepted(t *testing.T) {
 		})
 	}
 }
+
+// TestReadAsAccepted reads revisions with what earlier releases accepted and this one refuses. In a revision that was accepted it has the meaning that it had, and
+// a warning at its place; so has a tree between two revisions. A new revision is refused at this place.
+func TestReadAsAccepted(t *testing.T) {
+	const (
+		cluster = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 200, to: 299}}\n---\n"
+		image   = "apiVersion: proxmox.gitops/v1alpha1\nkind: Image\nmetadata: {name: haos}\n" +
+			"spec: {url: \"https://images.example/haos.qcow2.gz\", checksum: \"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bc822cd15d6c15b0f00a0\", storage: local, content: import, decompression: gz}\n"
+	)
+	tests := map[string]struct {
+		text  string
+		place string // of the problem
+		want  func(Set) bool
+	}{
+		"decompressed_disk_image": {cluster + image, "all.yaml:9:186: Image haos: decompression: ", func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Decompression == "gz" }},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			files := []File{{Path: "all.yaml", Data: []byte(test.text)}}
+			if _, err := Parse(files); err == nil || !strings.HasPrefix(err.Error(), test.place) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want one problem at %s", err, test.place)
+			}
+			for name, parse := range map[string]func([]File) (Set, error){"accepted": ParseAccepted, "earlier": ParseEarlier} {
+				set, err := parse(files)
+				if err != nil || !test.want(set) {
+					t.Errorf("%s: got error %v and %+v, want it read as it was accepted", name, err, set)
+				}
+				if name == "accepted" && (len(set.Warnings) != 1 || !strings.HasPrefix(set.Warnings[0].String(), test.place+"accepted before, refused in a new revision: ")) {
+					t.Errorf("got warnings %v, want one at %s", set.Warnings, test.place)
+				}
+			}
+		})
+	}
+}

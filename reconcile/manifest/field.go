@@ -82,6 +82,11 @@ func (d decoder) problem(at tree.Position, message, hint string) {
 	d.report.add(Problem{Origin: guest.Origin(at), Guest: d.label, Field: d.path, Message: message, Hint: hint})
 }
 
+// newProblem reports what earlier releases accepted: see Problem.New.
+func (d decoder) newProblem(at tree.Position, message, hint string) {
+	d.report.add(Problem{Origin: guest.Origin(at), Guest: d.label, Field: d.path, Message: message, Hint: hint, New: true})
+}
+
 // decodeObject fills an object from a mapping. A null leaves its field unset.
 func decodeObject(d decoder, n *tree.Node, into object) {
 	rows := into.fields()

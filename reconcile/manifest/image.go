@@ -26,7 +26,7 @@ func (s *imageSpec) fields() []field {
 		{"nodes", "", "Nodes that each keep the file, for a storage of their own. Without nodes, all nodes share the storage.", list(&s.nodes, nodeName, "")},
 		{"content", "", "What the file is: an image to install from (iso), a container template (vztmpl) or a disk image (import). Required.", choice(&s.content, string(image.ISO), string(image.Template), string(image.Import))},
 		{"format", "", "Ending of the file's name, if the URL does not end in it: a disk image called .img is qcow2 or raw. Default: that of the URL.", choice(&s.format, imageFormats()...)},
-		{"decompression", "", "Compression that Proxmox removes: gz or zst, of iso and import. Default: none.", choice(&s.decompression, image.Compressions()...)},
+		{"decompression", "", "Compression that Proxmox removes: gz or zst, of iso only. Default: none.", choice(&s.decompression, image.Compressions()...)},
 		{"prune", "", "Delete files that the agent downloaded for this Image, that the manifest does not describe any more, and that no guest, snapshot or manifest uses. Default: false.", flag(&s.prune)},
 	}
 }
@@ -86,6 +86,9 @@ func (s *imageSpec) check(d decoder, doc *document) {
 		return
 	}
 	content := image.Content(s.content.value)
+	if s.decompression.set && content == image.Import {
+		d.below("decompression").newProblem(s.decompression.at, "got a compression to remove from a disk image: Proxmox decompresses iso alone", image.DecompressionHint)
+	}
 	switch {
 	case s.decompression.set && content == image.Template:
 		d.below("decompression").problem(s.decompression.at, "got a compression to remove from a container template, which Proxmox keeps compressed", "leave it out")
@@ -93,8 +96,20 @@ func (s *imageSpec) check(d decoder, doc *document) {
 		d.below("format").problem(s.format.at, "got "+tree.Quote(s.format.value)+", want one of "+strings.Join(image.Formats(content), ", ")+" for "+s.content.value, "")
 	case !s.format.set && s.formatOfURL() == "":
 		d.below("url").problem(s.url.at, "got an address that does not end in one of "+strings.Join(image.Formats(content), ", "),
-			"set format, and decompression if the file is compressed with "+strings.Join(image.Compressions(), " or "))
+			missingFormatHint(content))
 	}
+}
+
+// missingFormatHint says how to correct an Image whose URL does not show a format.
+func missingFormatHint(content image.Content) string {
+	switch content {
+	case image.Import:
+		return "set format; Proxmox cannot import from a compressed file"
+	case image.Template:
+		return "set format"
+	case image.ISO:
+	}
+	return "set format, and decompression if the file is compressed with " + strings.Join(image.Compressions(), " or ")
 }
 
 func (s *imageSpec) formatOfURL() string {

@@ -43,12 +43,14 @@ func (p *parser) parse(files []File) {
 	p.checkGuardedFirewalls()
 }
 
-// warnings returns what is allowed but may be unintended.
+// warnings returns what is allowed but may be unintended, if all was understood, and what is accepted only because it was before.
 func (p *parser) warnings() []Problem {
-	r := &report{}
-	p.checkUnusedClasses(r)
-	p.checkUnusedRollouts(r)
-	p.checkShared(r)
+	r := &report{list: p.report.warnings}
+	if p.report.count == 0 {
+		p.checkUnusedClasses(r)
+		p.checkUnusedRollouts(r)
+		p.checkShared(r)
+	}
 	return r.sorted()
 }
 

@@ -88,8 +88,9 @@ func (p *parser) policy(doc *document) {
 		p.report.add(Problem{Origin: guest.Origin(doc.at), Guest: doc.label(), Message: fmt.Sprintf("got more than %d policies in the source", policy.MaxRepository), Hint: "join policies with || in one expression"})
 		return
 	}
-	r := &report{}
+	r := &report{ofAccepted: p.report.ofAccepted}
 	rule := decodePolicy(doc, r)
+	p.report.warnings = append(p.report.warnings, r.warnings...)
 	rule.Reach = &policy.Reach{Folder: path.Dir(rule.Origin.File)}
 	if r.count == 0 {
 		r.addPolicy(rule.Problems())

@@ -16,6 +16,7 @@ type Problem struct {
 	Field   string       // path below spec, "disks.scsi0.size", or "metadata.name"; "" for the whole document
 	Message string       // "got 4 MiB, want at least 16 MiB"
 	Hint    string       // how to correct it; may be ""
+	New     bool         // earlier releases accepted it. Parse refuses it; a revision in force that has it is read as it was accepted, with a warning
 }
 
 // String returns "web.yaml:12:5: VirtualMachine web-1: memory.size: got 4 MiB, want at least 16 MiB", followed by the hint in parentheses.
@@ -55,6 +56,8 @@ type report struct {
 	count int // number of problems, including repeated ones
 
 	firsts       map[string]Problem // first problem of each guest, by label, including inherited ones
+	ofAccepted   bool               // the files are a revision that was accepted: what earlier releases accepted is a warning
+	warnings     []Problem          // what would be refused in a new revision
 	unidentified bool               // a field that says which guest a manifest means, or what it inherits, has a problem
 }
 
@@ -64,9 +67,12 @@ type problemKey struct {
 }
 
 func (r *report) add(p Problem) {
-	r.count++
+	isWarning := p.New && r.ofAccepted
+	if !isWarning {
+		r.count++
+		r.noteGuest(p)
+	}
 	s := problemKey{p.Origin, p.Message}
-	r.noteGuest(p)
 	if p.Origin != (guest.Origin{}) && r.seen[s] {
 		return
 	}
@@ -74,6 +80,11 @@ func (r *report) add(p Problem) {
 		r.seen = map[problemKey]bool{}
 	}
 	r.seen[s] = true
+	if isWarning {
+		p.Message = "accepted before, refused in a new revision: " + p.Message
+		r.warnings = append(r.warnings, p)
+		return
+	}
 	r.list = append(r.list, p)
 }
 

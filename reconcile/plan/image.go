@@ -134,6 +134,7 @@ func isShared(node, storage string, inventory cluster.Inventory) bool {
 func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	p := Guest{Ref: d.Ref(), Origin: d.Origin, Managed: true}
 	server := d.Server()
+	never := d.NeverDownloads()
 	denied := images.Allowed == nil || !images.Allowed(server)
 	nodes := imageNodes(d, got.Inventory)
 	if len(nodes) == 0 {
@@ -159,7 +160,7 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 		default:
 			step := downloadStep(d, node)
 			p.Changes = append(p.Changes, step.Changes...)
-			if !denied {
+			if !denied && never == "" {
 				p.Steps = append(p.Steps, step)
 			}
 		}
@@ -176,6 +177,12 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	}
 	p.Present = len(p.Lacking) == 0
 	p.lacksElsewhere(d, nodes[0], got.Inventory)
+	if never != "" && len(p.Changes) > 0 {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: Blocked, Reason: ReasonInvalid, Message: fmt.Sprintf("this release refuses the manifest, which was accepted before: %s: spec.decompression: %s", d.Origin, never),
+			Hint: image.DecompressionHint,
+		})
+	}
 	if denied && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Blocked, Reason: ReasonServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
