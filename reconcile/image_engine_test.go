@@ -489,3 +489,51 @@ func TestDecompressedImageStaysInSync(t *testing.T) {
 		}
 	})
 }
+
+// TestDecompressedDiskImageOfARevisionInForce resumes a revision that an older release accepted, with a disk image that Proxmox would have to decompress, which it
+// never does. The revision stays readable, the Image says what is wrong with its manifest, and nothing is downloaded. A new revision with it is refused.
+func TestDecompressedDiskImageOfARevisionInForce(t *testing.T) {
+	runLabWithImage(t, func(t *testing.T, l *lab) {
+		valid := l.files["image.yaml"]
+		l.files["web.yaml"] = vmYAML("web-1", 201, "description: first")
+		delete(l.files, "image.yaml")
+		l.push("without an image", alice)
+		stop := l.start()
+		l.converge()
+		l.files["image.yaml"] = strings.NewReplacer(debianURL, debianURL+".gz", "content: import", "content: import\n  decompression: gz").Replace(valid)
+		l.files["web.yaml"], l.files["app.yaml"] = vmYAML("web-1", 201, "description: second"), strings.NewReplacer("web-1", "app-1", "201", "203").Replace(imported())
+		l.push("accepted by an older release only", alice)
+		eventually(l, "a refusal", func() bool { return l.refused().Commit == l.repo.Tip })
+		if got := l.refused().Error; !strings.Contains(got, "image.yaml:10:18: Image debian-13: decompression: ") || !strings.Contains(got, "leave decompression out") {
+			t.Errorf("got refusal %q, want the position and the way out", got)
+		}
+		stop()
+		l.acceptAsOlderRelease()
+		stop = l.start()
+		eventually(l, "the description", func() bool { return strings.HasPrefix(l.sim.Value(201, "description"), "second") })
+		time.Sleep(24 * time.Hour)
+		got := l.object("Image/debian-13")
+		blocked := slices.ContainsFunc(got.Conditions, func(c plan.Condition) bool {
+			return c.Type == plan.Blocked && c.Reason == plan.ReasonInvalid && strings.Contains(c.Message, ": image.yaml:1:1: spec.decompression: ") && strings.Contains(c.Hint, "leave decompression out")
+		})
+		if n := l.sim.Counters().Routes[downloads]; !blocked || n != 0 {
+			t.Errorf("got %+v and %d tries to download, want the way out and none", got, n)
+		}
+		if warnings := l.engine.Report().Source.Accepted.Warnings; len(warnings) != 1 || !strings.HasPrefix(warnings[0], "image.yaml:10:18: Image debian-13: decompression: accepted before, ") {
+			t.Errorf("got warnings %q, want one at the place", warnings)
+		}
+		l.push("an order, which changes no manifest", alice)
+		eventually(l, "the order", func() bool { return l.engine.Report().Source.Accepted.Commit == l.repo.Tip })
+		stop()
+		l.wandaMay("Image/debian-13")
+		defer l.start()()
+		l.files["web.yaml"] = vmYAML("web-1", 201, "description: third")
+		l.push("by alice, refused because of the Image", alice)
+		l.files["image.yaml"] = valid
+		l.push("corrected by wanda, who may change the Image alone", wanda)
+		l.converge()
+		if got := l.sim.Effects(203, pvesim.Created); got != 1 {
+			t.Errorf("got the guest created %d times, want once", got)
+		}
+	})
+}

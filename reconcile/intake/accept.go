@@ -61,18 +61,18 @@ func (a Accepted) Assign(state journal.State) (Accepted, error) {
 }
 
 // Accept reads and checks the manifests of a verified revision. A refusal is a *RefusedError. Any other error means that the revision was not
-// verified or could not be read. Earlier is the revision in force, whose manifests need not be parsed again. With recorded, the changes of every
-// commit are found, so that the journal can record who introduced what; manifests with policies ask for that too.
+// verified or could not be read. A revision with the tree that is in force, such as one of orders, is read as it was accepted. Earlier is the revision in
+// force, whose manifests need not be parsed again. With recorded, the changes of every commit are found, so that the journal can record who introduced
+// what; manifests with policies ask for that too.
 func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool) (Accepted, error) {
-	return accept(ctx, repo, rev, scope, earlier, recorded, manifest.Parse)
-}
-
-// accept is Accept with a function that parses the files.
-func accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool, parse parser) (Accepted, error) {
 	if !rev.Valid() {
 		return Accepted{}, errors.New("accept a revision that was not verified")
 	}
-	set, err := load(ctx, repo, rev.Commit(), rev.Tree(), scope, parse)
+	read := Load
+	if rev.IsUnchanged() {
+		read = LoadAccepted
+	}
+	set, err := read(ctx, repo, rev.Commit(), rev.Tree(), scope)
 	if err != nil {
 		return Accepted{}, err
 	}

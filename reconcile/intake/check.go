@@ -14,7 +14,7 @@ import (
 )
 
 // check verifies a head and reads its manifests. It returns the policy that it used.
-func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base, parse parser) (Accepted, *verify.Policy, error) {
+func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, *verify.Policy, error) {
 	policy, err := in.policy()
 	if err != nil {
 		return Accepted{}, nil, &PolicyError{err}
@@ -39,18 +39,16 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err := in.promoted.Check(ctx, repo, rev); err != nil {
 		return Accepted{}, nil, err
 	}
-	accepted, err := acceptFor(ctx, repo, rev, in.scope, in.force.Accepted, recordsSigners(policy, in.recordSigners), in.journal.State(), parse)
+	accepted, err := acceptFor(ctx, repo, rev, in.scope, in.force.Accepted, recordsSigners(policy, in.recordSigners), in.journal.State())
 	if err != nil {
 		return Accepted{}, nil, err
 	}
 	return accepted, policy, nil
 }
 
-// acceptFor is accept for an agent with a state, which assigned vmids to guests.
-func acceptFor(
-	ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool, state journal.State, parse parser,
-) (Accepted, error) {
-	accepted, err := accept(ctx, repo, rev, scope, earlier, recorded || len(state.Policies) > 0, parse)
+// acceptFor is Accept for an agent with a state, which assigned vmids to guests.
+func acceptFor(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool, state journal.State) (Accepted, error) {
+	accepted, err := Accept(ctx, repo, rev, scope, earlier, recorded || len(state.Policies) > 0)
 	if err != nil {
 		return Accepted{}, err
 	}

@@ -112,7 +112,7 @@ func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gits
 	set, known := t.known[tree]
 	if !known && tree != "" {
 		var err error
-		set, err = Load(ctx, t.repo, commit.ID, tree, t.scope)
+		set, err = load(ctx, t.repo, commit.ID, tree, t.scope, manifest.ParseEarlier)
 		var refused *RefusedError
 		switch {
 		case errors.As(err, &refused):

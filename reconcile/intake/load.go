@@ -35,6 +35,11 @@ func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 	return load(ctx, repo, commit, tree, scope, manifest.Parse)
 }
 
+// LoadAccepted is Load for a tree that was accepted before, perhaps by an older release: see manifest.ParseAccepted.
+func LoadAccepted(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope) (manifest.Set, error) {
+	return load(ctx, repo, commit, tree, scope, manifest.ParseAccepted)
+}
+
 // treeHint returns the remedy for a tree that cannot be read because of what it contains, so that another attempt fails too; otherwise "".
 func treeHint(err error) string {
 	switch {
@@ -48,11 +53,8 @@ func treeHint(err error) string {
 	return ""
 }
 
-// parser reads the manifests of a tree: manifest.Parse, or manifest.ParseAccepted for a revision that was accepted before.
-type parser func([]manifest.File) (manifest.Set, error)
-
 // load is Load with a function that parses the files.
-func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope, parse parser) (manifest.Set, error) {
+func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope, parse func([]manifest.File) (manifest.Set, error)) (manifest.Set, error) {
 	files, err := ManifestFiles(ctx, repo, tree, scope.Paths)
 	if hint := treeHint(err); hint != "" {
 		return manifest.Set{}, &RefusedError{Commit: commit, Reason: report.RefusedTree, Err: err, Hint: hint}

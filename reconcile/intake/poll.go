@@ -10,7 +10,6 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -133,11 +132,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 		return err
 	}
 	base.Rewrite = in.note.read()
-	parse := manifest.Parse
-	if base.fromFloor && base.Commit == head { // this cluster accepted the revision, and the local state was lost
-		parse = manifest.ParseAccepted
-	}
-	accepted, policy, err := in.check(ctx, head, base.Base, parse)
+	accepted, policy, err := in.check(ctx, head, base.Base)
 	if err != nil {
 		return base.explain(err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
@@ -38,6 +37,7 @@ type Judgement struct {
 func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error) {
 	var j Judgement
 	var base baseline
+	var earlier Accepted
 	var revoked bool
 	last := p.State.Accepted
 	switch {
@@ -48,7 +48,7 @@ func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error
 		j.Base = gitsource.ID(last.Commit)
 		base.Base = verify.Base{Commit: j.Base, ProvenTime: last.ProvenTime}
 		if _, err := p.Repo.Commit(ctx, j.Base); err == nil { // the agent keeps it; a rewritten history does not contain it
-			_, err = p.check(ctx, j.Base, base.Base, manifest.ParseAccepted)
+			earlier, err = p.check(ctx, j.Base, base.Base, Accepted{})
 			revoked = refusal(j.Base, err, time.Time{}) != nil
 		}
 	}
@@ -56,12 +56,8 @@ func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error
 	if j.Commit, err = p.Policy.Candidate(ctx, p.Repo, tip); err != nil {
 		return j, err
 	}
-	parse := manifest.Parse
-	if j.Commit == j.Base {
-		parse = manifest.ParseAccepted
-	}
 	base.Rewrite = p.Note.read()
-	if j.Accepted, err = p.check(ctx, j.Commit, base.Base, parse); err != nil {
+	if j.Accepted, err = p.check(ctx, j.Commit, base.Base, earlier); err != nil {
 		return j, base.explain(err)
 	}
 	if revoked && !signedByChanger(j.Accepted.revision) {
@@ -71,7 +67,7 @@ func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error
 	return j, nil
 }
 
-func (p Proposal) check(ctx context.Context, head gitsource.ID, base verify.Base, parse parser) (Accepted, error) {
+func (p Proposal) check(ctx context.Context, head gitsource.ID, base verify.Base, earlier Accepted) (Accepted, error) {
 	rev, err := WithEvidence(p.Policy, p.State, head, p.Evidence...).Check(ctx, p.Repo, head, base)
 	if err != nil {
 		return Accepted{}, err
@@ -79,7 +75,7 @@ func (p Proposal) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err := p.Promotion.Check(ctx, p.Repo, rev); err != nil {
 		return Accepted{}, err
 	}
-	return acceptFor(ctx, p.Repo, rev, p.Scope, Accepted{}, recordsSigners(p.Policy, p.RecordSigners), p.State, parse)
+	return acceptFor(ctx, p.Repo, rev, p.Scope, earlier, recordsSigners(p.Policy, p.RecordSigners), p.State)
 }
 
 // Refusal returns why the agent would refuse a head or let it wait, or nil if the error of a judgement is neither.

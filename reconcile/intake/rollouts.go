@@ -34,7 +34,7 @@ func (in *Intake) readFormer(ctx context.Context, state journal.State, inForce b
 			next[id] = a.set
 			return
 		}
-		set, err := load(ctx, in.source.Repository(), gitsource.ID(commit), id, in.scope, manifest.ParseAccepted)
+		set, err := LoadAccepted(ctx, in.source.Repository(), gitsource.ID(commit), id, in.scope)
 		if err != nil {
 			in.log.WarnContext(ctx, "revision of held guests not read, they are held as they are", "commit", commit, "error", err)
 			return

@@ -31,11 +31,14 @@ func ReadDirs(ctx context.Context, dirs []string) (manifest.Set, error) {
 	for _, dir := range dirs {
 		folders = append(folders, folder{dir: dir, prefix: typedPrefix(dir, len(dirs) > 1)})
 	}
-	return read(ctx, folders)
+	return read(ctx, folders, manifest.Parse)
 }
 
+// parser reads manifests: manifest.Parse, or manifest.ParseEarlier for a tree with which another one is compared.
+type parser func([]manifest.File) (manifest.Set, error)
+
 // read parses folders as one source.
-func read(ctx context.Context, folders []folder) (manifest.Set, error) {
+func read(ctx context.Context, folders []folder, parse parser) (manifest.Set, error) {
 	files, err := readFolders(ctx, folders)
 	var unfit *gitsource.TreeError
 	if errors.As(err, &unfit) {
@@ -46,7 +49,7 @@ func read(ctx context.Context, folders []folder) (manifest.Set, error) {
 	if err != nil {
 		return manifest.Set{}, err
 	}
-	set, err := manifest.Parse(files)
+	set, err := parse(files)
 	if err != nil {
 		return set, err
 	}

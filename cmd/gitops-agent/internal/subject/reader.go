@@ -62,7 +62,7 @@ func (r Reader) ReadIfAccepted(ctx context.Context, dir string) (planview.Subjec
 func (r Reader) find(ctx context.Context, state journal.State, ref, dir string) (planview.Subject, error) {
 	switch {
 	case dir != "":
-		return r.workingCopy(ctx, dir, state)
+		return r.workingCopy(ctx, dir, state, manifest.Parse)
 	case ref != "":
 		return r.revision(ctx, ref, state)
 	default:
@@ -86,9 +86,9 @@ func (r Reader) State() (journal.State, error) {
 	}
 }
 
-// Base returns the manifests of a directory in place of those that the agent accepted last.
+// Base returns the manifests of a directory in place of those that the agent accepted last. What earlier releases accepted is read as they did.
 func (r Reader) Base(ctx context.Context, dir string) (planview.Subject, error) {
-	return r.workingCopy(ctx, dir, journal.State{})
+	return r.workingCopy(ctx, dir, journal.State{}, manifest.ParseEarlier)
 }
 
 // Note prints a note about what the result is based on.
@@ -100,8 +100,8 @@ func (r Reader) scope() intake.Scope {
 	return intake.Scope{Cluster: r.Config.Cluster.Name, Paths: r.Config.Source.Paths}
 }
 
-func (r Reader) workingCopy(ctx context.Context, dir string, state journal.State) (planview.Subject, error) {
-	set, err := read(ctx, []folder{{dir: dir, prefix: repositoryPrefix(dir, r.Config.Source.Paths)}})
+func (r Reader) workingCopy(ctx context.Context, dir string, state journal.State, parse parser) (planview.Subject, error) {
+	set, err := read(ctx, []folder{{dir: dir, prefix: repositoryPrefix(dir, r.Config.Source.Paths)}}, parse)
 	switch {
 	case errors.As(err, new(*manifest.Problems)):
 		return planview.Subject{}, term.WithHint(err, "gitops-agent validate "+dir+" prints the same problems")
@@ -125,7 +125,7 @@ func (r Reader) Accepted(ctx context.Context, state journal.State) (planview.Sub
 	if err != nil {
 		return planview.Subject{}, err
 	}
-	return r.load(ctx, repo, gitsource.ID(state.Accepted.Commit), planview.BasisAccepted, state)
+	return r.load(ctx, repo, gitsource.ID(state.Accepted.Commit), planview.BasisAccepted, true, state)
 }
 
 // revision returns the manifests of any commit of the fetched repository, trusted or not: a plan changes nothing.
@@ -139,7 +139,7 @@ func (r Reader) revision(ctx context.Context, ref string, state journal.State) (
 		return planview.Subject{}, term.WithHint(err, "only a revision that the agent fetched can be planned; --dir DIR plans a working copy")
 	}
 	if state.Accepted != nil && state.Accepted.Commit == string(id) {
-		return r.load(ctx, repo, id, planview.BasisAccepted, state)
+		return r.load(ctx, repo, id, planview.BasisAccepted, true, state)
 	}
 	on := planview.BasisVerified
 	rev, err := r.verify(ctx, repo, id, state)
@@ -152,7 +152,7 @@ func (r Reader) revision(ctx context.Context, ref string, state journal.State) (
 		on = planview.BasisNotPromoted
 		r.Note("%.7s is verified, and the agent would %s", string(id), obstacle)
 	}
-	return r.load(ctx, repo, id, on, state)
+	return r.load(ctx, repo, id, on, err == nil && rev.IsUnchanged(), state)
 }
 
 // checkPromotion returns how trust.promotion would refuse a revision or let it wait, and why, "" if it does neither. Statements that the agent has not fetched
@@ -192,7 +192,8 @@ func (r Reader) repository() (*gitsource.Repository, error) {
 	return repo, term.WithHint(err, "the agent fetches the repository when it runs; --dir DIR plans a working copy without it")
 }
 
-func (r Reader) load(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, on planview.Basis, state journal.State) (planview.Subject, error) {
+// load reads the manifests of a commit. If it has the tree that is in force, they are read as they were accepted.
+func (r Reader) load(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, on planview.Basis, inForce bool, state journal.State) (planview.Subject, error) {
 	commit, err := repo.Commit(ctx, id)
 	if err != nil {
 		return planview.Subject{}, err
@@ -201,7 +202,11 @@ func (r Reader) load(ctx context.Context, repo *gitsource.Repository, id gitsour
 	if err != nil {
 		return planview.Subject{}, err
 	}
-	set, err := intake.Load(ctx, repo, id, tree, r.scope())
+	read := intake.Load
+	if inForce {
+		read = intake.LoadAccepted
+	}
+	set, err := read(ctx, repo, id, tree, r.scope())
 	if err != nil {
 		return planview.Subject{}, err
 	}
