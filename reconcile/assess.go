@@ -86,7 +86,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	for i := range a.conditions {
 		c := &a.conditions[i]
 		if isLost {
-			explainConflict(c, lost, e.recovery.Digest)
+			explainConflict(c, lost, e.recovery)
 		}
 		c.Since, c.Revision = t.began(string(c.Type)+"/"+string(c.Reason), now, present), revision
 	}

@@ -88,7 +88,7 @@ func TestImageIsDownloadedBeforeItsGuest(t *testing.T) {
 			})
 		})
 		l.converge()
-		want := journal.Downloaded{Name: "debian-13", Node: "pve1", Volume: debianVolume, Size: 256 << 20}
+		want := journal.Downloaded{Name: "debian-13", Node: "pve1", Volume: debianVolume, Size: 256 << 20, File: "image.yaml"}
 		got := l.journal.State().Downloaded[journal.FileOn{Node: "pve1", Volume: debianVolume}]
 		if got.Task == "" {
 			t.Error("got no task in the record, want its UPID")

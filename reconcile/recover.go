@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/recovery"
@@ -59,7 +60,15 @@ func (e *Engine) releasedClaims(digest string, state journal.State) (by string, 
 	if note, found := e.opts.Recover.Read(); found && note.Digest == digest {
 		return fmt.Sprintf("released by user %d on the host", note.UID), nil, true
 	}
-	tally := gate.NewApprovals(state.Orders).For(digest, time.Now(), nil)
+	scope := e.basis.Load().Scope(state)
+	var guests []guest.Ref
+	for _, g := range e.recovery.Claims() {
+		guests = append(guests, guest.Ref{Kind: g.Kind, Name: g.Name, VMID: g.VMID})
+	}
+	tally := gate.NewApprovals(state.Orders).For(digest, time.Now(), nil, func(a gate.Approval) string { return scope.Approval(a, guests...) })
+	for _, u := range tally.Uncounted {
+		e.recovery.Uncounted = append(e.recovery.Uncounted, u.Message)
+	}
 	if tally.People < max(e.basis.Load().Guards.Approvals, 1) {
 		return "", nil, false
 	}
@@ -70,13 +79,16 @@ func (e *Engine) releasedClaims(digest string, state journal.State) (by string, 
 }
 
 // explainConflict adds to a condition what the recovery of lost records found about the guest.
-func explainConflict(c *plan.Condition, g recovery.Guest, digest string) {
+func explainConflict(c *plan.Condition, g recovery.Guest, found recovery.Found) {
 	if c.Type != plan.IdentityConflict {
 		return
 	}
 	if g.Verdict == recovery.Claimable {
-		c.Digest = digest
-		c.Hint = "if this agent made the guest and lost its records, gitops-agent recover claims it, or gitops-agent approve " + digest + "; if not: " + c.Hint
+		c.Digest = found.Digest
+		for _, why := range found.Uncounted {
+			c.Message += "; " + why
+		}
+		c.Hint = "if this agent made the guest and lost its records, gitops-agent recover claims it, or gitops-agent approve " + found.Digest + "; if not: " + c.Hint
 		return
 	}
 	c.Message += "; gitops-agent recover does not claim it: " + g.Message

@@ -188,7 +188,7 @@ func (e *Engine) orderedRollouts(state journal.State, now time.Time) []journal.B
 	}
 	o := open[0]
 	asked, err := rollout.ParseOrder(strings.TrimPrefix(o.Order, order.RunPrefix))
-	why := rollout.Refuse(asked, state.Rollouts)
+	why := cmp.Or(rollout.Refuse(asked, state.Rollouts), e.basis.Load().Scope(state).Order(o.Ordered, rollout.Guests(asked.Name, state.Staged)...))
 	if err != nil {
 		why = err.Error()
 	}

@@ -12,10 +12,12 @@ import (
 	"strings"
 )
 
-// A Limit is what a signer with guests may touch outside of the manifests of these guests. Package verify only checks its form and passes it on.
+// A Limit is the scope of a signer, and what a signer with guests may touch outside of the manifests of these guests. Package verify only checks the form of the latter
+// and passes it on.
 type Limit struct {
 	Name    string      // of the signer
-	Guests  []string    // patterns of kind/name; empty means that the signer has no limit
+	Guests  []string    // patterns of kind/name; empty means all guests
+	Paths   []string    // folders and files; empty means all files
 	VMIDs   []VMIDRange // guests that the source did not create and that the signer may take over, attach from, copy or restore
 	Sources []string    // the only sources from which the signer may create guests; empty means every template and image
 }
@@ -89,7 +91,7 @@ func (s Signer) Entry() string {
 func (p *Policy) Limits() map[string][]Limit {
 	limits := make(map[string][]Limit, len(p.signers))
 	for _, s := range p.signers {
-		l := Limit{Name: s.Name, Guests: s.Guests, Sources: s.Sources}
+		l := Limit{Name: s.Name, Guests: s.Guests, Paths: s.Paths, Sources: s.Sources}
 		for _, text := range s.VMIDs {
 			r, _ := ParseVMIDs(text) // NewPolicy refuses what does not parse
 			l.VMIDs = append(l.VMIDs, r)

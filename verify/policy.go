@@ -150,6 +150,28 @@ func (p *Policy) SignerName(issuer, subject string, proven time.Time) string {
 	return name
 }
 
+// SignerOf returns the signer that an issuer and a subject belonged to at a proven time: the first one that matches. It returns false if none matches, if matching
+// signers have several entries, or if one of them requires further claims, since it does not know those of the certificate.
+func (p *Policy) SignerOf(issuer, subject string, proven time.Time) (Signer, bool) {
+	summary := certificate.Summary{SubjectAlternativeName: subject, Extensions: certificate.Extensions{Issuer: issuer}}
+	var found *matcher
+	for _, s := range p.signers {
+		if s.identity.SubjectAlternativeName.Verify(summary) != nil || s.identity.Issuer.Verify(summary) != nil || !s.trustedAt(proven) {
+			continue
+		}
+		if s.Extensions != (Extensions{}) || found != nil && found.Entry() != s.Entry() {
+			return Signer{}, false
+		}
+		if found == nil {
+			found = s
+		}
+	}
+	if found == nil {
+		return Signer{}, false
+	}
+	return found.Signer, true
+}
+
 // deniedObject refuses an object if the deny list contains its id or its payload, no matter who signed it.
 func (p *Policy) deniedObject(id gitsource.ID, payload [sha256.Size]byte) error {
 	text := hex.EncodeToString(payload[:])

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -361,6 +362,50 @@ func TestPolicySignerName(t *testing.T) {
 	}
 }
 
+// TestPolicySignerOf: the signer behind an identity is known only if no other entry can mean it.
+func TestPolicySignerOf(t *testing.T) {
+	t.Parallel()
+	s := newTestHistory(t)
+	entry := func(name, subject, pattern string, paths ...string) verify.Signer {
+		return verify.Signer{Name: name, Issuer: alice.Issuer, Subject: subject, SubjectRegexp: pattern, May: []verify.Role{verify.RoleApprove}, Paths: paths}
+	}
+	before, after := entry("dan", "dan@lab.test", "", "old"), entry("dan", "dan@lab.test", "", "new")
+	before.Until, after.From = noon, noon
+	left := entry("lea", "lea@lab.test", "")
+	left.Until = noon
+	workflow := entry("bot", "", `https://forge\.test/.*`)
+	workflow.Extensions.SourceRepositoryURI = "https://forge.test/a"
+	p := s.policy(func(o *verify.Options) {
+		o.Signers = []verify.Signer{
+			entry("eve", "eve@lab.test", "", "web"), before, after, left, workflow, entry("team", "", `b.*@lab\.test`), entry("bob", "bob@lab.test", "", "web"),
+		}
+	})
+	tests := map[string]struct {
+		issuer, subject string
+		at              time.Time
+		want            string // name and paths
+	}{
+		"subject":            {alice.Issuer, "eve@lab.test", noon, "eve [web]"},
+		"other_issuer":       {"https://other.test", "eve@lab.test", noon, ""},
+		"unknown":            {alice.Issuer, "mallory@lab.test", noon, ""},
+		"before":             {alice.Issuer, "dan@lab.test", noon.Add(-time.Second), "dan [old]"},
+		"after":              {alice.Issuer, "dan@lab.test", noon, "dan [new]"},
+		"left":               {alice.Issuer, "lea@lab.test", noon, ""},
+		"two_entries":        {alice.Issuer, "bob@lab.test", noon, ""}, // the first one that matches has no paths
+		"one_of_two_entries": {alice.Issuer, "bart@lab.test", noon, "team []"},
+		"further_claims":     {alice.Issuer, "https://forge.test/a/release.yaml", noon, ""},
+	}
+	for name, test := range tests {
+		got := ""
+		if signer, found := p.SignerOf(test.issuer, test.subject, test.at); found {
+			got = fmt.Sprint(signer.Name, " ", signer.Paths)
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // limited limits the first signer.
 func limited(vmids, sources []string) func(*verify.Options) {
 	return func(o *verify.Options) {
@@ -377,13 +422,13 @@ func TestPolicyLimits(t *testing.T) {
 	})
 	before.Until = noon
 	after := signer(func(s *verify.Signer) { s.May, s.From = append(s.May, verify.RoleApprove), noon })
-	other := signer(func(s *verify.Signer) { s.Issuer = "https://other.test" })
+	other := signer(func(s *verify.Signer) { s.Issuer, s.Paths = "https://other.test", []string{"web"} })
 	p := s.policy(func(o *verify.Options) { o.Signers = []verify.Signer{before, after, other} })
 	want := map[string][]verify.Limit{
 		before.Entry(): {
 			{Name: "alice", Guests: before.Guests, VMIDs: []verify.VMIDRange{{First: 1000, Last: 1000}, {First: 100, Last: 199}}, Sources: before.Sources}, {Name: "alice"},
 		},
-		other.Entry(): {{Name: "alice"}},
+		other.Entry(): {{Name: "alice", Paths: []string{"web"}}},
 	}
 	if got := p.Limits(); !reflect.DeepEqual(got, want) || !p.HasLimits() {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -339,9 +339,9 @@ type SignerConfig struct {
 	// May lists the roles: change (files), approve (held steps), operate (one-shot operations, such as a restart or a snapshot), seal
 	// (ancestors). Required.
 	May []string `yaml:"may"`
-	// Paths are the only paths that the signer may change. Default: the whole source.
+	// Paths are the only paths that the signer may change, or give orders and approvals for. Default: the whole source.
 	Paths []string `yaml:"paths"`
-	// Guests are the only guests that the signer may change, as kind/name or as patterns of path.Match. Default: all guests.
+	// Guests are the only guests that the signer may change, or give orders and approvals for, as kind/name or as patterns of path.Match. Default: all guests.
 	Guests []string `yaml:"guests"`
 	// VMIDs are guests that the source did not create and that a signer with guests may touch nevertheless, as vmids or ranges: to adopt them, to
 	// have their vmid in a manifest, to attach their volumes, and to copy or restore them. Default: none.

@@ -24,7 +24,12 @@ type Approval struct {
 	Subject   string // of the certificate
 	LacksRole bool   // the signer may not approve
 	Proven    time.Time
+
+	Entry         string   // of the signer in the trust policy; "" if an older release recorded the order
+	Guests, Paths []string // the scope of the entry when the order was accepted; none for everything
 }
+
+func (a Approval) signature() signature { return signature{a.Person, a.Entry, a.Guests, a.Paths} }
 
 // UncountedReason is why an approval does not count.
 type UncountedReason string
@@ -34,6 +39,7 @@ const (
 	UncountedRole      UncountedReason = "role"        // the signer lacks the role approve
 	UncountedDuplicate UncountedReason = "same-person" // the person approved the step already
 	UncountedAuthor    UncountedReason = "author"      // the person introduced the step, and the policy asks for another one
+	UncountedScope     UncountedReason = "scope"       // the step reaches something outside of the guests or paths of the signer
 )
 
 // Uncounted is an approval that names a held step and does not count.
@@ -61,14 +67,16 @@ func NewApprovals(orders map[string]journal.Order) Approvals {
 		}
 		list[digest] = append(list[digest], Approval{
 			Key: key, Person: o.Signer, Subject: o.Subject, LacksRole: o.State == journal.OrderRefused, Proven: o.ProvenTime,
+			Entry: o.Entry, Guests: o.Guests, Paths: o.Paths,
 		})
 	}
 	return list
 }
 
-// For returns what the valid approvals of a step amount to. Approvals of the people in excluded do not count. Approvals count people: a name in the trust policy counts once, regardless of the
+// For returns what the valid approvals of a step amount to. Approvals of the people in excluded do not count, nor those for which outside returns why the step is outside
+// of the scope of their signer. Approvals count people: a name in the trust policy counts once, regardless of the
 // identities under which the person signed. Approvals without a name may all be from one person, also from one whose name is known.
-func (a Approvals) For(digest string, now time.Time, excluded map[string]bool) Tally {
+func (a Approvals) For(digest string, now time.Time, excluded map[string]bool, outside func(Approval) string) Tally {
 	valid := slices.DeleteFunc(slices.Clone(a[digest]), func(a Approval) bool { return !now.Before(a.Proven.Add(OrderLifetime)) })
 	slices.SortFunc(valid, func(a, b Approval) int { return cmp.Or(a.Proven.Compare(b.Proven), cmp.Compare(a.Key, b.Key)) })
 	var t Tally
@@ -76,6 +84,10 @@ func (a Approvals) For(digest string, now time.Time, excluded map[string]bool) T
 	for _, approval := range valid {
 		if approval.LacksRole {
 			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedRole, role.Missing(approval.Person, nil, "approve")))
+			continue
+		}
+		if why := outside(approval); why != "" {
+			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedScope, why))
 			continue
 		}
 		if excluded[approval.Person] || approval.Person == "" && len(excluded) > 0 {

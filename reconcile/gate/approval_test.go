@@ -64,7 +64,7 @@ func TestApprovalsFor(t *testing.T) {
 			if test.author != "" {
 				excluded = map[string]bool{test.author: true}
 			}
-			if diff := cmp.Diff(test.want, NewApprovals(test.orders).For("d1", now, excluded)); diff != "" {
+			if diff := cmp.Diff(test.want, NewApprovals(test.orders).For("d1", now, excluded, func(Approval) string { return "" })); diff != "" {
 				t.Errorf("tally (-want +got):\n%s", diff)
 			}
 		})

@@ -411,7 +411,7 @@ func (g Gate) judgeDigest(reason HoldReason, step plan.Step, digest, why string,
 		}
 		need = max(need, g.destroyApprovals(step.Guest))
 	}
-	tally := g.approvalsOf(step, digest).For(digest, g.Now, excluded)
+	tally := g.approvalsOf(step, digest).For(digest, g.Now, excluded, func(a Approval) string { return g.Scope.outside(a.signature(), g.Scope.reachOf(step)) })
 	if tally.People >= need {
 		return Verdict{Digest: digest, ApprovalKeys: tally.Keys}
 	}

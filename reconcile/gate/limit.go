@@ -15,9 +15,11 @@ import (
 // several. Nil Limits check nothing: the policy is not known.
 type Limits map[string][]Limit
 
-// Limit is what a signer with guests may touch outside of the manifests of these guests. A signer without guests has no limit.
+// Limit is the scope of a signer, and what a signer with guests may touch outside of the manifests of these guests.
 type Limit struct {
-	Guests  []string // patterns of kind/name
+	Name    string   // of the signer
+	Guests  []string // patterns of kind/name; none for all guests
+	Paths   []string // folders and files; none for all files
 	VMIDs   []VMIDs  // guests that the source did not create
 	Sources []string // the only sources for new guests; empty allows templates and images
 }

@@ -1,12 +1,10 @@
 package gate
 
 import (
-	"fmt"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -63,18 +61,4 @@ func restored(changes []string) string {
 		return ""
 	}
 	return "; in the configuration it changes " + strings.Join(changes, ", ")
-}
-
-// Order returns why the signer of an order may not touch its guest, "" if the signer may. A guest is within the limit of a signer if one
-// of the signer's guests names it, and the source owns it under that name or the signer's vmids contain it.
-func (s Scope) Order(o journal.Ordered, ref guest.Ref) string {
-	if !o.Limited || s.Limits == nil {
-		return ""
-	}
-	for _, l := range s.Limits[o.Entry] {
-		if len(l.Guests) == 0 || l.names(ref.Label()) && s.mayTouch(author{limits: []Limit{l}}, ref, ref.VMID) {
-			return ""
-		}
-	}
-	return fmt.Sprintf("signer %s may not touch %s, %s", o.Signer, ref.Label(), s.describe(ref.VMID))
 }

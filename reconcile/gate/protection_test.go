@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -132,7 +133,7 @@ func TestApprovalsOfOtherStepsStay(t *testing.T) {
 			t.Errorf("got %+v, want it released by both", v)
 		}
 	}
-	if got := g.Approvals[step.Digest("home", "identity")]; !slices.Equal(got, before) || len(g.Approvals) != 2 {
+	if got := g.Approvals[step.Digest("home", "identity")]; !reflect.DeepEqual(got, before) || len(g.Approvals) != 2 {
 		t.Errorf("got approvals %+v, want them unchanged", g.Approvals)
 	}
 }

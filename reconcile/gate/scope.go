@@ -36,6 +36,12 @@ type Scope struct {
 	Attached   map[int]journal.Attached
 	Inventory  cluster.Inventory
 	Objects    map[journal.ObjectID]journal.OwnedObject
+
+	// What an approval or an order reaches.
+	Guests   []guest.Desired         // of manifests
+	Guarded  map[int]journal.Guarded // the last manifests of guests
+	Left     map[int][]string        // files that the manifests of guests left, and whose policies still apply
+	Policies map[string]journal.PolicyInForce
 }
 
 // violation is something that a step touches and that a signer may not touch.
@@ -152,7 +158,7 @@ func (s Scope) describe(vmid int) string {
 func (s Scope) Judge(step plan.Step) Verdict {
 	if step.Order != nil && step.Order.Scheduled == nil {
 		if why := s.Order(step.Order.Ordered, step.Guest); why != "" {
-			return held(HoldScope, why, "extend the guests or vmids of the entry "+step.Order.Signer+" of trust.signers, or let another signer sign the order")
+			return held(HoldScope, why, "extend the guests, vmids or paths of the entry "+step.Order.Signer+" of trust.signers, or let another signer sign the order")
 		}
 		return Verdict{}
 	}

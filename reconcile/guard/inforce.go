@@ -14,7 +14,7 @@ import (
 func Of(d *guest.Desired) journal.Guarded {
 	l := &d.Lifecycle
 	g := journal.Guarded{
-		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name,
+		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name, File: d.Origin.File,
 		Destroy: string(cmp.Or(l.Destroy, guest.Approve)), Recreate: string(cmp.Or(l.Recreate, guest.Approve)),
 		Rules: journal.GuardRules{
 			RebootPolicy: string(cmp.Or(l.RebootPolicy, guest.RebootNever)), Window: l.Window,

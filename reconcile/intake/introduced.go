@@ -144,7 +144,7 @@ func LimitsOf(policy *verify.Policy) gate.Limits {
 	limits := make(gate.Limits)
 	for entry, list := range policy.Limits() {
 		for _, l := range list {
-			limit := gate.Limit{Guests: l.Guests, Sources: l.Sources}
+			limit := gate.Limit{Name: l.Name, Guests: l.Guests, Paths: l.Paths, Sources: l.Sources}
 			for _, r := range l.VMIDs {
 				limit.VMIDs = append(limit.VMIDs, gate.VMIDs(r))
 			}

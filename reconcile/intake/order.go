@@ -13,10 +13,10 @@ import (
 	"gitops-agent/verify/role"
 )
 
-// newOrders returns the journal records of the new orders in an accepted revision with these guests. An order whose signer lacks the role, and a one-shot
+// newOrders returns the journal records of the new orders in an accepted revision, whose guests are those of the scope. An order whose signer lacks the role, and a one-shot
 // operation that is refused, are recorded as refused, so that the report can show the outcome. An order that was signed before this journal began is
 // recorded as expired, because it may have run while an earlier, lost journal was in use.
-func newOrders(rev verify.Revision, guests []guest.Desired, memory journal.State, scope gate.Scope) []journal.Body {
+func newOrders(rev verify.Revision, memory journal.State, scope gate.Scope) []journal.Body {
 	var records []journal.Body
 	for _, commit := range rev.Commits() {
 		for _, o := range commit.Orders {
@@ -26,10 +26,11 @@ func newOrders(rev verify.Revision, guests []guest.Desired, memory journal.State
 			ordered := journal.Ordered{
 				Key: o.Key, Order: gate.ApprovePrefix + o.Value, Subject: commit.Subject, Issuer: commit.Issuer, Signer: commit.Signer,
 				Commit: string(commit.ID), ProvenTime: commit.ProvenTime, State: journal.OrderSeen,
+				Entry: commit.Entry, Guests: commit.Guests, Paths: commit.Paths,
 			}
 			switch {
 			case o.Kind != verify.OrderApprove:
-				ordered = newRun(ordered, o, commit, guests, memory, scope)
+				ordered = newRun(ordered, o, commit, memory, scope)
 			case !o.Allowed:
 				ordered.State = journal.OrderRefused
 			}
@@ -44,11 +45,11 @@ func newOrders(rev verify.Revision, guests []guest.Desired, memory journal.State
 }
 
 // newRun returns the record of a new one-shot operation: the guest that it means from now on, or why it is refused.
-func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit, guests []guest.Desired, memory journal.State, scope gate.Scope) journal.Ordered {
+func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit, memory journal.State, scope gate.Scope) journal.Ordered {
 	ordered.Order = order.RunPrefix + o.Value
-	ordered.Entry, ordered.Limited = commit.Entry, len(commit.Guests) > 0
+	ordered.Limited = len(commit.Guests) > 0
 	if rollout.IsOrder(o.Value) {
-		return newRolloutOrder(ordered, o, commit, guests, memory, scope)
+		return newRolloutOrder(ordered, o, commit, memory, scope)
 	}
 	r, err := order.Parse(o.Value)
 	switch {
@@ -60,12 +61,8 @@ func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit,
 		ordered.Why = err.Error()
 	default:
 		var d *guest.Desired
-		d, ordered.Why = order.Check(r, guests, memory)
-		switch {
-		case ordered.Why != "":
-		case !commit.MayChangePath(d.Origin.File):
-			ordered.Why = "signer " + commit.Signer + " may not change " + d.Origin.File
-		default:
+		d, ordered.Why = order.Check(r, scope.Guests, memory)
+		if ordered.Why == "" {
 			ordered.VMID, ordered.Identity = d.VMID, memory.Owned[d.VMID].Identity
 			ordered.Why = scope.Order(ordered, d.Ref)
 		}
@@ -77,7 +74,7 @@ func newRun(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit,
 }
 
 // newRolloutOrder returns the record of a new order about a rollout, or why it is refused. The signer may touch every guest of the rollout.
-func newRolloutOrder(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit, guests []guest.Desired, memory journal.State, scope gate.Scope) journal.Ordered {
+func newRolloutOrder(ordered journal.Ordered, o verify.Order, commit verify.SignedCommit, memory journal.State, scope gate.Scope) journal.Ordered {
 	r, err := rollout.ParseOrder(o.Value)
 	switch {
 	case !o.Allowed:
@@ -87,7 +84,7 @@ func newRolloutOrder(ordered journal.Ordered, o verify.Order, commit verify.Sign
 	case err != nil:
 		ordered.Why = err.Error()
 	default:
-		ordered.Why = cmp.Or(rollout.Refuse(r, memory.Rollouts), outsideOfRollout(ordered, r.Name, commit, guests, memory, scope))
+		ordered.Why = cmp.Or(rollout.Refuse(r, memory.Rollouts), scope.Order(ordered, rollout.Guests(r.Name, memory.Staged)...))
 	}
 	if ordered.Why != "" {
 		ordered.State = journal.OrderRefused
@@ -95,34 +92,29 @@ func newRolloutOrder(ordered journal.Ordered, o verify.Order, commit verify.Sign
 	return ordered
 }
 
-// outsideOfRollout returns why the signer of an order may not touch a guest of a rollout, "" if the signer may touch all of them.
-func outsideOfRollout(ordered journal.Ordered, name string, commit verify.SignedCommit, guests []guest.Desired, memory journal.State, scope gate.Scope) string {
-	for i := range guests {
-		d := &guests[i]
-		if memory.Staged[d.VMID].Rollout != name {
-			continue
-		}
-		if !commit.MayChangePath(d.Origin.File) {
-			return "signer " + commit.Signer + " may not change " + d.Origin.File
-		}
-		if why := scope.Order(ordered, d.Ref); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
 // renamedApprovals returns the unspent orders whose signer has another name in the present policy, with that name: approvals count people by
-// name, older releases recorded none, and a person's names may have become one.
+// name, older releases recorded none, and a person's names may have become one. It does the same for the entry of a signer, by which the present policy narrows the scope at the acceptance.
+// An order of an older release gets the present scope of its signer.
 func renamedApprovals(memory journal.State, policy *verify.Policy) []journal.Body {
 	var records []journal.Body
+	entries := policy.Limits()
 	for _, o := range memory.Orders {
 		if o.State != journal.OrderSeen {
 			continue
 		}
+		renamed, changed := o.Ordered, false
 		if name := policy.SignerName(o.Issuer, o.Subject, o.ProvenTime); name != "" && name != o.Signer {
-			renamed := o.Ordered
-			renamed.Signer = name
+			renamed.Signer, changed = name, true
+		}
+		if len(entries[o.Entry]) == 0 {
+			if signer, found := policy.SignerOf(o.Issuer, o.Subject, o.ProvenTime); found {
+				renamed.Entry, changed = signer.Entry(), true
+				if o.Entry == "" {
+					renamed.Guests, renamed.Paths = signer.Guests, signer.Paths
+				}
+			}
+		}
+		if changed {
 			records = append(records, renamed)
 		}
 	}

@@ -2,6 +2,8 @@ package intake
 
 import (
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/verify"
@@ -122,7 +125,7 @@ func TestNewOrders(t *testing.T) {
 		"otto@lab.test Gitops-Run: reset VirtualMachine/web-1":            journal.OrderRefused, // names no target
 		"olga@lab.test Gitops-Run: reboot VirtualMachine/web-1":           journal.OrderRefused, // may approve, and not operate
 	}
-	records := newOrders(rev, guests, journal.State{Since: rev.ProvenTime().Add(-24 * time.Hour), Owned: owned}, gate.Scope{})
+	records := newOrders(rev, journal.State{Since: rev.ProvenTime().Add(-24 * time.Hour), Owned: owned}, gate.Scope{Guests: guests})
 	if diff := cmp.Diff(want, firstStates(records)); diff != "" {
 		t.Errorf("orders differ (-want +got):\n%s", diff)
 	}
@@ -140,7 +143,7 @@ func TestNewOrders(t *testing.T) {
 			seen[ordered.Key] = journal.Order{Ordered: ordered}
 		}
 	}
-	if got := newOrders(rev, guests, journal.State{Orders: seen}, gate.Scope{}); len(got) != 0 {
+	if got := newOrders(rev, journal.State{Orders: seen}, gate.Scope{Guests: guests}); len(got) != 0 {
 		t.Errorf("got %+v from a revision whose orders are known, want none again", got)
 	}
 }
@@ -178,10 +181,93 @@ func TestRunsNeedTheScope(t *testing.T) {
 			}
 			policy, _ = verify.NewPolicy(*opts)
 		})
-		got := firstStates(newOrders(rev, []guest.Desired{web}, state, gate.Scope{Limits: LimitsOf(policy), Owned: state.Owned}))
+		got := firstStates(newOrders(rev, state, gate.Scope{Guests: []guest.Desired{web}, Limits: LimitsOf(policy), Owned: state.Owned}))
 		if diff := cmp.Diff(map[string]journal.OrderState{"otto@lab.test Gitops-Run: reboot VirtualMachine/web-1": test.want}, got); diff != "" {
 			t.Errorf("%s: orders differ (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestOrdersHaveTheScopeOfTheirSigner: the record of an approval has the entry and the scope of its signer at the acceptance, and so does that of an order that is refused.
+func TestOrdersHaveTheScopeOfTheirSigner(t *testing.T) {
+	t.Parallel()
+	o := newSignedRepo(t)
+	base := o.repo.Tip
+	o.commit("olga", "Approve\n\nGitops-Approve: 00000000000000000000000000000000\n")
+	o.commit("otto", "Restart\n\nGitops-Run: reboot VirtualMachine/web-1\nGitops-Target: home/main\n")
+	rev, _ := o.checkWith(base, func(opts *verify.Options) {
+		for i := range opts.Signers {
+			opts.Signers[i].Guests, opts.Signers[i].Paths = []string{"VirtualMachine/web-*"}, []string{"web"}
+		}
+	})
+	records := newOrders(rev, journal.State{}, gate.Scope{})
+	if len(records) != 2 {
+		t.Fatalf("got %v, want two orders", records)
+	}
+	for i, commit := range rev.Commits() {
+		got := records[i].(journal.Ordered)
+		if got.Entry != commit.Entry || got.Entry == "" || !slices.Equal(got.Guests, []string{"VirtualMachine/web-*"}) || !slices.Equal(got.Paths, []string{"web"}) {
+			t.Errorf("got %+v, want the entry %s and its scope", got, commit.Entry)
+		}
+	}
+}
+
+// TestRenamedApprovals: an approval follows the entry of its signer when that gets another name or identity, and keeps its scope. An approval of an older release gets the present scope
+// of its signer.
+func TestRenamedApprovals(t *testing.T) {
+	t.Parallel()
+	o := newSignedRepo(t)
+	var policy *verify.Policy
+	var olga verify.Signer
+	o.checkWith(o.repo.Tip, func(opts *verify.Options) {
+		olga = opts.Signers[1]
+		olga.Guests, olga.Paths = []string{"VirtualMachine/db-*"}, []string{"db"}
+		opts.Signers[1] = olga
+		policy, _ = verify.NewPolicy(*opts)
+	})
+	approval := journal.Ordered{Key: "k", Order: "Gitops-Approve: 0", Subject: "olga@lab.test", Issuer: "https://issuer.test", Signer: "olga", State: journal.OrderSeen, ProvenTime: time.Now()}
+	present := approval
+	present.Entry, present.Guests, present.Paths = olga.Entry(), olga.Guests, olga.Paths
+	with := func(o journal.Ordered, change func(*journal.Ordered)) journal.Ordered {
+		change(&o)
+		return o
+	}
+	stranger := with(approval, func(o *journal.Ordered) { o.Subject = "gone@lab.test" })
+	for name, test := range map[string]struct{ before, want journal.Ordered }{
+		"older_release":  {approval, present},
+		"present":        {present, present},
+		"wider_before":   {with(present, func(o *journal.Ordered) { o.Guests, o.Paths = nil, nil }), with(present, func(o *journal.Ordered) { o.Guests, o.Paths = nil, nil })},
+		"other_entry":    {with(present, func(o *journal.Ordered) { o.Entry, o.Paths = "0123456789abcdef", []string{"all"} }), with(present, func(o *journal.Ordered) { o.Paths = []string{"all"} })},
+		"other_name":     {with(present, func(o *journal.Ordered) { o.Signer = "olga-2" }), present},
+		"unknown_signer": {stranger, stranger},
+		"used_up":        {with(approval, func(o *journal.Ordered) { o.State = journal.OrderRun }), with(approval, func(o *journal.Ordered) { o.State = journal.OrderRun })},
+	} {
+		records := renamedApprovals(journal.State{Orders: map[string]journal.Order{"k": {Ordered: test.before}}}, policy)
+		got := test.before
+		if len(records) == 1 {
+			got = records[0].(journal.Ordered)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" || len(records) > 1 || len(records) == 1 && reflect.DeepEqual(test.before, test.want) {
+			t.Errorf("%s: got %d records (-want +got):\n%s", name, len(records), diff)
+		}
+	}
+}
+
+// TestAcceptedFiles: the records of downloaded files name the file of the last manifest of their Image.
+func TestAcceptedFiles(t *testing.T) {
+	t.Parallel()
+	record := journal.Downloaded{Name: "debian", Node: "pve1", Volume: "local:iso/d.iso", File: "images/debian.yaml"}
+	state := journal.State{Downloaded: map[journal.FileOn]journal.File{record.On(): {Downloaded: record}}}
+	wanted := image.Desired{Name: "debian", Origin: guest.Origin{File: "images/debian.yaml"}}
+	if got := acceptedFiles([]image.Desired{wanted}, state); len(got) > 0 {
+		t.Errorf("got %v for a manifest in the same file, want nothing new", got)
+	}
+	if got := acceptedFiles(nil, state); len(got) > 0 {
+		t.Errorf("got %v for a removed manifest, want the record with its last file", got)
+	}
+	wanted.Origin.File, record.File = "all.yaml", "all.yaml"
+	if diff := cmp.Diff([]journal.Body{record}, acceptedFiles([]image.Desired{wanted}, state)); diff != "" {
+		t.Errorf("a moved manifest (-want +got):\n%s", diff)
 	}
 }
 
@@ -200,7 +286,7 @@ func TestOrdersBeforeTheJournalHaveExpired(t *testing.T) {
 		"journal_began_in_the_same_second": {rev.ProvenTime().Add(900 * time.Millisecond), journal.OrderSeen},
 		"journal_began_later":              {rev.ProvenTime().Add(time.Second), journal.OrderExpired},
 	} {
-		got := firstStates(newOrders(rev, nil, journal.State{Since: test.since}, gate.Scope{}))
+		got := firstStates(newOrders(rev, journal.State{Since: test.since}, gate.Scope{}))
 		want := map[string]journal.OrderState{"olga@lab.test Gitops-Approve: 00000000000000000000000000000000": test.want}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: orders differ (-want +got):\n%s", name, diff)

@@ -8,20 +8,20 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// newPrunes returns the records of downloaded files whose Image says something else about former files than before. The records keep it: they are all that is left
-// when the manifest is removed.
-func newPrunes(images []image.Desired, state journal.State) []journal.Body {
+// acceptedFiles returns the records of downloaded files whose Image says something else about former files than before, or whose manifest lies in another file. The records keep
+// it: they are all that is left when the manifest is removed.
+func acceptedFiles(images []image.Desired, state journal.State) []journal.Body {
 	if len(state.Downloaded) == 0 {
 		return nil
 	}
-	prunes := make(map[string]bool, len(images))
+	named := make(map[string]image.Desired, len(images))
 	for _, d := range images {
-		prunes[d.Name] = d.Prune
+		named[d.Name] = d
 	}
 	var changed []journal.Downloaded
 	for _, record := range state.Downloaded {
-		if prune, named := prunes[record.Name]; named && prune != record.Prune {
-			record.Prune = prune
+		if d, isNamed := named[record.Name]; isNamed && (d.Prune != record.Prune || d.Origin.File != record.File) {
+			record.Prune, record.File = d.Prune, d.Origin.File
 			changed = append(changed, record.Downloaded)
 		}
 	}

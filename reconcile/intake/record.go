@@ -20,16 +20,18 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	rewrote := base.Rewrite == accepted.revision.Commit()
 	introduced := newIntroduced(accepted, state, rewrote)
 	scope := scopeAfter(state, introduced, limits)
-	orders := newOrders(accepted.revision, accepted.guests, state, scope)
+	guards := newGuards(accepted, state, scope, guard.Accept)
+	after := guard.After(state, guards)
+	scope.Guests, scope.Guarded, scope.Left = accepted.guests, after.Guarded, after.Left
+	orders := newOrders(accepted.revision, state, scope)
 	bodies := append(slices.Clone(orders), record)
 	bodies = append(bodies, accepted.evidenceRecord()...)
 	bodies = append(bodies, introduced...)
-	guards := newGuards(accepted, state, scope, guard.Accept)
 	bodies = append(bodies, guards...)
 	bodies = append(bodies, in.newStaged(accepted, state, guards, base.fromFloor)...)
 	bodies = append(bodies, in.revertedApprovals(accepted, state, slices.Concat(introduced, guards), orders)...)
-	bodies = append(bodies, ownership.TightenObjects(accepted.set.Objects, state)...)
-	bodies = append(bodies, newPrunes(accepted.set.Images, state)...)
+	bodies = append(bodies, ownership.AcceptObjects(accepted.set.Objects, state)...)
+	bodies = append(bodies, acceptedFiles(accepted.set.Images, state)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)
@@ -72,9 +74,12 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func
 	return append(bodies, guard.AcceptPlaces(accepted.guardInput(after, guard.Minimum{}, now), accepted.trace.left())...)
 }
 
-// appendMissing journals what the journal lacks of a resumed revision: guards that older releases did not record, and names of
+// appendMissing journals what the journal lacks of a resumed revision: guards that older releases did not record, the files of its manifests, and names and entries of
 // signers.
 func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
 	state := in.journal.State()
-	return in.journal.Append(ctx, append(newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), guard.Resume), renamedApprovals(state, policy)...)...)
+	return in.journal.Append(ctx, slices.Concat(
+		newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), guard.Resume), renamedApprovals(state, policy),
+		ownership.AcceptObjects(accepted.set.Objects, state), acceptedFiles(accepted.set.Images, state),
+	)...)
 }

@@ -34,7 +34,7 @@ func oneOfEach() []Body {
 		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
 		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created, Task: "UPID:pve1:a", Configuring: true},
 		Guarded{
-			VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve", Identity: "i1", Gone: true,
+			VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve", Identity: "i1", Gone: true, File: "web/web-1.yaml",
 			Rules: GuardRules{RebootPolicy: "window", Window: "Sat 02:00-04:00 UTC", ShutdownSeconds: 180, Suspended: "without end", MovedTo: 102},
 		},
 		ClusterGuarded{MaxDestroysPerDay: 3, Approvals: 2},
@@ -50,7 +50,7 @@ func oneOfEach() []Body {
 		Waited{Step: "s1", Seconds: 60, Uptime: 86400, UptimeAt: 30},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",
-			ProvenTime: proven, State: OrderReleased, Step: "s1", VMID: 101, Identity: "i1", Entry: "e1", Limited: true, Why: "no", UPID: "UPID:pve1:1", Log: "a\nb", Volume: "pbs:backup/vm/101/2026-01-01T00:00:00Z",
+			ProvenTime: proven, State: OrderReleased, Step: "s1", VMID: 101, Identity: "i1", Entry: "e1", Guests: []string{"VirtualMachine/web-*"}, Paths: []string{"web"}, Limited: true, Why: "no", UPID: "UPID:pve1:1", Log: "a\nb", Volume: "pbs:backup/vm/101/2026-01-01T00:00:00Z",
 			Change: ListChange{Kind: "IPSet", ID: "admins", Final: "f1"},
 		},
 		Overridden{VMID: 101, Order: "k1", State: "stopped", Until: proven},
@@ -72,8 +72,8 @@ func oneOfEach() []Body {
 		},
 		Left{VMID: 101, Files: []string{"web/prod/web-1.yaml"}},
 		Placed{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Node: "pve2", Reason: "least memory of 3 that fit"},
-		Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:import/debian-13-4a6b0d1c2e3f.qcow2", Size: 1 << 30, Task: "UPID:pve1:d", Prune: true, Gone: true},
-		OwnedObject{Kind: "Pool", ID: "prod/web", Name: "web", Identity: "5e", Marker: "gitops-0011aabb", Origin: Created, Claiming: true, Destroy: "deny", Agreed: map[string]AgreedText{"a": {Text: "b", Unsure: true}, "c": {}}},
+		Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:import/debian-13-4a6b0d1c2e3f.qcow2", Size: 1 << 30, Task: "UPID:pve1:d", Prune: true, File: "images.yaml", Gone: true},
+		OwnedObject{Kind: "Pool", ID: "prod/web", Name: "web", Identity: "5e", Marker: "gitops-0011aabb", Origin: Created, Claiming: true, Destroy: "deny", File: "pools.yaml", Agreed: map[string]AgreedText{"a": {Text: "b", Unsure: true}, "c": {}}},
 		DisownedObject{Kind: "Pool", ID: "old", Reason: "removed"},
 	}
 }

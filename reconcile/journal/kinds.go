@@ -60,7 +60,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[Downloaded]{
 		name: "downloaded", version: 7,
-		newer:    func(b Downloaded) int { return laterField(15, b.Prune || b.Gone) },
+		newer:    func(b Downloaded) int { return max(laterField(15, b.Prune || b.Gone), laterField(24, b.File != "")) },
 		complete: func(b Downloaded) bool { return b.Name != "" && b.Node != "" && b.Volume != "" && b.Size >= 0 },
 		fold: func(f *fold, r Record, b Downloaded) {
 			if b.Gone {
@@ -73,7 +73,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[OwnedObject]{
 		name: "owned-object", version: 9,
-		newer: func(b OwnedObject) int { return laterField(17, len(b.Agreed) > 0) },
+		newer: func(b OwnedObject) int { return max(laterField(17, len(b.Agreed) > 0), laterField(24, b.File != "")) },
 		complete: func(b OwnedObject) bool {
 			return b.Kind != "" && b.ID != "" && b.Name != "" && b.Identity != "" && b.Marker != "" && b.Origin.valid()
 		},
@@ -111,6 +111,8 @@ var kinds = []*kind{
 		name: "guarded", version: 1,
 		newer: func(b Guarded) int {
 			switch {
+			case b.File != "":
+				return 24
 			case b.Rules.Firewall != "":
 				return 13
 			case b.Rules.Backup != "":
@@ -196,7 +198,7 @@ var kinds = []*kind{
 		name: "ordered", version: 1,
 		newer: func(b Ordered) int {
 			fields := b.VMID != 0 || b.Identity != "" || b.Entry != "" || b.Limited || b.Why != "" || b.UPID != "" || b.Log != "" || b.Volume != ""
-			return max(laterField(5, b.Signer != "" || b.State == OrderFailed || fields), laterField(15, b.Change != ListChange{}))
+			return max(laterField(5, b.Signer != "" || b.State == OrderFailed || fields), laterField(15, b.Change != ListChange{}), laterField(24, len(b.Guests)+len(b.Paths) > 0))
 		},
 		decode:   decodeVia(func(b Ordered) Ordered { b.ProvenTime = b.ProvenTime.UTC(); return b }),
 		complete: func(b Ordered) bool { return b.Key != "" && b.State.valid() },

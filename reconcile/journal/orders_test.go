@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"reflect"
 	"testing"
 
 	"gitops-agent/reconcile/journal"
@@ -17,11 +18,11 @@ func TestSpentOrders(t *testing.T) {
 	want := []journal.Ordered{
 		{Key: "a", Signer: "pia", State: journal.OrderUnknown, Step: "step"}, {Key: "b", Signer: "olga", State: journal.OrderUnknown, Step: "step"},
 	}
-	if len(spent) != len(want) || spent[0] != want[0] || spent[1] != want[1] {
+	if len(spent) != len(want) || !reflect.DeepEqual(spent[0], journal.Body(want[0])) || !reflect.DeepEqual(spent[1], journal.Body(want[1])) {
 		t.Errorf("got %+v, want %+v", spent, want)
 	}
 	expired := state.ExpiredOrders("", func(o journal.Order) bool { return o.Signer == "pia" })
-	if first := (journal.Ordered{Key: "a", Signer: "pia", State: journal.OrderExpired}); len(expired) != 1 || expired[0] != first {
+	if first := (journal.Ordered{Key: "a", Signer: "pia", State: journal.OrderExpired}); len(expired) != 1 || !reflect.DeepEqual(expired[0], journal.Body(first)) {
 		t.Errorf("got %+v, want %+v", expired, first)
 	}
 	if state.Orders["a"].State != journal.OrderSeen {

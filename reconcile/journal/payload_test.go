@@ -122,6 +122,26 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{Owned{VMID: 1, Identity: "i", Origin: Created, Configuring: true}},
 			`{"v":23,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","configuring":true}}]}`,
 		},
+		"orders_with_a_scope": {
+			[]Body{Ordered{Key: "k", State: OrderSeen, Entry: "e"}, Ordered{Key: "l", State: OrderSeen, Entry: "e", Guests: []string{"VirtualMachine/web-*"}, Paths: []string{"web"}}},
+			`{"v":24,"records":[{"ordered":{"key":"k","state":"seen","entry":"e"}},{"ordered":{"key":"l","state":"seen","entry":"e","guests":["VirtualMachine/web-*"],"paths":["web"]}}]}`,
+		},
+		"order_without_a_scope": {
+			[]Body{Ordered{Key: "k", State: OrderSeen, Entry: "e"}}, `{"v":5,"records":[{"ordered":{"key":"k","state":"seen","entry":"e"}}]}`,
+		},
+		"guards_of_manifests_with_one_firewall": {
+			[]Body{Guarded{VMID: 1, File: "a.yaml", Rules: GuardRules{Firewall: "f"}}, Guarded{VMID: 2, File: "b.yaml", Rules: GuardRules{Firewall: "f"}}},
+			`{"v":24,"records":[{"guarded":{"vmid":1,"file":"a.yaml","rules":{"firewall":"f"}}},{"guarded":{"vmid":2,"file":"b.yaml","firewallAs":1}}]}`,
+		},
+		"guards_of_a_manifest": {[]Body{Guarded{VMID: 1, File: "a.yaml"}}, `{"v":24,"records":[{"guarded":{"vmid":1,"file":"a.yaml"}}]}`},
+		"download_of_a_manifest": {
+			[]Body{Downloaded{Name: "a", Node: "pve1", Volume: "local:iso/a.iso", File: "a.yaml"}},
+			`{"v":24,"records":[{"downloaded":{"name":"a","node":"pve1","volume":"local:iso/a.iso","size":0,"file":"a.yaml"}}]}`,
+		},
+		"owned_object_of_a_manifest": {
+			[]Body{OwnedObject{Kind: "Alias", ID: "a", Name: "a", Identity: "i", Marker: "m", Origin: Created, File: "a.yaml"}},
+			`{"v":24,"records":[{"owned-object":{"kind":"Alias","id":"a","name":"a","identity":"i","marker":"m","origin":"created","file":"a.yaml"}}]}`,
+		},
 		"firewall": {
 			[]Body{guardedBy(1, "f"), guardedBy(2, "g")}, `{"v":13,"records":[{"guarded":{"vmid":1,"rules":{"firewall":"f"}}},{"guarded":{"vmid":2,"rules":{"firewall":"g"}}}]}`,
 		},
@@ -154,6 +174,9 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := string(encodeAll(t, test.bodies)); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
+			}
+			if newerPayload([]byte(test.want)) {
+				t.Errorf("got a payload of a newer release, want one of this release, whose newest version is %d", payloadVersion)
 			}
 			got, err := decodePayload([]byte(test.want))
 			if diff := cmp.Diff(test.bodies, got); diff != "" || err != nil {

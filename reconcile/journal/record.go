@@ -78,6 +78,7 @@ type Downloaded struct {
 	Size   int64  `json:"size"`            // in bytes, as the node lists it
 	Task   string `json:"task,omitempty"`  // its UPID, if it is known
 	Prune  bool   `json:"prune,omitempty"` // the last accepted manifest of the Image lets the agent delete files of it that nothing uses any more
+	File   string `json:"file,omitempty"`  // of the last accepted manifest of the Image, in the repository; older releases did not record it
 	Gone   bool   `json:"gone,omitempty"`  // the file is deleted, or is not on the node any more
 }
 
@@ -95,6 +96,7 @@ type OwnedObject struct {
 	Origin   Origin `json:"origin"`
 	Claiming bool   `json:"claiming,omitempty"` // true until a call has written the marker
 	Destroy  string `json:"destroy,omitempty"`  // the strongest lifecycle.destroy that it had
+	File     string `json:"file,omitempty"`     // of its last accepted manifest, in the repository; older releases did not record it
 
 	Agreed map[string]AgreedText `json:"agreed,omitempty"` // by the keys on which guards of guests depend; a key without an entry is yet to be recorded
 }
@@ -207,6 +209,7 @@ type Guarded struct {
 	Recreate string     `json:"recreate,omitempty"` // deny, approve or allow
 	Identity string     `json:"identity,omitempty"` // of the guest; "" while the agent does not own it
 	Gone     bool       `json:"gone,omitempty"`     // the guest vanished after its manifest was removed, and the agent did not destroy it
+	File     string     `json:"file,omitempty"`     // of its last accepted manifest, in the repository; older releases did not record it
 	Rules    GuardRules `json:"rules,omitzero"`     // zero in a record of an older release
 }
 
@@ -321,10 +324,14 @@ type Ordered struct {
 	State      OrderState `json:"state"`
 	Step       string     `json:"step,omitempty"` // the step that executes the order
 
+	// The signer's entry in the trust policy, verify.Signer.Entry, and its scope at the acceptance. Older releases recorded the entry of one-shot operations alone, and no scope.
+	Entry  string   `json:"entry,omitempty"`
+	Guests []string `json:"guests,omitempty"` // patterns of labels; none for all guests
+	Paths  []string `json:"paths,omitempty"`  // none for all files
+
 	// Of a one-shot operation. Guest and identity are those at the acceptance: the order means no other guest.
 	VMID     int    `json:"vmid,omitempty"`
 	Identity string `json:"identity,omitempty"`
-	Entry    string `json:"entry,omitempty"`   // the signer's entry in the trust policy, verify.Signer.Entry
 	Limited  bool   `json:"limited,omitempty"` // the entry had guests at the acceptance
 	Why      string `json:"why,omitempty"`     // of a refused, failed or expired order: the reason, for people
 	UPID     string `json:"upid,omitempty"`    // of the task that executed the order

@@ -134,7 +134,10 @@ func (b *Basis) finishForbiddenBy(op cluster.Op, vmid int, now time.Time) string
 
 // Scope returns what the signers may touch.
 func (b *Basis) Scope(state journal.State) gate.Scope {
-	return gate.Scope{Former: b.Former, Cluster: b.Cluster, Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory, Objects: state.Objects}
+	return gate.Scope{
+		Former: b.Former, Cluster: b.Cluster, Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory, Objects: state.Objects,
+		Guests: b.Guests, Guarded: state.Guarded, Left: state.Left, Policies: state.Policies,
+	}
 }
 
 // Gate returns the gate of this basis at a moment.

@@ -177,10 +177,10 @@ func (w *Worker) finishDownload(ctx context.Context, step journal.OpenStep, c co
 		c.result, c.err = journal.Failed, fmt.Errorf("%s of %s/%s: %w", step.Op, step.Kind, step.Name, errNoFile)
 		return c
 	}
-	prune := step.Detail[detailPrune] != ""
+	prune, file := step.Detail[detailPrune] != "", ""
 	if d, named := w.basis().image(step.Name); named {
-		prune = d.Prune
+		prune, file = d.Prune, d.Origin.File
 	}
-	c.file = &journal.Downloaded{Name: step.Name, Node: step.Node, Volume: volume, Size: size, Task: c.task, Prune: prune}
+	c.file = &journal.Downloaded{Name: step.Name, Node: step.Node, Volume: volume, Size: size, Task: c.task, Prune: prune, File: file}
 	return c
 }

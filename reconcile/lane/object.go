@@ -133,7 +133,7 @@ func (w *Worker) takeObject(ctx context.Context, basis *Basis, step plan.Step, o
 		origin = journal.Created
 	}
 	record := ownership.NewObjectRecord(basis.Cluster, journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}, step.Guest.Name, origin)
-	record.Destroy = string(objects.Wanted[0].Destroy)
+	record.Destroy, record.File = string(objects.Wanted[0].Destroy), objects.Wanted[0].Origin.File
 	if former, isOwned := objects.Owned[record.Object()]; isOwned {
 		record.Destroy = ownership.StrongerDestroy(former.Destroy, record.Destroy)
 	}

@@ -32,16 +32,22 @@ func ObjectMarker(cluster string, id journal.ObjectID, identity string) string {
 // permissions are the permissions to destroy, the weakest first.
 var permissions = []guest.Permission{guest.Allow, guest.Approve, guest.Deny}
 
-// TightenObjects returns the records of owned objects whose manifest states a stronger lifecycle.destroy than any before. A weaker one never takes effect on an
-// object that exists: whoever removes the manifest later could otherwise first remove what protects the object.
-func TightenObjects(wanted []kind.Desired, state journal.State) []journal.Body {
+// AcceptObjects returns the records of owned objects whose manifest states a stronger lifecycle.destroy than any before, or lies in another file. A weaker lifecycle.destroy never takes
+// effect on an object that exists: whoever removes the manifest later could otherwise first remove what protects the object.
+func AcceptObjects(wanted []kind.Desired, state journal.State) []journal.Body {
 	var records []journal.Body
 	for _, d := range wanted {
 		owned, isOwned := state.Objects[journal.ObjectID{Kind: string(d.Kind), ID: d.ID}]
-		if stronger := StrongerDestroy(owned.Destroy, string(d.Destroy)); isOwned && stronger != cmp.Or(owned.Destroy, string(guest.Approve)) {
-			owned.Destroy = stronger
-			records = append(records, owned)
+		destroy := StrongerDestroy(owned.Destroy, string(d.Destroy))
+		isStronger := destroy != cmp.Or(owned.Destroy, string(guest.Approve))
+		if !isOwned || !isStronger && owned.File == d.Origin.File {
+			continue
 		}
+		if isStronger {
+			owned.Destroy = destroy
+		}
+		owned.File = d.Origin.File
+		records = append(records, owned)
 	}
 	return records
 }

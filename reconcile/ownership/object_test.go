@@ -33,9 +33,27 @@ func TestDestroyOfObjectsOnlyBecomesStronger(t *testing.T) {
 			record.Destroy = test.want
 			want = []journal.Body{record}
 		}
-		if diff := cmp.Diff(want, TightenObjects(wanted, state)); diff != "" {
+		if diff := cmp.Diff(want, AcceptObjects(wanted, state)); diff != "" {
 			t.Errorf("%s in the record and %s in the manifest (-want +got)\n%s", test.recorded, test.wanted, diff)
 		}
+	}
+}
+
+// TestFileOfObjects: the record of an object names the file of its last manifest, also if nothing else of it changes.
+func TestFileOfObjects(t *testing.T) {
+	t.Parallel()
+	record := journal.OwnedObject{Kind: "Pool", ID: "web", Name: "web", Destroy: "deny", File: "web/pool.yaml"}
+	state := journal.State{Objects: map[journal.ObjectID]journal.OwnedObject{record.Object(): record}}
+	wanted := kind.Desired{Kind: "Pool", ID: "web", Destroy: guest.Allow, Origin: guest.Origin{File: "web/pool.yaml"}}
+	if got := AcceptObjects([]kind.Desired{wanted}, state); len(got) > 0 {
+		t.Errorf("got %v for a manifest in the same file, want nothing new", got)
+	}
+	wanted.Origin.File, record.File = "pools/web.yaml", "pools/web.yaml"
+	if diff := cmp.Diff([]journal.Body{record}, AcceptObjects([]kind.Desired{wanted}, state)); diff != "" {
+		t.Errorf("a moved manifest (-want +got)\n%s", diff)
+	}
+	if got := AcceptObjects(nil, state); len(got) > 0 {
+		t.Errorf("got %v for a removed manifest, want the record with its last file", got)
 	}
 }
 

@@ -82,6 +82,8 @@ type Found struct {
 	Result
 	wanted map[int]guest.Desired // the guests that would be claimed, by vmid
 	live   map[int]guest.Observed
+
+	Uncounted []string // why approvals that name the digest do not count, for people
 }
 
 // Claims returns the guests that would be claimed.

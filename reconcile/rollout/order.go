@@ -1,9 +1,12 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -59,4 +62,16 @@ func hasWithheld(name string, staged map[int]journal.Staged) bool {
 		}
 	}
 	return false
+}
+
+// Guests returns the guests of a rollout, also those whose manifests were removed, sorted by vmid.
+func Guests(name string, staged map[int]journal.Staged) []guest.Ref {
+	var refs []guest.Ref
+	for vmid, s := range staged {
+		if s.Rollout == name {
+			refs = append(refs, guest.Ref{Kind: guest.Kind(s.Kind), Name: s.Name, VMID: vmid})
+		}
+	}
+	slices.SortFunc(refs, func(a, b guest.Ref) int { return cmp.Compare(a.VMID, b.VMID) })
+	return refs
 }

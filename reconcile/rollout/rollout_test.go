@@ -351,6 +351,23 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
+// TestGuests: the guests of a rollout are also those whose manifests were removed, and no guest of another rollout.
+func TestGuests(t *testing.T) {
+	t.Parallel()
+	staged := map[int]journal.Staged{
+		103: {VMID: 103, Kind: "VirtualMachine", Name: "web-3", Rollout: "web", Batch: 1, Removed: true},
+		101: {VMID: 101, Kind: "Container", Name: "web-1", Rollout: "web", Batch: 2},
+		102: {VMID: 102, Kind: "VirtualMachine", Name: "db-1", Rollout: "db", Batch: 1},
+	}
+	want := []guest.Ref{{Kind: guest.Container, Name: "web-1", VMID: 101}, {Kind: guest.VirtualMachine, Name: "web-3", VMID: 103}}
+	if diff := cmp.Diff(want, Guests("web", staged)); diff != "" {
+		t.Errorf("guests (-want +got):\n%s", diff)
+	}
+	if got := Guests("mail", staged); len(got) > 0 {
+		t.Errorf("got %v of a rollout without guests, want none", got)
+	}
+}
+
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff([]int{1, 2, 1}, Sizes(guest.Rollout{Canary: 1, MaxUnavailable: guest.Share{Value: 2}}, []string{"a/1", "a/2", "a/3", "a/4"}, 4)); diff != "" {

@@ -1,0 +1,243 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/policy"
+	"gitops-agent/verify/scope"
+)
+
+// reach is everything that a step reaches: what the digest names that an approval contains. An approval counts only if the scope of its signer covers all of it.
+type reach struct {
+	things []reached
+	policy string // name of the policy of the repository that the step makes looser; "" for none
+	whole  string // what belongs to the whole cluster; "" for nothing
+}
+
+// reached is a guest, an Image or an object that a step reaches.
+type reached struct {
+	ref   guest.Ref
+	also  []string // other labels under which the journal knows it
+	files []string // of its manifest; none, or "" among them, if they are not known
+	held  bool     // it is a guest that exists, or existed: its label proves nothing about it
+}
+
+// reachOf returns what a step reaches.
+func (s Scope) reachOf(step plan.Step) reach {
+	if step.Weakens != nil {
+		return s.reachOfWeakening(step.Weakens)
+	}
+	r := reach{things: []reached{s.target(step)}}
+	for _, w := range step.Loses {
+		r.things = append(r.things, s.reachedGuest(w.Guest))
+	}
+	if step.Object != nil && step.Object.Whole != nil {
+		for _, ref := range step.Object.Whole.Concerns {
+			r.things = append(r.things, s.reachedGuest(ref))
+		}
+	}
+	return r
+}
+
+// reachOfWeakening returns what a weaker guard reaches. A policy of the repository applies to everything in its reach, and the other guards without guests are those
+// of the Cluster.
+func (s Scope) reachOfWeakening(w *guard.Weakening) reach {
+	if name, is := guard.PolicyOf(w.Field); is {
+		return reach{policy: name}
+	}
+	if len(w.Guests) == 0 {
+		return reach{whole: string(w.Field)}
+	}
+	var r reach
+	for _, o := range w.Guests {
+		r.things = append(r.things, s.reachedGuest(o.Ref))
+	}
+	return r
+}
+
+// target returns what a step is about.
+func (s Scope) target(step plan.Step) reached {
+	switch {
+	case step.Object != nil:
+		owned := s.Objects[journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}]
+		t := reached{ref: step.Guest, files: []string{cmp.Or(step.File, owned.File)}}
+		if owned.Name != "" {
+			t.also = append(t.also, refOf(owned).Label())
+		}
+		return t
+	case step.Op.IsAboutFile():
+		file := step.File
+		if step.Former != nil {
+			file = cmp.Or(file, step.Former.File)
+		}
+		return reached{ref: step.Guest, files: []string{file}}
+	}
+	t := s.reachedGuest(step.Guest)
+	if step.GoneVMID != 0 { // it takes the place of this guest, with the guards that stand for its data
+		gone := s.Guarded[step.GoneVMID]
+		t.also, t.files = append(t.also, gone.Kind+"/"+gone.Name), append(t.files, gone.File)
+	}
+	_, isOwned := s.Owned[step.Guest.VMID]
+	t.held = isOwned || step.Op != cluster.OpCreate // the plan creates no guest under a vmid that is taken
+	return t
+}
+
+// reachedGuest returns a guest with the file of its manifest, or of the last one that it had. Files that it left count too while policies there still apply to it.
+func (s Scope) reachedGuest(ref guest.Ref) reached {
+	remembered := s.Guarded[ref.VMID]
+	t := reached{ref: ref, held: !remembered.Gone}
+	if remembered.Name != "" {
+		t.also = append(t.also, remembered.Kind+"/"+remembered.Name)
+	}
+	if remembered.File != "" {
+		t.files = append(t.files, remembered.File)
+	}
+	if i := slices.IndexFunc(s.Guests, func(d guest.Desired) bool { return policyKey(d.Ref) == policyKey(ref) }); i >= 0 && s.Guests[i].Origin.File != remembered.File {
+		t.files = append(t.files, s.Guests[i].Origin.File) // both count: a rollout holds the guest to an earlier revision, or the manifest is not that of the guest
+	}
+	if len(t.files) > 0 {
+		t.files = append(t.files, s.Left[ref.VMID]...)
+	}
+	return t
+}
+
+// signature is who signed an approval or an order, with the scope that the entry in the trust policy had when it was accepted.
+type signature struct {
+	signer, entry string // the entry is "" if an older release recorded the order
+	guests, paths []string
+}
+
+// outside returns why the scope of a signer does not cover a reach, "" if it does. The scope is the one that the signer's entry had at the acceptance, narrowed by that
+// of its present entry. An approval of an older release has no entry and no scope: each entry with the name of its signer narrows it, and each entry of the policy if the name is not
+// known either.
+func (s Scope) outside(by signature, r reach) string {
+	accepted := Limit{Name: by.signer, Guests: by.guests, Paths: by.paths}
+	if s.Limits == nil {
+		return s.uncovered(accepted, r)
+	}
+	if by.entry == "" {
+		return s.outsideOfAll(by, r)
+	}
+	present := s.Limits[by.entry]
+	if len(present) == 0 {
+		return fmt.Sprintf("trust.signers has no entry of the signer %s any more", by.signer)
+	}
+	var why string
+	covered := slices.ContainsFunc(present, func(l Limit) bool {
+		accepted.VMIDs = append(accepted.VMIDs, l.VMIDs...)
+		why = s.uncovered(l, r)
+		return why == ""
+	})
+	if !covered {
+		return why
+	}
+	return s.uncovered(accepted, r)
+}
+
+// outsideOfAll is outside for an order without an entry.
+func (s Scope) outsideOfAll(by signature, r reach) string {
+	found := false
+	for _, limits := range s.Limits {
+		for _, l := range limits {
+			if by.signer != "" && l.Name != by.signer {
+				continue
+			}
+			found = true
+			if why := s.uncovered(l, r); why != "" {
+				return why
+			}
+		}
+	}
+	if !found {
+		return fmt.Sprintf("trust.signers has no entry of the signer %s any more", cmp.Or(by.signer, "who signed it"))
+	}
+	return ""
+}
+
+// uncovered returns why a limit does not cover a reach, "" if it does. A limit without guests and paths covers everything.
+func (s Scope) uncovered(l Limit, r reach) string {
+	if !l.isScoped() {
+		return ""
+	}
+	if r.whole != "" {
+		return fmt.Sprintf("%s belongs to the whole cluster, and the entry %s of trust.signers has guests or paths", r.whole, l.Name)
+	}
+	if r.policy != "" {
+		return s.uncoveredPolicy(l, r.policy)
+	}
+	for _, t := range r.things {
+		if why := s.uncoveredThing(l, t); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// isScoped reports whether a limit has guests or paths.
+func (l Limit) isScoped() bool { return len(l.Guests)+len(l.Paths) > 0 }
+
+func (s Scope) uncoveredThing(l Limit, t reached) string {
+	if len(t.files) == 0 || slices.Contains(t.files, "") {
+		return fmt.Sprintf("the file of the last manifest of %s is not known, and the entry %s of trust.signers has guests or paths", t.ref, l.Name)
+	}
+	for _, file := range t.files {
+		if !scope.HasPath(l.Paths, file) {
+			return fmt.Sprintf("signer %s may not change %s, the file of %s", l.Name, file, t.ref.Label())
+		}
+	}
+	if len(l.Guests) == 0 {
+		return ""
+	}
+	named := l.names(t.ref.Label()) && !slices.ContainsFunc(t.also, func(label string) bool { return !l.names(label) })
+	switch {
+	case t.ref.VMID == 0 && !named:
+		return fmt.Sprintf("signer %s may not touch %s", l.Name, t.ref.Label())
+	case !named, t.held && !s.mayTouch(author{limits: []Limit{l}}, t.ref, t.ref.VMID):
+		return fmt.Sprintf("signer %s may not touch %s, %s", l.Name, t.ref.Label(), s.describe(t.ref.VMID))
+	}
+	return ""
+}
+
+// uncoveredPolicy is uncovered for a policy of the repository. It applies in and below its folder, to what everybody may change who introduced it.
+func (s Scope) uncoveredPolicy(l Limit, name string) string {
+	rule, known := s.Policies[name]
+	label := string(policy.Kind) + "/" + name
+	applies := policy.Reach{Folder: path.Dir(rule.File)}
+	if applies.Folder != "." {
+		applies.Signers = append(applies.Signers, policy.Signer{Paths: []string{applies.Folder}})
+	}
+	for _, by := range rule.By {
+		applies.Signers = append(applies.Signers, policy.Signer{Paths: by.Paths}, policy.Signer{Guests: by.Guests})
+	}
+	covered := policy.Reach{Folder: ".", Signers: []policy.Signer{{Paths: l.Paths}, {Guests: l.Guests}}}
+	if !known || len(l.Guests) > 0 && !l.names(label) || !covered.Includes(&applies) {
+		return fmt.Sprintf("%s applies to more than the entry %s of trust.signers covers", label, l.Name)
+	}
+	return ""
+}
+
+// Order returns why the signer of an order may not give it for some guests, "" if the signer may.
+func (s Scope) Order(o journal.Ordered, guests ...guest.Ref) string {
+	return s.outside(signature{o.Signer, o.Entry, o.Guests, o.Paths}, s.reachOfGuests(guests))
+}
+
+// Approval returns why an approval does not count for some guests, "" if it does.
+func (s Scope) Approval(a Approval, guests ...guest.Ref) string {
+	return s.outside(a.signature(), s.reachOfGuests(guests))
+}
+
+func (s Scope) reachOfGuests(guests []guest.Ref) reach {
+	var r reach
+	for _, ref := range guests {
+		r.things = append(r.things, s.reachedGuest(ref))
+	}
+	return r
+}

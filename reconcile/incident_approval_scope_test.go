@@ -1,0 +1,155 @@
+package reconcile_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/verify"
+)
+
+var dora = sigtest.Identity{Subject: "dora@lab.test", Issuer: "https://issuer.test"}
+
+// scoped returns a signer with a scope.
+func scoped(who sigtest.Identity, guests, paths []string, may ...verify.Role) verify.Signer {
+	return verify.Signer{Name: who.Subject, Issuer: who.Issuer, Subject: who.Subject, May: may, Guests: guests, Paths: paths}
+}
+
+// trustScopes trusts alice to change, otto to operate and olga to approve everything. Wanda may approve for web servers, pia in the folder web, and dora for databases in the folder db.
+func (l *lab) trustScopes() {
+	l.Helper()
+	l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(otto, nil, nil, verify.RoleOperate), scoped(olga, nil, nil, verify.RoleApprove),
+		scoped(wanda, []string{"VirtualMachine/web-*", "Policy/*", "Cluster/*"}, nil, verify.RoleApprove), scoped(pia, nil, []string{"web"}, verify.RoleApprove),
+		scoped(dora, []string{"VirtualMachine/db-*", "Pool/db", "Policy/*", "Cluster/*"}, []string{"db"}, verify.RoleApprove))
+}
+
+const dbPool = "apiVersion: proxmox.gitops/v1alpha1\nkind: Pool\nmetadata: {name: db}\nspec: {comment: databases}\n"
+
+// twoTeams converges web-1 (201) in the folder web and db-1 (202) in the folder db.
+func (l *lab) twoTeams(lines ...string) {
+	l.Helper()
+	l.files["web/web.yaml"], l.files["db/db.yaml"] = vmYAML("web-1", 201), vmYAML("db-1", 202, lines...)
+	l.push("two teams", alice)
+	l.converge()
+}
+
+// heldIn returns the first step of a list that waits for an approval.
+func heldIn(list []report.HeldStep) report.HeldStep {
+	if i := slices.IndexFunc(list, func(h report.HeldStep) bool { return h.Digest != "" }); i >= 0 {
+		return list[i]
+	}
+	return report.HeldStep{}
+}
+
+// TestIncidentApproverOfOthersReleasesAStep lets approvers of web servers approve what reaches a database or the whole cluster. Their approvals do not count, the report says
+// why, and none is used up. An approver whose scope covers the step releases it, and what belongs to the whole cluster an approver without a scope.
+func TestIncidentApproverOfOthersReleasesAStep(t *testing.T) {
+	t.Parallel()
+	database := func(l *lab) report.HeldStep { return heldIn(l.object("VirtualMachine/db-1").Held) }
+	ofCluster := func(l *lab) report.HeldStep { return heldIn(l.heldGuards(0)) }
+	tests := map[string]struct {
+		begin     func(l *lab)
+		held      func(l *lab) report.HeldStep
+		released  func(l *lab) bool
+		needsOlga bool
+	}{
+		"destroy": {
+			func(l *lab) { l.twoTeams(); delete(l.files, "db/db.yaml"); l.push("no db-1", alice) },
+			database, func(l *lab) bool { return l.destroyed(202) }, false,
+		},
+		"weaker_guard": {
+			func(l *lab) {
+				l.twoTeams("lifecycle: {destroy: deny}")
+				l.files["db/db.yaml"] = vmYAML("db-1", 202, "lifecycle: {destroy: allow}")
+				l.push("allow", alice)
+			},
+			database, func(l *lab) bool { return l.journal.State().Guarded[202].Destroy == "allow" }, false,
+		},
+		"guards_of_the_cluster": {
+			func(l *lab) {
+				l.twoTeams()
+				l.files["cluster.yaml"] = clusterWith("guards: {maxDestroysPerDay: 9}")
+				l.push("more destroys", alice)
+			},
+			ofCluster, func(l *lab) bool { return l.journal.State().ClusterGuards.MaxDestroysPerDay == 9 }, true,
+		},
+		"policy_of_the_root": {
+			func(l *lab) {
+				l.files["policy.yaml"] = policyYAML("memory", tooMuchMemory)
+				l.twoTeams()
+				delete(l.files, "policy.yaml")
+				l.push("no policy", alice)
+			},
+			ofCluster, func(l *lab) bool { return len(l.journal.State().Policies) == 0 }, true,
+		},
+		"order_stop": {
+			func(l *lab) { l.twoTeams(); l.ok(l.sim.SetRunning(202, true)); l.order("stop VirtualMachine/db-1") },
+			database, func(l *lab) bool { return l.sim.Effects(202, pvesim.Stopped) > 0 }, false,
+		},
+		"disk_detached": {
+			func(l *lab) {
+				l.twoTeams("disks: {scsi1: {storage: local-lvm, size: 1Gi}}")
+				l.files["db/db.yaml"] = vmYAML("db-1", 202, "disks: {scsi1: {absent: true}}")
+				l.push("no disk", alice)
+			},
+			database, func(l *lab) bool { return l.sim.Value(202, "scsi1") == "" }, false,
+		},
+		"restart": {
+			func(l *lab) {
+				l.twoTeams("state: running", "lifecycle: {rebootPolicy: approve}")
+				l.files["db/db.yaml"] = vmYAML("db-1", 202, "state: running", "lifecycle: {rebootPolicy: approve}", "cpu: {cores: 2}")
+				l.push("more cores", alice)
+			},
+			database, func(l *lab) bool { return l.sim.Effects(202, pvesim.Stopped) > 0 }, false,
+		},
+		"object_removed": {
+			func(l *lab) {
+				l.files["db/pool.yaml"] = dbPool
+				l.twoTeams()
+				delete(l.files, "db/pool.yaml")
+				l.push("no pool", alice)
+			},
+			func(l *lab) report.HeldStep { return heldIn(l.object("Pool/db").Held) },
+			func(l *lab) bool { _, exists := l.sim.PoolComment("db"); return !exists }, false,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.trustScopes()
+				stop := l.start()
+				defer func() { stop() }()
+				test.begin(l)
+				eventually(l, "a step that waits for an approval", func() bool { return test.held(l).Digest != "" })
+				digest := test.held(l).Digest
+				approvers := []sigtest.Identity{wanda, pia}
+				if test.needsOlga {
+					approvers = append(approvers, dora)
+				}
+				for _, who := range approvers {
+					l.push(approve(digest), who)
+				}
+				uncounted := func() bool { return len(test.held(l).Uncounted) == len(approvers) }
+				eventually(l, "the approvals that do not count", uncounted)
+				stop()
+				stop = l.start()
+				eventually(l, "the approvals that do not count, after a restart", uncounted)
+				time.Sleep(10 * time.Minute)
+				h := test.held(l)
+				if test.released(l) || h.Digest != digest || slices.ContainsFunc(h.Uncounted, func(u gate.Uncounted) bool { return u.Reason != gate.UncountedScope }) {
+					t.Fatalf("got released %t and %+v, want the approvals of others without effect", test.released(l), h)
+				}
+				last := dora
+				if test.needsOlga {
+					last = olga
+				}
+				l.push(approve(digest), last)
+				eventually(l, "the step", func() bool { return test.released(l) })
+			})
+		})
+	}
+}
