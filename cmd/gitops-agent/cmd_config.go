@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/clusterview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
@@ -55,7 +57,7 @@ func newConfigCheckCommand(p *program) *cobra.Command {
 		Use:   "check",
 		Short: "Check the agent's config and the files that it names, and with --cluster the remotes and the cluster",
 		Long: help(`Checks the agent's config: its fields, the policy with its trusted root, and that the files it names exist and can be read.
-It contacts neither the remotes nor the cluster.
+It contacts neither the remotes nor the cluster. If an approver has guests or paths in trust.signers, it warns, and says who can approve what.
 
 With --cluster it also reads the remotes and the cluster, and writes nothing there. It fetches the branch from each remote into a temporary directory:
 whether the remote answers, with its host key, certificate and credentials, and has the branch; whether trust.anchor is on it; and whether the agent would
@@ -101,6 +103,9 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 	if err != nil {
 		return fmt.Errorf("config %s: %w", opts.config, err)
 	}
+	for _, w := range config.ApproverWarnings(time.Now()) {
+		_, _ = fmt.Fprintf(notes, "gitops-agent: warning: %s\n", term.Printable(w))
+	}
 	document := configDocument{SchemaVersion: term.SchemaVersion, Config: opts.config, Cluster: config.Cluster.Name}
 	if opts.cluster {
 		manifests, err := subject.Reader{Config: config, Notes: notes}.ReadIfAccepted(ctx, opts.dir)
@@ -144,8 +149,13 @@ func checkConfig(config agent.Config) ([][2]string, error) {
 	for _, bound := range config.Minimum().Texts() {
 		facts = append(facts, [2]string{"minimum", bound + ", also if a manifest asks for less"})
 	}
-	return append(facts, [2]string{"signers", strings.Join(names, ", ")},
-		[2]string{"trusted root", fmt.Sprintf("sha256:%x", policy.Root().SHA256)}, [2]string{"state", config.StateDir}), nil
+	facts = append(facts, [2]string{"signers", strings.Join(names, ", ")})
+	if approvers := config.Approvers(time.Now()); slices.ContainsFunc(approvers, agent.Approver.IsScoped) {
+		for _, a := range approvers {
+			facts = append(facts, [2]string{"approver", a.Name + ": " + a.Covers()})
+		}
+	}
+	return append(facts, [2]string{"trusted root", fmt.Sprintf("sha256:%x", policy.Root().SHA256)}, [2]string{"state", config.StateDir}), nil
 }
 
 // writeConfigText prints the check of the config and, with --cluster, of the cluster.
