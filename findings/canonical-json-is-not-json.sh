@@ -5,7 +5,7 @@
 #   RFC 8785. A parser reads what EncodeCanonical wrote.
 # Instead: only the quote and the backslash are escaped. A newline or a tab in a text is written as it is,
 #   and the result is no JSON: encoding/json refuses it. Fractions such as 1.5 are refused.
-# Why it matters: metadata of TUF and in-toto is signed in this form. Whoever stores or sends the canonical
+# Why it matters: metadata of TUF and in-toto is signed in this form. A program that stores or sends the canonical
 #   bytes themselves, say to check a signature later, cannot read them again once a description or a
 #   command has two lines. A canonical form by RFC 8785 of the same object has another hash.
 # Source: cjson/canonicaljson.go, encodeCanonicalString.

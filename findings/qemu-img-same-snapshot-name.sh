@@ -6,7 +6,7 @@
 # Instead: it is made, with exit status 0 and no warning. The name then means the *older* one: going back to
 #   the snapshot restores the older state, and deleting it deletes the older.
 # Why it matters: a nightly job that makes a snapshot under a fixed name and believes in having last night's
-#   state goes back to that of the first night. Delete first, or look the name up.
+#   state goes back to the state of the first night. Delete first, or look the name up.
 # Source: qemu-img.c, img_snapshot; block/qcow2-snapshot.c, qcow2_snapshot_create makes a new id and does not look
 #   at names; block/snapshot.c, bdrv_snapshot_find returns the first match.
 set -euo pipefail

@@ -4,7 +4,7 @@
 # One would expect: `stdout '^$'` in a script passes only if the command printed nothing.
 # Instead: it passes for every output that ends in a newline, so for nearly every output. It fails only
 #   for output without a final newline. `! stdout .` is what tests for no output.
-# Why it matters: scripts that are to prove that a command is silent pass whatever it prints.
+# Why it matters: scripts that are to prove that a command is silent pass for nearly every output.
 # Source: testscript/cmd.go, scriptMatch: the pattern is compiled as `(?m)` + pattern, and in that mode
 #   `^$` matches the empty line behind the last newline.
 set -euo pipefail
