@@ -153,3 +153,53 @@ func TestIncidentApproverOfOthersReleasesAStep(t *testing.T) {
 		})
 	}
 }
+
+// TestIncidentManifestTakenOver lets pia, who may change and approve in the folder web, write a manifest of a removed database there, and remove it again: at once, and with polls in
+// between. The file of the database still counts, so pia cannot approve its destruction, nor that of the guest while the manifest is there, also after a restart.
+func TestIncidentManifestTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, atOnce := range map[string]bool{"at_once": true, "one_by_one": false} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				may := scoped(pia, nil, []string{"web"}, verify.RoleChange, verify.RoleApprove)
+				l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(olga, nil, nil, verify.RoleApprove), may)
+				stop := l.start()
+				defer func() { stop() }()
+				l.twoTeams("lifecycle: {destroy: deny}")
+				delete(l.files, "db/db.yaml")
+				if atOnce {
+					l.repo.Push(l.sig, alice, "no db-1")
+				} else {
+					l.waitForAcceptance(l.push("no db-1", alice))
+				}
+				l.files["web/mine.yaml"] = vmYAML("mine", 202, "lifecycle: {destroy: allow}")
+				l.waitForAcceptance(l.push("it is mine", pia))
+				guard := l.waitForHeldGuard(202, "lifecycle.destroy: deny -> allow")
+				l.push(approve(guard), pia)
+				eventually(l, "the approval that does not count", func() bool { held := l.heldGuards(202); return len(held) == 1 && len(held[0].Uncounted) == 1 })
+				stop()
+				stop = l.start()
+				l.files["web/web.yaml"] += "# changed\n"
+				l.waitForAcceptance(l.push("another change", pia))
+				if got := l.journal.State().Guarded[202]; got.Destroy != "deny" || got.File != "db/db.yaml" {
+					t.Fatalf("got guards %+v, want deny and the file of the database", got)
+				}
+				l.push(approve(guard), olga)
+				eventually(l, "the weaker guard", func() bool { return l.journal.State().Guarded[202].Destroy == "allow" })
+				l.files["web/mine.yaml"] = vmYAML("mine", 202, "lifecycle: {destroy: approve}")
+				l.waitForAcceptance(l.push("approve", pia))
+				delete(l.files, "web/mine.yaml")
+				l.waitForAcceptance(l.push("not mine", pia))
+				digest := l.digestOfHold(202)
+				l.push(approve(digest), pia)
+				eventually(l, "the second approval that does not count", func() bool { return len(l.heldStep(202).Uncounted) == 1 })
+				time.Sleep(10 * time.Minute)
+				if l.destroyed(202) {
+					t.Fatal("got the guest destroyed with the approval of another team, want it to exist")
+				}
+				l.push(approve(digest), olga)
+				eventually(l, "the destroy", func() bool { return l.destroyed(202) })
+			})
+		})
+	}
+}

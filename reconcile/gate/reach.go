@@ -68,17 +68,17 @@ func (s Scope) target(step plan.Step) reached {
 	switch {
 	case step.Object != nil:
 		owned := s.Objects[journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}]
-		t := reached{ref: step.Guest, files: []string{cmp.Or(step.File, owned.File)}}
+		t := reached{ref: step.Guest, files: filesOf(step.File, owned.File)}
 		if owned.Name != "" {
 			t.also = append(t.also, refOf(owned).Label())
 		}
 		return t
 	case step.Op.IsAboutFile():
-		file := step.File
+		recorded := ""
 		if step.Former != nil {
-			file = cmp.Or(file, step.Former.File)
+			recorded = step.Former.File
 		}
-		return reached{ref: step.Guest, files: []string{file}}
+		return reached{ref: step.Guest, files: filesOf(step.File, recorded)}
 	}
 	t := s.reachedGuest(step.Guest)
 	if step.GoneVMID != 0 { // it takes the place of this guest, with the guards that stand for its data
@@ -97,16 +97,22 @@ func (s Scope) reachedGuest(ref guest.Ref) reached {
 	if remembered.Name != "" {
 		t.also = append(t.also, remembered.Kind+"/"+remembered.Name)
 	}
-	if remembered.File != "" {
-		t.files = append(t.files, remembered.File)
+	file := ""
+	if i := slices.IndexFunc(s.Guests, func(d guest.Desired) bool { return policyKey(d.Ref) == policyKey(ref) }); i >= 0 {
+		file = s.Guests[i].Origin.File
 	}
-	if i := slices.IndexFunc(s.Guests, func(d guest.Desired) bool { return policyKey(d.Ref) == policyKey(ref) }); i >= 0 && s.Guests[i].Origin.File != remembered.File {
-		t.files = append(t.files, s.Guests[i].Origin.File) // both count: a rollout holds the guest to an earlier revision, or the manifest is not that of the guest
-	}
+	t.files = filesOf(file, remembered.File)
 	if len(t.files) > 0 {
 		t.files = append(t.files, s.Left[ref.VMID]...)
 	}
 	return t
+}
+
+// filesOf returns the file of a manifest and the recorded one of the last manifest. Both count: a rollout may hold the guest to an earlier revision, and somebody may have brought the manifest into another file who
+// may not change the recorded one. Either is "" if it is not known.
+func filesOf(file, recorded string) []string {
+	files := slices.DeleteFunc([]string{file, recorded}, func(f string) bool { return f == "" })
+	return slices.Compact(files)
 }
 
 // signature is who signed an approval or an order, with the scope that the entry in the trust policy had when it was accepted.

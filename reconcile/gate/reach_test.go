@@ -101,6 +101,8 @@ func reaching(t *testing.T, g *Gate) map[string]struct {
 	set.File, set.Object.Whole = "web/set.yaml", &plan.ContentChange{Final: "list", Concerns: []guest.Ref{web1, db1}}
 	inDB := object("Pool", "db", cluster.OpObjectSet, db1)
 	inDB.File = "db/pool.yaml"
+	elsewhere := object("Pool", "db", cluster.OpObjectSet)
+	elsewhere.File, elsewhere.Doubt = "other/pool.yaml", "doubt"
 	recreate := on(db3, cluster.OpCreate, guest.Live)
 	recreate.Recreates = true
 	recreateElsewhere := on(guest.Ref{Kind: guest.VirtualMachine, Name: "web-9", VMID: 250}, cluster.OpCreate, guest.Live)
@@ -141,10 +143,12 @@ func reaching(t *testing.T, g *Gate) map[string]struct {
 		"order_rollback":              {ordered(db1, cluster.OpRollback), db, dbFolder},
 		"order_delete_snapshot":       {ordered(db1, cluster.OpDeleteSnapshot), db, dbFolder},
 		"object_removed":              {object("Pool", "db", cluster.OpObjectRemove), []string{"Pool/db"}, dbFolder},
+		"object_in_another_folder":    {elsewhere, []string{"Pool/db"}, []string{"db", "other"}},
 		"object_removed_with_losses":  {object("Pool", "db", cluster.OpObjectRemove, db1, web1), append([]string{"Pool/*"}, both...), bothFolders},
 		"object_changed_with_losses":  {inDB, append([]string{"Pool/db"}, db...), dbFolder},
 		"list_changed":                {set, append([]string{"IPSet/web"}, both...), bothFolders},
 		"file_deleted":                {image("images/debian.yaml"), []string{"Image/*"}, []string{"images"}},
+		"file_in_another_folder":      {image("other/debian.yaml"), []string{"Image/*"}, []string{"images", "other"}},
 		"file_of_a_removed_image":     {image(""), []string{"Image/debian"}, []string{"images/debian.yaml"}},
 	}
 }

@@ -77,7 +77,7 @@ func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 		return Accepted{}, err
 	}
 	recorded = recorded || len(set.Policies) > 0
-	t := tracer{repo: repo, scope: scope, all: recorded, known: map[gitsource.ID]manifest.Set{rev.Tree(): set}}
+	t := tracer{repo: repo, scope: scope, all: recorded, known: map[gitsource.ID]manifest.Set{rev.Tree(): set}, entered: make(map[journal.Label][][]string)}
 	if earlier.Valid() {
 		t.known[earlier.revision.Tree()] = earlier.set
 	}
@@ -85,7 +85,7 @@ func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 	if err != nil {
 		return Accepted{}, err
 	}
-	return Accepted{revision: rev, set: set, trace: trace{recorded, commits}}, nil
+	return Accepted{revision: rev, set: set, trace: trace{recorded, commits, t.entered}}, nil
 }
 
 // Warnings returns the warnings of the manifests with their positions: the first ten, and then the number of the others.

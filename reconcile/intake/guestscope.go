@@ -30,6 +30,8 @@ type tracer struct {
 	all   bool                          // compare also the commits of signers without guests, to record who introduced what
 	known map[gitsource.ID]manifest.Set // trees that were parsed before: the accepted one, and the tip
 	last  map[gitsource.ID]*loweredTree // the tree after the last commit, which is the tree before the next one
+
+	entered map[journal.Label][][]string // the paths of the signers with paths who brought a manifest into its file, by its label
 }
 
 // loweredTree is what the manifests of one tree want.
@@ -40,6 +42,8 @@ type loweredTree struct {
 	objects map[string]kind.Desired  // by label, in the same way
 
 	policies map[string]policy.Rule // by name, in the same way
+
+	files map[journal.Label]string // of the manifests of guests, images and objects
 }
 
 // authored is what one commit changed. After commits whose manifests do not parse, the next commit's changes are by the signers of all of them.
@@ -88,10 +92,25 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 		if recorded {
 			list = append(list, c)
 		}
+		t.noteEntered(before, after, append(unread, commit))
 		unread = nil
 		t.last = map[gitsource.ID]*loweredTree{commit.Tree: after}
 	}
 	return list, nil
+}
+
+// noteEntered notes which manifests the signers of some commits brought into their files.
+func (t *tracer) noteEntered(before, after *loweredTree, commits []verify.SignedCommit) {
+	for _, commit := range commits {
+		if len(commit.Paths) == 0 {
+			continue
+		}
+		for label, file := range after.files {
+			if before == nil || before.files[label] != file {
+				t.entered[label] = append(t.entered[label], commit.Paths)
+			}
+		}
+	}
 }
 
 func isRefusal(err error) bool { return errors.As(err, new(*RefusedError)) }
@@ -126,6 +145,7 @@ func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gits
 
 func lowered(set manifest.Set) *loweredTree {
 	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images)), objects: make(map[string]kind.Desired, len(set.Objects)), policies: make(map[string]policy.Rule, len(set.Policies))}
+	l.files = filesOf(set.Images, set.Objects)
 	l.cluster.Origin = guest.Origin{}
 	for _, d := range set.Images {
 		d.Origin = guest.Origin{}
@@ -143,7 +163,7 @@ func lowered(set manifest.Set) *loweredTree {
 		return l // cannot happen: without assigned vmids there are no vmids that could collide
 	}
 	for _, d := range guests {
-		l.guests[d.Label()] = d
+		l.guests[d.Label()], l.files[labelOf(d.Ref)] = d, d.Origin.File
 	}
 	return l
 }

@@ -17,6 +17,8 @@ import (
 type trace struct {
 	recorded bool       // the policy needs the journal's records of who introduced what
 	commits  []authored // oldest first
+
+	entered map[journal.Label][][]string // the paths of the signers with paths who brought a manifest into its file, by its label
 }
 
 // left returns in which files the manifests of guests were before the revision, by label, of those that are no longer there.

@@ -259,14 +259,14 @@ func TestAcceptedFiles(t *testing.T) {
 	record := journal.Downloaded{Name: "debian", Node: "pve1", Volume: "local:iso/d.iso", File: "images/debian.yaml"}
 	state := journal.State{Downloaded: map[journal.FileOn]journal.File{record.On(): {Downloaded: record}}}
 	wanted := image.Desired{Name: "debian", Origin: guest.Origin{File: "images/debian.yaml"}}
-	if got := acceptedFiles([]image.Desired{wanted}, state); len(got) > 0 {
+	if got := acceptedFiles([]image.Desired{wanted}, state, lastFiles{before: map[journal.Label]string{}}); len(got) > 0 {
 		t.Errorf("got %v for a manifest in the same file, want nothing new", got)
 	}
-	if got := acceptedFiles(nil, state); len(got) > 0 {
+	if got := acceptedFiles(nil, state, lastFiles{before: map[journal.Label]string{}}); len(got) > 0 {
 		t.Errorf("got %v for a removed manifest, want the record with its last file", got)
 	}
 	wanted.Origin.File, record.File = "all.yaml", "all.yaml"
-	if diff := cmp.Diff([]journal.Body{record}, acceptedFiles([]image.Desired{wanted}, state)); diff != "" {
+	if diff := cmp.Diff([]journal.Body{record}, acceptedFiles([]image.Desired{wanted}, state, lastFiles{before: map[journal.Label]string{}})); diff != "" {
 		t.Errorf("a moved manifest (-want +got):\n%s", diff)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // acceptedFiles returns the records of downloaded files whose Image says something else about former files than before, or whose manifest lies in another file. The records keep
 // it: they are all that is left when the manifest is removed.
-func acceptedFiles(images []image.Desired, state journal.State) []journal.Body {
+func acceptedFiles(images []image.Desired, state journal.State, files lastFiles) []journal.Body {
 	if len(state.Downloaded) == 0 {
 		return nil
 	}
@@ -20,8 +20,13 @@ func acceptedFiles(images []image.Desired, state journal.State) []journal.Body {
 	}
 	var changed []journal.Downloaded
 	for _, record := range state.Downloaded {
-		if d, isNamed := named[record.Name]; isNamed && (d.Prune != record.Prune || d.Origin.File != record.File) {
-			record.Prune, record.File = d.Prune, d.Origin.File
+		d, isNamed := named[record.Name]
+		if !isNamed {
+			continue
+		}
+		before := record.Downloaded
+		record.Prune, record.File = d.Prune, files.after(journal.Label{Kind: string(image.Kind), Name: d.Name}, record.File, d.Origin.File)
+		if record.Downloaded != before {
 			changed = append(changed, record.Downloaded)
 		}
 	}

@@ -20,7 +20,8 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	rewrote := base.Rewrite == accepted.revision.Commit()
 	introduced := newIntroduced(accepted, state, rewrote)
 	scope := scopeAfter(state, introduced, limits)
-	guards := newGuards(accepted, state, scope, guard.Accept)
+	files := lastFiles{in.force.Accepted.files(), accepted.trace.entered}
+	guards := newGuards(accepted, state, scope, files, guard.Accept)
 	after := guard.After(state, guards)
 	scope.Guests, scope.Guarded, scope.Left = accepted.guests, after.Guarded, after.Left
 	orders := newOrders(accepted.revision, state, scope)
@@ -30,8 +31,8 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	bodies = append(bodies, guards...)
 	bodies = append(bodies, in.newStaged(accepted, state, guards, base.fromFloor)...)
 	bodies = append(bodies, in.revertedApprovals(accepted, state, slices.Concat(introduced, guards), orders)...)
-	bodies = append(bodies, ownership.AcceptObjects(accepted.set.Objects, state)...)
-	bodies = append(bodies, acceptedFiles(accepted.set.Images, state)...)
+	bodies = append(bodies, ownership.AcceptObjects(accepted.set.Objects, state, files.ofObject)...)
+	bodies = append(bodies, acceptedFiles(accepted.set.Images, state, files)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)
@@ -53,7 +54,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 
 // newGuards returns the guards of the Cluster and of the accepted guests that differ from the journal's. A guest without a vmid gets its guards with
 // its identity, and one with an invalid manifest keeps those in force. A manifest whose vmid is outside of its signer's scope does not change the guards of the guest that has the vmid.
-func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func(*guest.Desired, journal.State, time.Time) journal.Guarded) []journal.Body {
+func newGuards(accepted Accepted, state journal.State, scope gate.Scope, files lastFiles, of func(*guest.Desired, journal.State, time.Time) journal.Guarded) []journal.Body {
 	var bodies []journal.Body
 	if g, changed := guard.AcceptCluster(accepted.set.Cluster.Guards, state); changed {
 		bodies = append(bodies, g)
@@ -66,7 +67,9 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func
 		if d.VMID == 0 || d.Invalid != nil || !scope.Guest(d.Ref) {
 			continue
 		}
-		if g := of(d, state, now); state.Guarded[d.VMID] != g {
+		g := of(d, state, now)
+		g.File = files.after(labelOf(d.Ref), state.Guarded[d.VMID].File, g.File)
+		if state.Guarded[d.VMID] != g {
 			bodies = append(bodies, g)
 		}
 	}
@@ -77,9 +80,9 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func
 // appendMissing journals what the journal lacks of a resumed revision: guards that older releases did not record, the files of its manifests, and names and entries of
 // signers.
 func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
-	state := in.journal.State()
+	state, files := in.journal.State(), lastFiles{before: accepted.files()}
 	return in.journal.Append(ctx, slices.Concat(
-		newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), guard.Resume), renamedApprovals(state, policy),
-		ownership.AcceptObjects(accepted.set.Objects, state), acceptedFiles(accepted.set.Images, state),
+		newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), files, guard.Resume), renamedApprovals(state, policy),
+		ownership.AcceptObjects(accepted.set.Objects, state, files.ofObject), acceptedFiles(accepted.set.Images, state, files),
 	)...)
 }

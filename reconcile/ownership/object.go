@@ -33,20 +33,22 @@ func ObjectMarker(cluster string, id journal.ObjectID, identity string) string {
 var permissions = []guest.Permission{guest.Allow, guest.Approve, guest.Deny}
 
 // AcceptObjects returns the records of owned objects whose manifest states a stronger lifecycle.destroy than any before, or lies in another file. A weaker lifecycle.destroy never takes
-// effect on an object that exists: whoever removes the manifest later could otherwise first remove what protects the object.
-func AcceptObjects(wanted []kind.Desired, state journal.State) []journal.Body {
+// effect on an object that exists: whoever removes the manifest later could otherwise first remove what protects the object. File returns the file to record of a manifest, from
+// the recorded one.
+func AcceptObjects(wanted []kind.Desired, state journal.State, file func(former string, d kind.Desired) string) []journal.Body {
 	var records []journal.Body
 	for _, d := range wanted {
 		owned, isOwned := state.Objects[journal.ObjectID{Kind: string(d.Kind), ID: d.ID}]
 		destroy := StrongerDestroy(owned.Destroy, string(d.Destroy))
 		isStronger := destroy != cmp.Or(owned.Destroy, string(guest.Approve))
-		if !isOwned || !isStronger && owned.File == d.Origin.File {
+		next := file(owned.File, d)
+		if !isOwned || !isStronger && owned.File == next {
 			continue
 		}
 		if isStronger {
 			owned.Destroy = destroy
 		}
-		owned.File = d.Origin.File
+		owned.File = next
 		records = append(records, owned)
 	}
 	return records

@@ -33,11 +33,14 @@ func TestDestroyOfObjectsOnlyBecomesStronger(t *testing.T) {
 			record.Destroy = test.want
 			want = []journal.Body{record}
 		}
-		if diff := cmp.Diff(want, AcceptObjects(wanted, state)); diff != "" {
+		if diff := cmp.Diff(want, AcceptObjects(wanted, state, fileOf)); diff != "" {
 			t.Errorf("%s in the record and %s in the manifest (-want +got)\n%s", test.recorded, test.wanted, diff)
 		}
 	}
 }
+
+// fileOf returns the file of the manifest.
+func fileOf(_ string, d kind.Desired) string { return d.Origin.File }
 
 // TestFileOfObjects: the record of an object names the file of its last manifest, also if nothing else of it changes.
 func TestFileOfObjects(t *testing.T) {
@@ -45,14 +48,14 @@ func TestFileOfObjects(t *testing.T) {
 	record := journal.OwnedObject{Kind: "Pool", ID: "web", Name: "web", Destroy: "deny", File: "web/pool.yaml"}
 	state := journal.State{Objects: map[journal.ObjectID]journal.OwnedObject{record.Object(): record}}
 	wanted := kind.Desired{Kind: "Pool", ID: "web", Destroy: guest.Allow, Origin: guest.Origin{File: "web/pool.yaml"}}
-	if got := AcceptObjects([]kind.Desired{wanted}, state); len(got) > 0 {
+	if got := AcceptObjects([]kind.Desired{wanted}, state, fileOf); len(got) > 0 {
 		t.Errorf("got %v for a manifest in the same file, want nothing new", got)
 	}
 	wanted.Origin.File, record.File = "pools/web.yaml", "pools/web.yaml"
-	if diff := cmp.Diff([]journal.Body{record}, AcceptObjects([]kind.Desired{wanted}, state)); diff != "" {
+	if diff := cmp.Diff([]journal.Body{record}, AcceptObjects([]kind.Desired{wanted}, state, fileOf)); diff != "" {
 		t.Errorf("a moved manifest (-want +got)\n%s", diff)
 	}
-	if got := AcceptObjects(nil, state); len(got) > 0 {
+	if got := AcceptObjects(nil, state, fileOf); len(got) > 0 {
 		t.Errorf("got %v for a removed manifest, want the record with its last file", got)
 	}
 }
