@@ -147,12 +147,18 @@ func (l *lab) crashAndRecover(op cluster.Op, at string, prepare func(l *lab)) {
 	d := &crashingCluster{Cluster: l.cluster, op: op, at: at}
 	l.opts.Cluster = d
 	stop := l.start()
-	eventually(l, "the crash", d.crashed.Load)
+	l.recoverFrom(&d.crashed, stop, time.Minute)
+}
+
+// recoverFrom ends the agent after its crash, lets it converge after another start, and go on for a while. Afterwards no step is open.
+func (l *lab) recoverFrom(crashed *atomic.Bool, stop func(), after time.Duration) {
+	l.Helper()
+	eventually(l, "the crash", crashed.Load)
 	stop()
 	l.opts.Cluster = l.cluster
 	stop = l.start()
 	l.converge()
-	time.Sleep(time.Minute)
+	time.Sleep(after)
 	if open := l.journal.State().Open; len(open) != 0 {
 		l.Errorf("got open steps %+v after recovery, want none", open)
 	}

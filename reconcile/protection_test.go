@@ -204,19 +204,7 @@ func (l *lab) crashAfterApproval(digest string, call int, at string, stop func()
 	l.opts.Cluster = d
 	stop = l.start()
 	l.approve(digest)
-	eventually(l, "the crash", d.crashed.Load)
-	stop()
-	l.opts.Cluster = l.cluster
-	stop = l.start()
-	l.converge()
-	time.Sleep(time.Hour)
-	if open := l.journal.State().Open; len(open) != 0 {
-		l.Errorf("got open steps %+v after recovery, want none", open)
-	}
-	stop()
-	if v := l.sim.Violations(); len(v) != 0 {
-		l.Errorf("got violations %v, want none", v)
-	}
+	l.recoverFrom(&d.crashed, stop, time.Hour)
 }
 
 // TestCrashWhileTheProtectionIsLifted crashes the agent around each call of a step that lifts the protection. Afterwards the change is made once, with the one

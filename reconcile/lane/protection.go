@@ -26,7 +26,7 @@ import (
 // detailUnprotected is the key of journal.Begun.Detail with the fingerprint of the guest's configuration before a step that lifts the protection.
 const detailUnprotected = "unprotected"
 
-// errProtected refuses a call that the protection of the guest stands against, since somebody set it after the step was planned.
+// errProtected refuses a call that the protection of the guest stands against, because it was set after the step was planned.
 var errProtected = errors.New("the guest was protected after the step was planned")
 
 // errChanged refuses the call that a lift was made for.
