@@ -37,8 +37,9 @@ func run(shared, out string, check bool, log io.Writer) error {
 		recordings.FirstName: func() ([]byte, error) {
 			return transcripts(filepath.Join(shared, "transcripts", "[0-4]*.json"))
 		},
+		// Nothing compares the uploads of 69 and what was recorded after them.
 		recordings.SecondName: func() ([]byte, error) {
-			return transcripts(filepath.Join(shared, "transcripts", "[5-6]*.json"))
+			return transcripts(filepath.Join(shared, "transcripts", "5*.json"), filepath.Join(shared, "transcripts", "6[0-8]*.json"))
 		},
 		recordings.RoundtripsName: func() ([]byte, error) {
 			return roundtrips(filepath.Join(shared, "transcripts", "ROUNDTRIPS.md"))

@@ -31,13 +31,17 @@ type entry struct {
 }
 
 // transcripts reduces the files that match the pattern, in the order of their names.
-func transcripts(pattern string) ([]byte, error) {
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
-		return nil, err
-	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("got no file %s", pattern)
+func transcripts(patterns ...string) ([]byte, error) {
+	var paths []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("got no file %s", pattern)
+		}
+		paths = append(paths, found...)
 	}
 	slices.Sort(paths)
 	var lines []recordings.Line
