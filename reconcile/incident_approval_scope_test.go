@@ -2,12 +2,14 @@ package reconcile_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -202,4 +204,105 @@ func TestIncidentManifestTakenOver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestIncidentOrderReleasesARolloutOfOthers lets otto, who may order for web-1 alone, continue a rollout that destroys guests of others, whose manifests are removed.
+func TestIncidentOrderReleasesARolloutOfOthers(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(otto, []string{"VirtualMachine/web-1"}, nil, verify.RoleOperate))
+		l.files["cluster.yaml"] = strings.Replace(clusterYAML, "spec:\n", "spec:\n  guards: {maxDestroysPerDay: 10}\n  rollouts: {web: {select: {labels: {tier: web}}, pause: approval}}\n", 1)
+		for name, vmid := range map[string]int{"web-1": 201, "db-1": 202, "db-2": 203} {
+			l.files[name+".yaml"] = strings.Replace(vmYAML(name, vmid, "lifecycle: {destroy: allow}"), "}\nspec", ", labels: {tier: web}}\nspec", 1)
+		}
+		l.push("machines", alice)
+		defer l.start()()
+		l.converge()
+		for _, name := range []string{"web-1", "db-1", "db-2"} {
+			delete(l.files, name+".yaml")
+		}
+		l.files["keep.yaml"] = vmYAML("keep-1", 210)
+		revision := l.push("remove them", alice)
+		eventually(l, "the first destroy", func() bool { return l.destroyed(201) || l.destroyed(202) || l.destroyed(203) })
+		destroyed := func() (n int) {
+			for vmid := 201; vmid <= 203; vmid++ {
+				n += l.sim.Effects(vmid, pvesim.Destroyed)
+			}
+			return n
+		}
+		promote := "promote Rollout/web revision=" + revision
+		l.order(promote)
+		if o := l.waitForOrder(promote, journal.OrderRefused); !strings.Contains(o.Why, "may not touch VirtualMachine/db-") {
+			t.Errorf("got %q, want that the order reaches a guest of others", o.Why)
+		}
+		time.Sleep(10 * time.Minute)
+		if got := destroyed(); got != 1 {
+			t.Fatalf("got %d guests destroyed, want the first batch alone", got)
+		}
+		l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(otto, []string{"VirtualMachine/web-1", "VirtualMachine/db-*"}, nil, verify.RoleOperate))
+		time.Sleep(time.Minute) // another commit of the order, with another proven time
+		l.order(promote)
+		eventually(l, "the second batch", func() bool { return destroyed() == 2 })
+	})
+}
+
+// TestIncidentApprovalBeforeItsStep approves a destroy whose digest is known from before, while there is none. The scope of the signer becomes narrower, and then there is one. The present
+// scope counts too, and the approval counts again when it covers the step.
+func TestIncidentApprovalBeforeItsStep(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		trust := func(paths ...string) {
+			l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(olga, nil, paths, verify.RoleApprove))
+		}
+		trust()
+		defer l.start()()
+		l.twoTeams()
+		manifest := l.files["db/db.yaml"]
+		delete(l.files, "db/db.yaml")
+		l.push("no db-1", alice)
+		digest := l.digestOfHold(202)
+		l.files["db/db.yaml"] = manifest
+		l.push("it stays", alice)
+		l.converge()
+		l.waitForAcceptance(l.push(approve(digest), olga))
+		trust("web")
+		delete(l.files, "db/db.yaml")
+		l.push("no db-1, again", alice)
+		if again := l.digestOfHold(202); again != digest {
+			t.Fatalf("got the digest %s, want %s as before", again, digest)
+		}
+		eventually(l, "the approval that does not count", func() bool { return len(l.heldStep(202).Uncounted) == 1 })
+		time.Sleep(10 * time.Minute)
+		if l.destroyed(202) {
+			t.Fatal("got the guest destroyed, want the present scope to count")
+		}
+		trust("web", "db")
+		eventually(l, "the destroy", func() bool { return l.destroyed(202) })
+	})
+}
+
+// TestIncidentTwoHalvesOfAScope weakens a guard of two guests by one line of their class. Two approvers whose scopes cover one guest each approve it. Neither approval counts.
+func TestIncidentTwoHalvesOfAScope(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.trustScopes()
+		defer l.start()()
+		class := func(destroy string) string {
+			return "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: all}\nspec:\n  virtualMachine: {lifecycle: {destroy: " + destroy + "}}\n"
+		}
+		l.files["class.yaml"] = class("deny")
+		l.files["web/web.yaml"], l.files["db/db.yaml"] = vmYAML("web-1", 201, "class: all"), vmYAML("db-1", 202, "class: all")
+		l.push("two teams", alice)
+		l.converge()
+		l.files["class.yaml"] = class("allow")
+		l.push("allow", alice)
+		digest := l.waitForHeldGuard(201, "lifecycle.destroy: deny -> allow", "together with VirtualMachine/db-1")
+		for _, who := range []sigtest.Identity{wanda, pia, dora} {
+			l.push(approve(digest), who)
+		}
+		eventually(l, "the approvals that do not count", func() bool { held := l.heldGuards(201); return len(held) == 1 && len(held[0].Uncounted) == 3 })
+		time.Sleep(10 * time.Minute)
+		if got := l.journal.State().Guarded; got[201].Destroy != "deny" || got[202].Destroy != "deny" {
+			t.Fatalf("got guards %+v, want both to stay", got)
+		}
+		l.push(approve(digest), olga)
+		eventually(l, "the weaker guards", func() bool { return l.journal.State().Guarded[202].Destroy == "allow" })
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/recovery"
+	"gitops-agent/verify"
 )
 
 // lostGuests lets an agent make two guests, and loses its state.
@@ -41,7 +42,7 @@ func (l *lab) recoverable() recovery.Result {
 // present guests claims them again, without a write to the cluster. Their destruction then needs an approval, whatever their manifests allow.
 func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"approval", "approval_without_the_role", "on_the_host"} {
+	for _, how := range []string{"approval", "approval_without_the_role", "approval_outside_of_the_scope", "on_the_host"} {
 		t.Run(how, func(t *testing.T) {
 			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.lostGuests()
@@ -55,6 +56,14 @@ func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
 				switch how {
 				case "approval":
 					l.approve(found.Digest)
+				case "approval_outside_of_the_scope":
+					l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(olga, []string{"VirtualMachine/*"}, nil, verify.RoleApprove))
+					l.approve(found.Digest)
+					l.waitForCondition(201, string(plan.IdentityConflict), "approval by olga@lab.test does not count: signer olga@lab.test may not touch VirtualMachine/web-1, vmid 201, which the source did not create")
+					time.Sleep(10 * time.Minute)
+					l.recoverable()
+					stop()
+					return
 				case "approval_without_the_role":
 					l.push("Approve\n\nGitops-Approve: "+found.Digest+"\n", alice)
 					time.Sleep(10 * time.Minute)

@@ -5,8 +5,8 @@
 //   - Intake.Poll (poll.go) fetches the head of the branch. If the policy changed, it first verifies the accepted revision again (resume.go).
 //   - check.go verifies the head (package verify), loads and parses its manifests (load.go), and compares what each signer changed with the
 //     signer's guests (guestscope.go). Accept makes an Accepted, the only value that the engine takes manifests from.
-//   - record.go journals the acceptance, its orders (order.go), who introduced which field (introduced.go) and the guards of its guests in one
-//     append.
+//   - record.go journals the acceptance, its orders (order.go), who introduced which field (introduced.go), the guards of its guests, and the files of
+//     its manifests (last_files.go), in one append.
 //   - base.go and floor.go keep the floor: the newest accepted revision in the comment of a Proxmox pool, which survives the loss of the state
 //     directory.
 //   - rewrite.go reads the one-shot permission of gitops-agent allow-rewrite.
