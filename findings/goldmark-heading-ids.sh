@@ -4,8 +4,8 @@
 # One would expect: WithAutoHeadingID makes the ids that forges make, so that links to headings work in both.
 # Instead: the id is made from the heading's *source*: the address of a link is part of it. An underscore becomes
 #   a hyphen, letters outside ASCII are dropped, and a heading without ASCII letters is "heading".
-# Why it matters: links to headings that a forge resolves lead nowhere in the built pages. Another heading's
-#   "heading" may be taken already. Give such headings an id of their own, `# Name {#id}`.
+# Why it matters: links to headings that a forge resolves lead nowhere in the built pages.
+#   Headings in another script are told apart by their order alone: heading, heading-1. Give such headings an id of their own, `# Name {#id}`.
 # Source: parser/atx_heading.go, generateAutoHeadingID (the line of the source); parser/parser.go, ids.Generate.
 set -euo pipefail
 command -v npm >/dev/null || { echo 'needs npm and node' >&2; exit 2; }
