@@ -261,25 +261,40 @@ func TestQuietHours(t *testing.T) {
 
 func TestQuietHoursOfDays(t *testing.T) {
 	t.Parallel()
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := Route{Quiet: []QuietHours{{From: 22 * time.Hour, Until: 7 * time.Hour, Days: []time.Weekday{time.Saturday}, Location: berlin}}}
-	for at, want := range map[string]string{
-		"2026-03-28T21:00:00+01:00": "2026-03-28T21:00:00+01:00",
-		"2026-03-28T23:00:00+01:00": "2026-03-29T07:00:00+02:00", // the clock changes in this night
-		"2026-03-29T06:59:00+02:00": "2026-03-29T07:00:00+02:00",
-		"2026-03-29T07:00:00+02:00": "2026-03-29T07:00:00+02:00",
-		"2026-03-29T23:00:00+02:00": "2026-03-29T23:00:00+02:00", // on a Sunday
+	for name, test := range map[string]struct {
+		zone  string
+		cases map[string]string
+	}{
+		"the clock changes in the night": {"Europe/Berlin", map[string]string{
+			"2026-03-28T21:00:00+01:00": "2026-03-28T21:00:00+01:00",
+			"2026-03-28T23:00:00+01:00": "2026-03-29T07:00:00+02:00",
+			"2026-03-29T06:59:00+02:00": "2026-03-29T07:00:00+02:00",
+			"2026-03-29T07:00:00+02:00": "2026-03-29T07:00:00+02:00",
+			"2026-03-29T23:00:00+02:00": "2026-03-29T23:00:00+02:00", // on a Sunday
+		}},
+		"the day has no midnight": {"America/Santiago", map[string]string{
+			"2026-09-05T23:00:00-04:00": "2026-09-06T07:00:00-03:00",
+			"2026-09-06T12:00:00-03:00": "2026-09-06T12:00:00-03:00",
+			"2026-09-06T23:00:00-03:00": "2026-09-06T23:00:00-03:00", // on a Sunday
+		}},
 	} {
-		now, err := time.Parse(time.RFC3339, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.sendAt(Event{Severity: Warning}, now).In(berlin).Format(time.RFC3339); got != want {
-			t.Errorf("%s: got %s, want %s", at, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			zone, err := time.LoadLocation(test.zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := Route{Quiet: []QuietHours{{From: 22 * time.Hour, Until: 7 * time.Hour, Days: []time.Weekday{time.Saturday}, Location: zone}}}
+			for at, want := range test.cases {
+				now, err := time.Parse(time.RFC3339, at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := r.sendAt(Event{Severity: Warning}, now).In(zone).Format(time.RFC3339); got != want {
+					t.Errorf("%s: got %s, want %s", at, got, want)
+				}
+			}
+		})
 	}
 }
 

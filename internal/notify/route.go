@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/schedule"
 )
 
 // Route selects events for a receiver. Every route that selects an event sends it.
@@ -90,15 +91,15 @@ func (r Route) quietUntil(at time.Time) (time.Time, bool) {
 	for _, q := range r.Quiet {
 		local := at.In(q.Location)
 		for _, day := range []int{0, -1} { // it may have begun yesterday
-			midnight := func(days int) time.Time {
-				return time.Date(local.Year(), local.Month(), local.Day()+days, 0, 0, 0, 0, q.Location)
+			clock := func(days int, since time.Duration) time.Time {
+				return schedule.Local(local.Year(), local.Month(), local.Day()+days, int(since/time.Minute), q.Location)
 			}
-			if begin := midnight(day); len(q.Days) > 0 && !slices.Contains(q.Days, begin.Weekday()) {
+			if begin := (local.Weekday() + time.Weekday(day) + 7) % 7; len(q.Days) > 0 && !slices.Contains(q.Days, begin) {
 				continue
 			}
-			from, until := clock(midnight(day), q.From), clock(midnight(day), q.Until)
+			from, until := clock(day, q.From), clock(day, q.Until)
 			if q.Until <= q.From {
-				until = clock(midnight(day+1), q.Until)
+				until = clock(day+1, q.Until)
 			}
 			if !at.Before(from) && at.Before(until) {
 				return until, true
@@ -106,9 +107,4 @@ func (r Route) quietUntil(at time.Time) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// clock returns a time of the day, also on days on which the clock changes.
-func clock(midnight time.Time, since time.Duration) time.Time {
-	return time.Date(midnight.Year(), midnight.Month(), midnight.Day(), int(since.Hours()), int(since.Minutes())%60, 0, 0, midnight.Location())
 }

@@ -130,10 +130,10 @@ func (c Calendar) in(at time.Time, unit int) (time.Time, bool) {
 		minutes, seconds := time.Duration(local.Minute()), time.Duration(local.Second())
 		return local.Add(time.Duration(unit)*time.Hour - minutes*time.Minute - seconds*time.Second - time.Duration(local.Nanosecond())), true
 	case everyMonth:
-		return time.Date(local.Year(), local.Month()+time.Month(unit), 1, 0, 0, 0, 0, c.zone), true
+		return Local(local.Year(), local.Month()+time.Month(unit), 1, 0, c.zone), true
 	case onDays:
 	}
 	today := int(local.Weekday())
-	candidate := time.Date(local.Year(), local.Month(), local.Day()+unit, c.minute/60, c.minute%60, 0, 0, c.zone)
+	candidate := Local(local.Year(), local.Month(), local.Day()+unit, c.minute, c.zone)
 	return candidate, c.days[(today+unit+14)%7]
 }

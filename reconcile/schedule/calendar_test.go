@@ -23,6 +23,13 @@ func TestCalendar(t *testing.T) {
 		{"wed 07:00", "2026-11-25T06:59:00Z", "2026-11-18T07:00:00Z", "2026-11-25T07:00:00Z"},
 		// 02:30 does not exist on 2026-03-29 in Berlin, and occurs twice on 2026-10-25.
 		{"02:30 Europe/Berlin", "2026-03-29T12:00:00Z", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"},
+		{"02:30 America/New_York", "2026-03-08T12:00:00Z", "2026-03-08T07:30:00Z", "2026-03-09T06:30:00Z"},
+		// Daylight saving time begins at midnight: 00:00 to 00:59 do not exist on these days.
+		{"daily America/Santiago", "2026-09-06T03:30:00Z", "2026-09-05T04:00:00Z", "2026-09-06T04:00:00Z"},
+		{"daily America/Santiago", "2026-09-06T12:00:00Z", "2026-09-06T04:00:00Z", "2026-09-07T03:00:00Z"},
+		{"sun 00:30 America/Havana", "2026-03-08T12:00:00Z", "2026-03-08T05:30:00Z", "2026-03-15T04:30:00Z"},
+		{"daily Africa/Cairo", "2026-04-24T12:00:00Z", "2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"},
+		{"monthly America/Asuncion", "2000-10-15T12:00:00Z", "2000-10-01T04:00:00Z", "2000-11-01T03:00:00Z"},
 		{"02:30 Europe/Berlin", "2026-10-25T12:00:00Z", "2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z"},
 	}
 	for _, test := range tests {

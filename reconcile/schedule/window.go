@@ -147,9 +147,12 @@ func (w Window) Next(at time.Time) time.Time {
 	if w.Contains(at) {
 		return at
 	}
-	local := at.In(w.zone)
+	now := at.In(w.zone)
 	for day := range 9 {
-		opens := time.Date(local.Year(), local.Month(), local.Day()+day, w.from/60, w.from%60, 0, 0, w.zone)
+		opens, skipped := local(now.Year(), now.Month(), now.Day()+day, w.from, w.zone)
+		if skipped {
+			opens, _ = opens.ZoneBounds() // the first minute after the hour that the day skips
+		}
 		if opens.After(at) && w.days[opens.Weekday()] && w.Contains(opens) {
 			return opens
 		}

@@ -48,6 +48,8 @@ func TestWindowNext(t *testing.T) {
 		"later today":    {"Sat 02:00-04:00 UTC", "2026-11-21T01:00:00Z", "2026-11-21T02:00:00Z"},
 		"next week":      {"Sat 02:00-04:00 UTC", "2026-11-21T04:00:00Z", "2026-11-28T02:00:00Z"},
 		"zone":           {"Sat 02:00-04:00 Europe/Berlin", "2026-11-21T04:00:00Z", "2026-11-28T01:00:00Z"},
+		"part of it":     {"Sun 02:30-06:00 America/New_York", "2026-03-07T12:00:00Z", "2026-03-08T07:00:00Z"},
+		"skips midnight": {"Sun 00:00-04:00 America/Santiago", "2026-09-05T12:00:00Z", "2026-09-06T04:00:00Z"},
 		"skips the hour": {"Sun 02:10-02:50 Europe/Berlin", "2026-03-28T12:00:00Z", "2026-04-05T00:10:00Z"},
 	}
 	for name, c := range cases {
