@@ -8,9 +8,6 @@ import (
 
 func (c *call) permitUpdateCT(u *update) error {
 	for _, k := range slices.Concat(u.deletes, u.reverts) {
-		if _, set := u.set[k]; set {
-			return paramError("delete", "unable to delete and set '"+k+"' at the same time")
-		}
 		if err := c.permitCTKey(u.vmid, k, ""); err != nil {
 			return err
 		}
@@ -28,6 +25,31 @@ func (c *call) permitUpdateCT(u *update) error {
 		}
 	}
 	return c.checkCTDisks(u.set)
+}
+
+// checkListsCT refuses keys in more than one list, and unknown ones. Its texts differ from
+// those for virtual machines, and it comes after lock and digest.
+func (u *update) checkListsCT() error {
+	for _, k := range u.reverts {
+		if !isLXCKey(k) {
+			return paramError("revert", "unknown option '"+k+"'")
+		}
+		if _, set := u.set[k]; set {
+			return paramError("revert", "you can't use '-"+k+"' and '-revert "+k+"' at the same time")
+		}
+	}
+	for _, k := range u.deletes {
+		if !isLXCKey(k) {
+			return paramError("delete", "unknown option '"+k+"'")
+		}
+		if _, set := u.set[k]; set {
+			return paramError("delete", "you can't use '-"+k+"' and -delete "+k+"' at the same time")
+		}
+		if slices.Contains(u.reverts, k) {
+			return paramError("delete", "you can't use '-delete "+k+"' and '-revert "+k+"' at the same time")
+		}
+	}
+	return nil
 }
 
 // checkCTDisks checks the storages of new volumes only. The value of rootfs is stored without a check.

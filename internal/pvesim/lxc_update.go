@@ -37,6 +37,9 @@ func (c *call) applyUpdateCT(u *update) error {
 	if err := g.checkDigest(u.digest); err != nil {
 		return err
 	}
+	if err := u.checkListsCT(); err != nil {
+		return err
+	}
 	conf := g.conf.Clone()
 	if err := c.stageCT(g, conf, u); err != nil {
 		return err
@@ -88,8 +91,6 @@ func stageCTDelete(g *guest, conf *config, key string) error {
 	_, set := conf.Values[key]
 	_, pending := conf.Pending[key]
 	switch {
-	case !isLXCKey(key):
-		return paramError("delete", "unknown option '"+key+"'")
 	case requiredCT[key]:
 		return apiErrorf("unable to delete required option '%s'", key)
 	case key == "unprivileged":
