@@ -306,3 +306,30 @@ func TestIncidentTwoHalvesOfAScope(t *testing.T) {
 		eventually(l, "the weaker guards", func() bool { return l.journal.State().Guarded[202].Destroy == "allow" })
 	})
 }
+
+// TestIncidentObjectTakenOver lets pia, who may change and approve in the folder web, write a manifest of the removed pool of another team there, and remove it again.
+func TestIncidentObjectTakenOver(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(olga, nil, nil, verify.RoleApprove), scoped(pia, nil, []string{"web"}, verify.RoleChange, verify.RoleApprove))
+		defer l.start()()
+		l.files["db/pool.yaml"] = dbPool
+		l.twoTeams()
+		delete(l.files, "db/pool.yaml")
+		l.waitForAcceptance(l.push("no pool", alice))
+		l.files["web/mine.yaml"] = strings.Replace(strings.Replace(dbPool, "{name: db}", "{name: mine}", 1), "{comment", "{id: db, comment", 1)
+		l.push("it is mine", pia)
+		l.converge()
+		delete(l.files, "web/mine.yaml")
+		l.push("not mine", pia)
+		held := func() report.HeldStep { return heldIn(l.object("Pool/mine").Held) }
+		eventually(l, "the held removal", func() bool { return held().Digest != "" })
+		l.push(approve(held().Digest), pia)
+		eventually(l, "the approval that does not count", func() bool { return len(held().Uncounted) == 1 })
+		time.Sleep(10 * time.Minute)
+		if _, exists := l.sim.PoolComment("db"); !exists {
+			t.Fatal("got the pool removed with the approval of another team, want it to exist")
+		}
+		l.push(approve(held().Digest), olga)
+		eventually(l, "the removal", func() bool { _, exists := l.sim.PoolComment("db"); return !exists })
+	})
+}

@@ -7,7 +7,6 @@ import (
 
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/recovery"
@@ -60,12 +59,7 @@ func (e *Engine) releasedClaims(digest string, state journal.State) (by string, 
 	if note, found := e.opts.Recover.Read(); found && note.Digest == digest {
 		return fmt.Sprintf("released by user %d on the host", note.UID), nil, true
 	}
-	scope := e.basis.Load().Scope(state)
-	var guests []guest.Ref
-	for _, g := range e.recovery.Claims() {
-		guests = append(guests, guest.Ref{Kind: g.Kind, Name: g.Name, VMID: g.VMID})
-	}
-	tally := gate.NewApprovals(state.Orders).For(digest, time.Now(), nil, func(a gate.Approval) string { return scope.Approval(a, guests...) })
+	tally := gate.NewApprovals(state.Orders).For(digest, time.Now(), nil, e.basis.Load().Scope(state).Recovery)
 	for _, u := range tally.Uncounted {
 		e.recovery.Uncounted = append(e.recovery.Uncounted, u.Message)
 	}

@@ -196,7 +196,7 @@ func (s Scope) uncoveredThing(l Limit, t reached) string {
 	}
 	for _, file := range t.files {
 		if !scope.HasPath(l.Paths, file) {
-			return fmt.Sprintf("signer %s may not change %s, the file of %s", l.Name, file, t.ref.Label())
+			return fmt.Sprintf("signer %s may not change %s, which is or was the file of %s", l.Name, file, t.ref.Label())
 		}
 	}
 	if len(l.Guests) == 0 {
@@ -232,18 +232,14 @@ func (s Scope) uncoveredPolicy(l Limit, name string) string {
 
 // Order returns why the signer of an order may not give it for some guests, "" if the signer may.
 func (s Scope) Order(o journal.Ordered, guests ...guest.Ref) string {
-	return s.outside(signature{o.Signer, o.Entry, o.Guests, o.Paths}, s.reachOfGuests(guests))
-}
-
-// Approval returns why an approval does not count for some guests, "" if it does.
-func (s Scope) Approval(a Approval, guests ...guest.Ref) string {
-	return s.outside(a.signature(), s.reachOfGuests(guests))
-}
-
-func (s Scope) reachOfGuests(guests []guest.Ref) reach {
 	var r reach
 	for _, ref := range guests {
 		r.things = append(r.things, s.reachedGuest(ref))
 	}
-	return r
+	return s.outside(signature{o.Signer, o.Entry, o.Guests, o.Paths}, r)
+}
+
+// Recovery returns why an approval of the recovery of lost records does not count, "" if it does. The files of the last manifests of the guests are among what was lost.
+func (s Scope) Recovery(a Approval) string {
+	return s.outside(a.signature(), reach{whole: "the recovery of lost records"})
 }
