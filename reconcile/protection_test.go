@@ -501,6 +501,20 @@ func TestWaitingEndOfTheProtection(t *testing.T) {
 	}
 }
 
+// TestOrderDoesNotBringTheEndOfTheProtectionIntoEffect is the same for an order on a guest that needs no other step.
+func TestOrderDoesNotBringTheEndOfTheProtectionIntoEffect(t *testing.T) {
+	runLabWithOrders(t, nil, false, func(t *testing.T, l *lab, p *probe) {
+		l.ok(l.sim.EditFile(201, func(text string) string { return text + "protection: 1\n\n[PENDING]\ndelete: protection\n" }))
+		time.Sleep(10 * time.Minute)
+		run := "start" + web1
+		l.order(run)
+		l.waitForOrder(run, journal.OrderRun)
+		if got := l.sim.Config(201); !l.isProtected(201) || !l.sim.Running(201) || strings.Contains(got, "[PENDING]") {
+			t.Errorf("got config\n%s\nrunning %t, want the guest started, and protected as before", got, l.sim.Running(201))
+		}
+	})
+}
+
 // TestCloneOfAProtectedTemplateStaysProtected: nothing takes the protection from a new clone without an approval, and its plan says so before.
 func TestCloneOfAProtectedTemplateStaysProtected(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {

@@ -87,14 +87,24 @@ func lowersProtection(live guest.Observed, c guest.Change) bool {
 // refuses a request that removes the protection and then a disk. The next call of the agent that writes the configuration, starts or stops the guest would bring
 // it into effect.
 func keepProtection(p Guest, live guest.Observed) []Step {
-	next, _ := live.Keys[protectionKey].Next()
-	if len(p.Steps) == 0 || !live.IsProtected() || isOn(next) {
+	if len(p.Steps) == 0 || !losesProtection(live) {
 		return p.Steps
 	}
+	return append([]Step{keepStep(p, live)}, p.Steps...)
+}
+
+// losesProtection reports whether the protection of a guest is on, and its end waits.
+func losesProtection(live guest.Observed) bool {
+	next, _ := live.Keys[protectionKey].Next()
+	return live.IsProtected() && !isOn(next)
+}
+
+// keepStep returns the step that takes back the waiting end of the protection.
+func keepStep(p Guest, live guest.Observed) Step {
 	step := newStep(p, live, cluster.OpConfig, guest.Live, "the end of the protection waits, without an approval")
 	step.Changes = []guest.Change{{Key: protectionKey, From: "0", To: "1", Class: guest.Live, Write: guest.WriteSet, Value: "1", Note: "its end waits, and is taken back"}}
 	step.Calls = []cluster.Call{ProtectCall(live)}
-	return append([]Step{step}, p.Steps...)
+	return step
 }
 
 // isOn reports whether a native text sets the protection.
