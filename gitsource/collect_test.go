@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"gitops-agent/internal/gittest"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/sigtest"
 )
 

@@ -15,6 +15,7 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/evidence"
 	"gitops-agent/internal/gittest"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"

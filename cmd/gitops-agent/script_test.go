@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/sigtest"
 )
 

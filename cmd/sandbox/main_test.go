@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"gitops-agent/examples/manifests"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sandbox"
 )

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/gittest"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/sigtest"
 )
 

@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-billy/v5/memfs"
 	"github.com/go-git/go-billy/v5/util"
 	"github.com/go-git/go-git/v5/plumbing"
+
+	_ "gitops-agent/internal/memtemp"
 )
 
 // A builder makes a pack and its index, also hostile ones: hashes, sizes and deltas are what the test says.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/agent"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/internal/traces/collectortest"

@@ -13,6 +13,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/evidence"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/sigtest"
 )
 

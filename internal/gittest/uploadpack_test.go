@@ -12,6 +12,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/gittest"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/sigtest"
 )
 

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/status"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/history"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/journal"
 )

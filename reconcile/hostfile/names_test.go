@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/reconcile/hostfile"
 )
 

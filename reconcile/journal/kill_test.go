@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	_ "gitops-agent/internal/memtemp"
 )
 
 // killDir is an environment variable. If it is set, this test binary is the program that TestKill kills.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"

@@ -17,6 +17,7 @@ import (
 
 	"gitops-agent/internal/etcdtest"
 	"gitops-agent/internal/gooverlay"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/pvesim"
 )
 
