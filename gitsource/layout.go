@@ -41,6 +41,28 @@ func openStorage(dir string) (*filesystem.Storage, error) {
 	return st, nil
 }
 
+// FindRepository returns the directory of the repository that contains dir, as git finds it: dir, or the nearest directory above it that
+// OpenRepository could open. It returns dir if there is none, so that an error names what was asked for.
+func FindRepository(dir string) string {
+	above, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	for first := true; ; first = false {
+		if _, err := findGitDir(above); err == nil {
+			if first {
+				return dir
+			}
+			return above
+		}
+		parent := filepath.Dir(above)
+		if parent == above {
+			return dir
+		}
+		above = parent
+	}
+}
+
 // findGitDir returns the directory that contains HEAD and objects: dir itself, dir/.git, or the target of the file dir/.git.
 func findGitDir(dir string) (string, error) {
 	dotGit := filepath.Join(dir, ".git")

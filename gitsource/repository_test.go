@@ -122,6 +122,29 @@ func TestOpenRepositoryLayouts(t *testing.T) {
 	}
 }
 
+func TestFindRepository(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	g.history("main", 1)
+	work := filepath.Join(t.TempDir(), "work")
+	g.exec("", "clone", "-q", g.dir, work)
+	below, inGit, outside := filepath.Join(work, "sites", "home"), filepath.Join(work, ".git", "refs"), t.TempDir()
+	if err := os.MkdirAll(below, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ dir, want string }{
+		"root": {work, work}, "below": {below, work}, "bare": {g.dir, g.dir}, "below_bare": {filepath.Join(g.dir, "objects"), g.dir},
+		"below_dot_git": {inGit, filepath.Join(work, ".git")}, "none": {outside, outside}, "absent": {filepath.Join(outside, "absent"), filepath.Join(outside, "absent")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := gitsource.FindRepository(test.dir); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 // listing returns every file under dir with its size and modification time.
 func listing(t *testing.T, dir string) []string {
 	t.Helper()

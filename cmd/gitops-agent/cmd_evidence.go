@@ -81,7 +81,7 @@ func runEvidenceFetch(ctx context.Context, out, notes io.Writer, opts evidenceOp
 	if err := opts.client.Check(); err != nil {
 		return term.UsageErrorf("--rekor: %v", err)
 	}
-	repo, err := gitsource.OpenRepository(opts.repo)
+	repo, err := gitsource.OpenRepository(gitsource.FindRepository(opts.repo))
 	if err != nil {
 		return term.WithHint(err, "name a repository with --repo DIR")
 	}

@@ -74,7 +74,7 @@ func (r Repository) open(ctx context.Context, config agent.Config, shown *term.P
 	if r.Branch != "" || r.Remote != (gitsource.Remote{}) {
 		return openRepository{}, term.UsageErrorf("--branch and credentials need a URL for --repo")
 	}
-	dir := cmp.Or(r.Where, ".")
+	dir := gitsource.FindRepository(cmp.Or(r.Where, "."))
 	if r.Where == "" && config.StateDir != "" {
 		dir = config.RepositoryDir()
 	}
