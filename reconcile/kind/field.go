@@ -106,4 +106,5 @@ type Problem struct {
 	Origin  guest.Origin
 	Message string
 	Hint    string
+	New     bool // earlier releases accepted it; Lower lowers the object as they did
 }

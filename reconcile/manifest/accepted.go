@@ -12,8 +12,7 @@ import (
 // revision unreadable either: each guest that has it is in the Set with the problem in guest.Desired.Invalid, and all other guests are as Parse returns
 // them. All other problems are errors as in Parse.
 func ParseAccepted(files []File) (Set, error) {
-	p := newParser()
-	p.report.ofAccepted = true
+	p := newAcceptedParser()
 	p.parse(files)
 	if p.report.count > 0 && !p.report.concernsOnlyGuests() {
 		return p.set, p.report.err()
@@ -32,10 +31,16 @@ func ParseAccepted(files []File) (Set, error) {
 // ParseEarlier reads the files of a tree with which the next one is compared, and which does not come into force itself. What earlier releases accepted is
 // read as they did. All other problems are errors as in Parse.
 func ParseEarlier(files []File) (Set, error) {
-	p := newParser()
-	p.report.ofAccepted = true
+	p := newAcceptedParser()
 	p.parse(files)
 	return p.set, p.report.err()
+}
+
+// newAcceptedParser returns a parser that reads what earlier releases accepted as they did.
+func newAcceptedParser() *parser {
+	p := newParser()
+	p.report.ofAccepted, p.set.accepted = true, true
+	return p
 }
 
 // concernsOnlyGuests reports whether every problem is one of the values of a guest, whose vmid and name are known nevertheless.

@@ -88,7 +88,7 @@ func (p *parser) object(doc *document, k *kind.Kind) {
 		return
 	}
 	for _, problem := range k.Complete(&wanted, spec) {
-		p.report.add(Problem{Origin: orElse(problem.Origin, wanted.Origin), Guest: doc.label(), Field: problem.Field, Message: problem.Message, Hint: problem.Hint})
+		p.report.add(Problem{Origin: orElse(problem.Origin, wanted.Origin), Guest: doc.label(), Field: problem.Field, Message: problem.Message, Hint: problem.Hint, New: problem.New})
 	}
 	if p.report.count == before {
 		p.set.Objects = append(p.set.Objects, wanted)

@@ -78,29 +78,37 @@ func ParsePolicies(files []File) ([]policy.Rule, error) {
 // addPolicy adds the problems of policies.
 func (r *report) addPolicy(problems []policy.Problem) {
 	for _, p := range problems {
-		r.add(Problem{Origin: p.Origin, Guest: string(policy.Kind) + "/" + p.Policy, Field: p.Field, Message: p.Message, Hint: p.Hint})
+		r.add(Problem{Origin: p.Origin, Guest: string(policy.Kind) + "/" + p.Policy, Field: p.Field, Message: p.Message, Hint: p.Hint, New: p.New})
 	}
 }
 
-// policy adds a policy of the repository. A mistake in its spec refuses nothing: the policy denies everything in its reach instead.
+// policy adds a policy of the repository. A mistake in its spec refuses nothing: the policy denies everything in its reach instead. What earlier releases accepted is
+// no mistake: a new revision with it is refused, so that a policy that is read as it was accepted never denied more.
 func (p *parser) policy(doc *document) {
 	if len(p.set.Policies) == policy.MaxRepository {
 		p.report.add(Problem{Origin: guest.Origin(doc.at), Guest: doc.label(), Message: fmt.Sprintf("got more than %d policies in the source", policy.MaxRepository), Hint: "join policies with || in one expression"})
 		return
 	}
-	r := &report{ofAccepted: p.report.ofAccepted}
+	r := &report{}
 	rule := decodePolicy(doc, r)
-	p.report.warnings = append(p.report.warnings, r.warnings...)
 	rule.Reach = &policy.Reach{Folder: path.Dir(rule.Origin.File)}
-	if r.count == 0 {
+	if !slices.ContainsFunc(r.list, func(problem Problem) bool { return !problem.New }) {
 		r.addPolicy(rule.Problems())
 	}
-	if list := r.sorted(); len(list) > 0 {
-		first := list[0]
-		first.Guest = ""
-		rule.Mistake = first.String()
-		for _, problem := range list {
-			p.mistakes.add(problem)
+	p.addPolicy(rule, r)
+}
+
+// addPolicy adds a policy of the repository with its problems.
+func (p *parser) addPolicy(rule policy.Rule, r *report) {
+	for _, problem := range r.sorted() {
+		if problem.New {
+			p.report.add(problem)
+			continue
+		}
+		p.mistakes.add(problem)
+		if rule.Mistake == "" {
+			problem.Guest = ""
+			rule.Mistake = problem.String()
 		}
 	}
 	p.set.Policies = append(p.set.Policies, rule)

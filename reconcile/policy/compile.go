@@ -19,6 +19,7 @@ type Problem struct {
 	Field   string // below spec
 	Message string // "got ..., want ..."
 	Hint    string // may be ""
+	New     bool   // earlier releases accepted it; a policy of the repository that is in force is used as it was
 }
 
 // String returns "web.yaml:6:9: Policy two-nics: when: got ..., want ... (hint)".
@@ -57,13 +58,13 @@ func Compile(rules []Rule) (*Set, []Problem) {
 	var problems []Problem
 	if n := len(rules); n > MaxRules {
 		last := rules[MaxRules]
-		return nil, []Problem{{last.Origin, last.Name, "metadata.name", fmt.Sprintf("got %d policies, want at most %d", n, MaxRules), "join policies with || in one expression"}}
+		return nil, []Problem{{Origin: last.Origin, Policy: last.Name, Field: "metadata.name", Message: fmt.Sprintf("got %d policies, want at most %d", n, MaxRules), Hint: "join policies with || in one expression"}}
 	}
 	set, firsts := &Set{}, make(map[string]guest.Origin, len(rules))
 	for i := range rules {
 		r := rules[i]
 		if first, twice := firsts[r.Name]; twice {
-			problems = append(problems, Problem{r.Origin, r.Name, "metadata.name", "another Policy has this name", "first at " + first.String()})
+			problems = append(problems, Problem{Origin: r.Origin, Policy: r.Name, Field: "metadata.name", Message: "another Policy has this name", Hint: "first at " + first.String()})
 		}
 		firsts[r.Name] = r.Origin
 		c, wrong := compile(r)
@@ -83,6 +84,7 @@ func CompileRepository(rules []Rule) *Set {
 	set := &Set{}
 	for i := range rules {
 		c, problems := compile(rules[i])
+		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.New })
 		if len(problems) > 0 && c.Mistake == "" {
 			c.Mistake = problems[0].Field + ": " + problems[0].Message
 		}
@@ -167,7 +169,7 @@ func (c *compiled) checkFields() []Problem {
 	var problems []Problem
 	refuse := func(wrong bool, field, message, hint string) {
 		if wrong {
-			problems = append(problems, Problem{c.at(field), c.Name, field, message, hint})
+			problems = append(problems, Problem{Origin: c.at(field), Policy: c.Name, Field: field, Message: message, Hint: hint})
 		}
 	}
 	refuse(c.When == "", "when", "got no condition, want an expression", `when: "true" applies always`)
@@ -189,7 +191,9 @@ func (c *compiled) checkFields() []Problem {
 
 // program compiles an expression. It returns the checked expression, too.
 func (c *compiled) program(field, text string, want *types.Type, means string) (program, *cel.Ast, []Problem) {
-	problem := func(message, hint string) []Problem { return []Problem{{c.at(field), c.Name, field, message, hint}} }
+	problem := func(message, hint string) []Problem {
+		return []Problem{{Origin: c.at(field), Policy: c.Name, Field: field, Message: message, Hint: hint}}
+	}
 	if len(text) > MaxExpression {
 		return program{}, nil, problem(fmt.Sprintf("got an expression of %d bytes, want at most %d", len(text), MaxExpression), "")
 	}
