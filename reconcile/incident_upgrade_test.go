@@ -17,7 +17,7 @@ func (l *lab) acceptAsOlderRelease() {
 	j, err := journal.Open(journal.Options{Dir: filepath.Join(l.state, "journal")})
 	l.ok(err)
 	next := *j.State().Accepted
-	next.Commit, next.Tree = l.repo.Tip, ""
+	next.Commit, next.Tree = l.repo.Tip, l.repo.Tree()
 	next.Sequence++
 	l.ok(j.Append(l.Context(), next))
 	l.ok(j.Close())

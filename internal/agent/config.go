@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/image"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // Config is the agent's only configuration: a file on the agent's host, never in the repository. The comment of each field is its
@@ -454,6 +455,9 @@ func ReadConfig(path string) (Config, error) {
 // ParseConfig parses and checks a config. The error contains every problem, with its line if there is one.
 func ParseConfig(data []byte) (Config, error) {
 	var c Config
+	if err := tree.CheckVisible(data); err != nil {
+		return Config{}, err
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&c); err != nil && !errors.Is(err, io.EOF) {

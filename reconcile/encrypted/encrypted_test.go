@@ -69,6 +69,23 @@ func TestOpen(t *testing.T) {
 	opens(t, "testdata")
 }
 
+// TestInvisibleCharactersAreReadAsBefore opens a file with a character that package manifest refuses in a new revision: in a revision in force it changes nothing.
+func TestInvisibleCharactersAreReadAsBefore(t *testing.T) {
+	t.Parallel()
+	text := append([]byte("# a comment \u2028# and \u0085# another\r"), read(t, "testdata", "suffix.sops.yaml")...)
+	ids := identities(t, "testdata", "identity.txt")
+	want, err := Open(SOPS, read(t, "testdata", "suffix.sops.yaml"), "web.password", ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(SOPS, text, "web.password"); err != nil {
+		t.Errorf("check: got %v, want none", err)
+	}
+	if got, err := Open(SOPS, text, "web.password", ids); got != want || err != nil {
+		t.Errorf("open: got %q and %v, want the password", got, err)
+	}
+}
+
 // TestRejected lists files that are refused. No reason may contain a text of the file.
 func TestRejected(t *testing.T) {
 	t.Parallel()

@@ -35,9 +35,10 @@ const sopsHint = "write the file with sops --encrypt --age RECIPIENT, or sops ed
 
 func notSOPS(reason string) error { return &Error{reason, sopsHint} }
 
-// parseSOPS reads the YAML and the metadata.
+// parseSOPS reads the YAML and the metadata. Characters that tree.Invisible reports are read as earlier releases did: who accepts the file refuses them.
 func parseSOPS(data []byte) (*sopsFile, error) {
 	documents, problems := tree.Read("", data)
+	problems = slices.DeleteFunc(problems, func(p tree.Problem) bool { return p.New })
 	if len(problems) > 0 { // without the message, which may repeat a text
 		return nil, notSOPS(fmt.Sprintf("line %d is not YAML as SOPS writes it, without aliases, tags and repeated keys", problems[0].At.Line))
 	}

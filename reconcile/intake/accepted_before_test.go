@@ -21,6 +21,12 @@ func TestJudgeOnARevisionAcceptedBefore(t *testing.T) {
 		text, corrected, warning string
 		guests                   []string // of wanda, who corrects it
 	}{
+		"key_that_a_comment_hides": {
+			"apiVersion: proxmox.gitops/v1alpha1\nkind: Pool\nmetadata: {name: media}\nspec: # of the house \u2028  comment: hidden\n",
+			"apiVersion: proxmox.gitops/v1alpha1\nkind: Pool\nmetadata: {name: media}\nspec: # of the house   comment: hidden\n",
+			"all.yaml:4:22: accepted before, refused in a new revision: got the line separator U+2028, ",
+			[]string{"Pool/media"},
+		},
 		"compressed_disk_image": {
 			"apiVersion: proxmox.gitops/v1alpha1\nkind: Image\nmetadata: {name: haos}\nspec:\n  url: https://images.example/haos.qcow2.gz\n" +
 				"  checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bc822cd15d6c15b0f00a0\n  storage: local\n  content: import\n  decompression: gz\n",

@@ -64,7 +64,7 @@ func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 	}
 	set, err := parse(files)
 	if err != nil {
-		return manifest.Set{}, &RefusedError{Commit: commit, Reason: report.RefusedManifests, Err: err, Hint: "gitops-agent validate DIR shows the same before a commit"}
+		return manifest.Set{}, refuseManifests(commit, err)
 	}
 	if set.Cluster.Name != scope.Cluster {
 		return manifest.Set{}, &RefusedError{
@@ -77,5 +77,12 @@ func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 	if err != nil {
 		return manifest.Set{}, fmt.Errorf("read tree of %.7s: %w", commit, err)
 	}
-	return set.WithEncrypted(secrets), nil
+	if set, err = set.WithEncrypted(secrets); err != nil {
+		return manifest.Set{}, refuseManifests(commit, err)
+	}
+	return set, nil
+}
+
+func refuseManifests(commit gitsource.ID, err error) error {
+	return &RefusedError{Commit: commit, Reason: report.RefusedManifests, Err: err, Hint: "gitops-agent validate DIR shows the same before a commit"}
 }

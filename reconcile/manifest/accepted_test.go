@@ -1,8 +1,13 @@
 package manifest
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/policy"
 )
 
 // TestParseAccepted reads revisions that an older release accepted. Problems of the values of guests keep the revision readable; all others do not.
@@ -96,6 +101,10 @@ func TestParseAccepted(t *testing.T) {
 // TestReadAsAccepted reads revisions with what earlier releases accepted and this one refuses. In a revision that was accepted it has the meaning that it had, and
 // a warning at its place; so has a tree between two revisions. A new revision is refused at this place.
 func TestReadAsAccepted(t *testing.T) {
+	t.Parallel()
+	head := func(kind, name string) string {
+		return "apiVersion: proxmox.gitops/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}\n"
+	}
 	const (
 		cluster = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 200, to: 299}}\n---\n"
 		image   = "apiVersion: proxmox.gitops/v1alpha1\nkind: Image\nmetadata: {name: haos}\n" +
@@ -106,10 +115,39 @@ func TestReadAsAccepted(t *testing.T) {
 		place string // of the problem
 		want  func(Set) bool
 	}{
+		"key_hidden_in_a_guest": {
+			cluster + head("VirtualMachine", "web") + "spec:\n  vmid: 220\n  node: pve1\n  source: {blank: {}}\n  memory: {size: 1Gi} # one is enough \u2028  description: hidden\n",
+			"all.yaml:13:39: ",
+			func(s Set) bool {
+				return len(s.Guests) == 1 && slices.ContainsFunc(s.Guests[0].desired.Intents, func(i guest.Intent) bool {
+					return i.Key == "description" && i.Text == "hidden" && i.Origin == guest.Origin{File: "all.yaml", Line: 13, Column: 55}
+				})
+			},
+		},
+		"key_hidden_in_the_cluster": {
+			"apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home} # no range\u0085spec: {vmids: {from: 200, to: 299}}\n", "all.yaml:3:34: ",
+			func(s Set) bool { return s.Cluster.Name == "home" && s.Cluster.VMIDs.From == 200 },
+		},
+		"key_hidden_in_an_image": {
+			cluster + head("Image", "iso") + "spec:\n  url: https://images.example/a.iso\n  checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bc822cd15d6c15b0f00a0\n  storage: local\n  content: iso # \u2029  prune: true\n",
+			"all.yaml:13:18: ",
+			func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Prune },
+		},
+		"key_hidden_in_an_object": {
+			cluster + head("Pool", "media") + "spec: # \r  comment: films\n", "all.yaml:9:9: ",
+			func(s Set) bool { return len(s.Objects) == 1 && s.Objects[0].Keys[0].Text == "films" },
+		},
+		"key_hidden_in_a_policy": {
+			cluster + head("Policy", "two") + "spec:\n  when: \"true\"\n  message: no # \u2028  result: warn\n", "all.yaml:11:17: ",
+			func(s Set) bool {
+				return len(s.Policies) == 1 && s.Policies[0].Result == policy.Warn && s.Policies[0].Mistake == "" && len(s.Mistakes) == 0
+			},
+		},
 		"decompressed_disk_image": {cluster + image, "all.yaml:9:186: Image haos: decompression: ", func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Decompression == "gz" }},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			files := []File{{Path: "all.yaml", Data: []byte(test.text)}}
 			if _, err := Parse(files); err == nil || !strings.HasPrefix(err.Error(), test.place) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want one problem at %s", err, test.place)
@@ -124,5 +162,37 @@ func TestReadAsAccepted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestInvisibleCharactersInFilesOfSOPS gives a set the file of SOPS that a password is in. With a character that people do not see, a new revision is refused at its
+// place. In a revision in force there is a warning, and no guest is blocked by it.
+func TestInvisibleCharactersInFilesOfSOPS(t *testing.T) {
+	t.Parallel()
+	sops, err := os.ReadFile("../encrypted/testdata/suffix.sops.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []File{{Path: "all.yaml", Data: []byte("apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\n---\n" +
+		"apiVersion: proxmox.gitops/v1alpha1\nkind: Container\nmetadata: {name: dns-1}\nspec: {vmid: 210, node: pve1, passwordFrom: {sops: {file: web.sops.yaml, key: web.password}}}\n---\n" +
+		"apiVersion: proxmox.gitops/v1alpha1\nkind: Container\nmetadata: {name: dns-2}\nspec: {vmid: 211, node: pve1, passwordFrom: {sops: {file: web.sops.yaml, key: web.password}}}\n")}}
+	const place = "web.sops.yaml:1:9: "
+	content := map[string]EncryptedFile{"web.sops.yaml": {Data: []byte("# hides \u2028#\n" + string(sops))}}
+	set, err := Parse(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.WithEncrypted(content); err == nil || !strings.HasPrefix(err.Error(), place+"got the line separator U+2028") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one problem at %s", err, place)
+	}
+	for name, parse := range map[string]func([]File) (Set, error){"accepted": ParseAccepted, "earlier": ParseEarlier} {
+		set, err := parse(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err = set.WithEncrypted(content)
+		if err != nil || len(set.Secrets) > 0 || len(set.Warnings) != 1 || !strings.HasPrefix(set.Warnings[0].String(), place+"accepted before, refused in a new revision: ") {
+			t.Errorf("%s: got %v, warnings %v and problems %v of passwords, want one warning at %s", name, err, set.Warnings, set.Secrets, place)
+		}
 	}
 }

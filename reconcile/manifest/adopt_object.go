@@ -11,6 +11,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // AdoptedObject is the manifest of a live object of package kinds.
@@ -48,12 +49,11 @@ func AdoptObject(k *kind.Kind, o cluster.Object, clusterName, name string) (Adop
 	if len(left) > 0 {
 		fmt.Fprintf(&out, "#\n# Not described, and so not managed: %s\n", onOneLine(strings.Join(left, ", ")))
 	}
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	_ = encoder.Encode(yamlMap( // into memory, from nodes of this package: cannot fail
+	document, _ := tree.Encode(yamlMap( // into memory, from nodes of this package: cannot fail
 		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(string(k.Name)),
 		yamlText("metadata"), yamlMap(yamlText("name"), yamlText(name)), yamlText("spec"), spec,
 	))
+	out.Write(document)
 	if err := checkAdoptedObject(k, o, out.Bytes()); err != nil {
 		return AdoptedObject{}, err
 	}

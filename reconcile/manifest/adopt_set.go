@@ -197,13 +197,12 @@ func writeSet(name, cluster string, group []candidate) []byte {
 	}
 	var out bytes.Buffer
 	out.WriteString(setHeader(cluster, group))
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	_ = encoder.Encode(yamlMap( // into memory, from nodes of this package: cannot fail
+	document, _ := tree.Encode(yamlMap( // into memory, from nodes of this package: cannot fail
 		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(kindSet),
 		yamlText("metadata"), yamlMap(yamlText("name"), yamlText(name)),
 		yamlText("spec"), yamlMap(yamlText(inheritedName[group[0].Kind]), styled(spec), yamlText("members"), rows),
 	))
+	out.Write(document)
 	return out.Bytes()
 }
 

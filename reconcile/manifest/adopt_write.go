@@ -34,12 +34,11 @@ func (a *adoption) write() ([]byte, *raising) {
 	}
 	var out bytes.Buffer
 	out.WriteString(a.header())
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	_ = encoder.Encode(yamlMap( // into memory, from nodes of this package: cannot fail
+	document, _ := tree.Encode(yamlMap( // into memory, from nodes of this package: cannot fail
 		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(string(a.seen.Kind)),
 		yamlText("metadata"), yamlMap(yamlText("name"), yamlText(a.opts.Name)), yamlText("spec"), a.spec(fields),
 	))
+	out.Write(document)
 	return out.Bytes(), r
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // EncryptedFile is an encrypted file of the repository, or the reason why there is none.
@@ -30,9 +31,11 @@ func (s Set) EncryptedFiles() []string {
 }
 
 // WithEncrypted returns the set with the contents of its encrypted files, by path, and with the problems that are seen without the key. A
-// problem concerns the guests that refer to the file, and no other.
-func (s Set) WithEncrypted(files map[string]EncryptedFile) Set {
+// problem concerns the guests that refer to the file, and no other. The error is a *Problems about characters of files of SOPS that people do not see. They are
+// warnings if ParseAccepted or ParseEarlier made the set.
+func (s Set) WithEncrypted(files map[string]EncryptedFile) (Set, error) {
 	s.Guests, s.Secrets = slices.Clone(s.Guests), nil
+	r := &report{ofAccepted: s.accepted}
 	for i := range s.Guests {
 		g := &s.Guests[i]
 		g.desired.Secrets = slices.Clone(g.desired.Secrets)
@@ -44,12 +47,16 @@ func (s Set) WithEncrypted(files map[string]EncryptedFile) Set {
 			}
 			file := files[e.Path]
 			e.Content, e.Problem = string(file.Data), file.Problem
+			if e.Format == string(encrypted.SOPS) {
+				r.addTree(tree.Invisible(e.Path, file.Data))
+			}
 			if problem := checkEncrypted(*e); problem != nil {
 				s.Secrets = append(s.Secrets, Problem{Origin: secret.Origin, Guest: g.Label(), Field: strings.TrimPrefix(secretFields[secret.Key], "spec."), Message: e.Path + ": " + problem.Reason, Hint: problem.Hint})
 			}
 		}
 	}
-	return s
+	s.Warnings = slices.Concat(s.Warnings, (&report{list: r.warnings}).sorted())
+	return s, r.err()
 }
 
 func checkEncrypted(e guest.Encrypted) *encrypted.Error {

@@ -31,8 +31,13 @@ func (f File) isManifest() bool {
 // documents returns the documents of the file, without the empty ones. It reports what cannot be read.
 func (f File) documents(r *report) []*tree.Node {
 	documents, problems := tree.Read(f.Path, f.Data)
-	for _, p := range problems {
-		r.add(Problem{Origin: guest.Origin(p.At), Message: p.Message, Hint: p.Hint})
-	}
+	r.addTree(problems)
 	return documents
+}
+
+// addTree adds the problems of a file.
+func (r *report) addTree(problems []tree.Problem) {
+	for _, p := range problems {
+		r.add(Problem{Origin: guest.Origin(p.At), Message: p.Message, Hint: p.Hint, New: p.New})
+	}
 }

@@ -1,8 +1,9 @@
 package manifest
 
 import (
-	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/manifest/tree"
@@ -16,11 +17,11 @@ func (g Guest) Render() ([]byte, error) {
 	spec := yamlNode(g.merged, "class")
 	metadata := yamlMap(yamlText("name"), yamlText(g.Name))
 	if len(g.Labels) > 0 {
-		var labels yaml.Node
-		if err := labels.Encode(g.Labels); err != nil {
-			return nil, fmt.Errorf("render labels of %s: %w", g.Label(), err)
+		labels := yamlMap()
+		for _, name := range slices.Sorted(maps.Keys(g.Labels)) {
+			labels.Content = append(labels.Content, yamlText(name), yamlText(g.Labels[name]))
 		}
-		metadata.Content = append(metadata.Content, yamlText("labels"), &labels)
+		metadata.Content = append(metadata.Content, yamlText("labels"), labels)
 	}
 	document := yamlMap(
 		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(string(g.Kind)),
@@ -34,13 +35,11 @@ func (g Guest) Render() ([]byte, error) {
 		from = append(from, "With "+kindClass+" "+strings.Join(g.Classes, ", ")+".")
 	}
 	document.HeadComment = strings.Join(from, "\n")
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(document); err != nil {
+	out, err := tree.Encode(document)
+	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", g.Label(), err)
 	}
-	return out.Bytes(), nil
+	return out, nil
 }
 
 // yamlNode returns the value for the encoder, without one entry of its mapping.

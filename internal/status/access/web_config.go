@@ -17,6 +17,8 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/time/rate"
 	"gopkg.in/yaml.v3"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // maxWebConfig is the upper bound of a web config file, in bytes.
@@ -74,6 +76,9 @@ func readWebConfig(path string) (*webConfig, error) {
 	}
 	if len(data) > maxWebConfig {
 		return nil, errors.New("the file is larger than 1 MiB")
+	}
+	if err := tree.CheckVisible(data); err != nil {
+		return nil, err
 	}
 	if err := web.Validate(path); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 
 // builder makes the nodes of one document from the YAML library's nodes, and refuses YAML that manifests do not use.
 type builder struct {
-	file     string
+	file     file
 	problems []Problem
 	count    int  // keys and values so far
 	failed   bool // a limit was exceeded; the document is unusable
@@ -97,11 +97,11 @@ func (b *builder) refuses(y *yaml.Node) bool {
 }
 
 func (b *builder) position(y *yaml.Node) Position {
-	return Position{File: b.file, Line: max(y.Line, 1), Column: max(y.Column, 1)}
+	return b.file.at(b.file.view.seen(max(y.Line, 1), max(y.Column, 1)))
 }
 
 func (b *builder) problem(at Position, message, hint string) {
-	b.problems = append(b.problems, Problem{at, message, hint})
+	b.problems = append(b.problems, Problem{At: at, Message: message, Hint: hint})
 }
 
 func (b *builder) fail(y *yaml.Node, message string) {

@@ -6,6 +6,7 @@ import "unicode/utf8"
 type file struct {
 	path string
 	data []byte
+	view view
 }
 
 func (f file) at(line, column int) Position {

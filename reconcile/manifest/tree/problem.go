@@ -12,4 +12,5 @@ type Problem struct {
 	At      Position
 	Message string // "key "a" is set twice"
 	Hint    string // how to correct it; may be ""
+	New     bool   // earlier releases accepted it, and the file is read as they read it
 }

@@ -13,15 +13,16 @@ import (
 // Read returns the documents of a file, without the empty ones, and the problems in the order in which they were found. The path is used
 // for positions only. A document that exceeds a limit is reported and not returned.
 func Read(path string, data []byte) ([]*Node, []Problem) {
-	f := file{path, data}
+	f := file{path: path, data: data}
 	if len(data) > maxFile {
 		return nil, []Problem{{At: f.at(1, 1), Message: fmt.Sprintf("got a file of %d bytes, want at most %d", len(data), maxFile)}}
 	}
 	if !utf8.Valid(data) {
 		return nil, []Problem{{At: f.invalidText(), Message: "got bytes that are not UTF-8 text"}}
 	}
+	f.view = viewOf(f)
 	var documents []*Node
-	var problems []Problem
+	problems := f.view.problems
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var y yaml.Node
@@ -35,7 +36,7 @@ func Read(path string, data []byte) ([]*Node, []Problem) {
 		if len(y.Content) == 0 {
 			continue
 		}
-		b := &builder{file: path}
+		b := &builder{file: f}
 		if n := b.build(y.Content[0], 0); !b.failed && !n.IsNull() {
 			documents = append(documents, n)
 		}

@@ -20,6 +20,7 @@ func (f file) syntaxProblem(err error) Problem {
 	line := 1
 	if len(match) == 2 && match[1] != "" {
 		line, _ = strconv.Atoi(match[1]) // digits by the pattern
+		line, _ = f.view.seen(line, 1)
 	}
 	const searchable = 64 << 10 // bytes; the search reads the file some dozen times
 	lines := bytes.SplitAfter(f.data, []byte("\n"))

@@ -14,6 +14,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/manifest/tree"
 
 	"gopkg.in/yaml.v3"
 )
@@ -63,6 +64,9 @@ func ReadTargets(path string, defaults statusview.Target) ([]Target, error) {
 }
 
 func parseTargets(text []byte, folder string, defaults statusview.Target) ([]Target, error) {
+	if err := tree.CheckVisible(text); err != nil {
+		return nil, err
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	var nodes []yaml.Node

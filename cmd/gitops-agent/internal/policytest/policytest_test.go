@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // TestExamples runs the tables of examples/policies. Each policy has a table, in which it says something and in which it says nothing.
@@ -59,6 +64,9 @@ func TestTables(t *testing.T) {
 		"wrong_guest":    {"policies: [p.yaml]\ncases:\n  - name: one\n    new: {kind: VirtualMachine, metadata: {name: web-1}, spec: {memory: {size: 1}}}\n", "t.yaml: case one: line 4: new: VirtualMachine web-1: memory.size: got"},
 		"another_kind":   {"policies: [p.yaml]\ncases: [{name: one, new: {kind: GuestClass, metadata: {name: web-1}, spec: {}}}]\n", "line 2: new: got 0 guests, want kind: VirtualMachine or Container"},
 		"wrong_step":     {"policies: [p.yaml]\ncases: [{name: one, new: " + guest + ", step: {op: delete}}]\n", "case one: got step delete of class live, want an operation and a change class of docs/policies.md"},
+		"null":           {"policies: [p.yaml]\ncases: [{name: one, new: ~}]\n", "case one: line 2: new: got nothing, want kind: VirtualMachine or Container"},
+		"hidden_key":     {"policies: [p.yaml]\ncases: # of one \u2028- {name: one, new: " + guest + "}\n", "t.yaml: line 2, column 17: got the line separator U+2028, "},
+		"escapes":        {"policies: [p.yaml]\ncases: [{name: one, new: {kind: VirtualMachine, metadata: {name: web-1}, spec: {description: \"a\\Lb\\rc\\P\\uFEFFd\"}}, want: [{policy: tags, result: deny}]}]\n", "t.yaml: 1 of 1 case passed\n"},
 		"not_a_document": {"policies: [p.yaml]\ncases: [{name: one, new: [1]}]\n", "line 2: new: yaml: unmarshal errors"},
 	}
 	for name, test := range tests {
@@ -84,5 +92,20 @@ func TestTables(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestEncode writes the values that a guest of a case can have, and reads them back as a manifest is read.
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	texts := []any{"", "plain", "true", "12", "1e3", "~", "2026-01-05", "a: b # c", "- x", "one\ntwo\n", " \t", "a\rb", "a\u0085b", "a\u2028b", "a\u2029", "\ufeffa", "é\"'\\"}
+	value := map[string]any{"texts": texts, "number": 12, "large": uint64(1 << 63), "part": 1.5, "yes": true, "none": nil, "a\u2028b": map[string]any{"empty": []any{}}}
+	data, err := encode(value)
+	if err != nil || len(tree.Invisible("x", data)) > 0 {
+		t.Fatalf("got %s and %v, want escapes alone", data, err)
+	}
+	var got map[string]any
+	if err := yaml.Unmarshal(data, &got); err != nil || !reflect.DeepEqual(got, value) {
+		t.Errorf("got %v and %#v from %s, want %#v", err, got, data, value)
 	}
 }

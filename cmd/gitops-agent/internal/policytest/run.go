@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/manifest/tree"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
@@ -112,8 +113,11 @@ func desired(field string, n *yaml.Node) (guest.Desired, error) {
 	if err := n.Decode(&document); err != nil {
 		return guest.Desired{}, fmt.Errorf("line %d: %s: %w", n.Line, field, err)
 	}
+	if document == nil {
+		return guest.Desired{}, fmt.Errorf("line %d: %s: got nothing, want kind: VirtualMachine or Container", n.Line, field)
+	}
 	document["apiVersion"] = manifest.APIVersion
-	data, err := yaml.Marshal(document)
+	data, err := encode(document)
 	if err != nil {
 		return guest.Desired{}, fmt.Errorf("line %d: %s: %w", n.Line, field, err)
 	}
@@ -127,6 +131,47 @@ func desired(field string, n *yaml.Node) (guest.Desired, error) {
 	}
 	guests[0].VMID = cmp.Or(guests[0].VMID, caseVMID)
 	return guests[0], nil
+}
+
+// encode returns a decoded value as YAML that is read back unchanged.
+func encode(value any) ([]byte, error) {
+	n, err := nodeOf(value)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Encode(n)
+}
+
+// nodeOf returns a decoded value as a node. The library's own function reads texts back, and so changes those with characters that tree.Encode escapes.
+func nodeOf(value any) (*yaml.Node, error) {
+	n := &yaml.Node{}
+	switch v := value.(type) {
+	case map[string]any:
+		n.Kind = yaml.MappingNode
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			child, err := nodeOf(v[key])
+			if err != nil {
+				return nil, err
+			}
+			name := &yaml.Node{}
+			name.SetString(key)
+			n.Content = append(n.Content, name, child)
+		}
+	case []any:
+		n.Kind = yaml.SequenceNode
+		for _, item := range v {
+			child, err := nodeOf(item)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, child)
+		}
+	case string:
+		n.SetString(v)
+	default:
+		return n, n.Encode(v)
+	}
+	return n, nil
 }
 
 // withoutFile returns the problems of a manifest without their positions, which are not those of the table.

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/manifest/tree"
 	"gitops-agent/reconcile/policy"
 )
 
@@ -84,6 +85,9 @@ func Read(ctx context.Context, file string) (*Table, error) {
 	data, err := readBounded(file)
 	if err != nil {
 		return nil, err
+	}
+	if err := tree.CheckVisible(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	t := &Table{file: file}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))

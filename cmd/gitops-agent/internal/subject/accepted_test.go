@@ -21,6 +21,10 @@ func TestReadAccepted(t *testing.T) {
 	t.Parallel()
 	const cluster = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 200, to: 299}}\n"
 	tests := map[string]struct{ text, warning string }{
+		"key_that_a_comment_hides": {
+			"apiVersion: proxmox.gitops/v1alpha1\nkind: Pool\nmetadata: {name: media}\nspec: # of the house \u2028  comment: hidden\n",
+			"gitops-agent: warning: all.yaml:4:22: accepted before, refused in a new revision: got the line separator U+2028, ",
+		},
 		"compressed_disk_image": {
 			"apiVersion: proxmox.gitops/v1alpha1\nkind: Image\nmetadata: {name: haos}\nspec:\n  url: https://images.example/haos.qcow2.gz\n" +
 				"  checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bc822cd15d6c15b0f00a0\n  storage: local\n  content: import\n  decompression: gz\n",

@@ -27,7 +27,7 @@ func withEncrypted(set manifest.Set, folders []folder) (manifest.Set, error) {
 		data, problem := readEncrypted(root, p)
 		files[p] = manifest.EncryptedFile{Data: data, Problem: problem}
 	}
-	return set.WithEncrypted(files), nil
+	return set.WithEncrypted(files)
 }
 
 // repositoryOf returns the root of the repository that the first folder is in. Without a repository it is the only folder, or the working directory.

@@ -56,10 +56,11 @@ func read(ctx context.Context, folders []folder, parse parser) (manifest.Set, er
 	if _, err = set.Lower(nil); err != nil {
 		return set, err
 	}
-	if set, err = withEncrypted(set, folders); err != nil {
+	set, err = withEncrypted(set, folders)
+	if err != nil && !errors.As(err, new(*manifest.Problems)) {
 		return set, fmt.Errorf("read the encrypted files: %w", err)
 	}
-	return set, nil
+	return set, err
 }
 
 // GuestLabels returns the guests of a working copy, for completion, or nil if it cannot be read.

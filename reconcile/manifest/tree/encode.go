@@ -1,0 +1,40 @@
+package tree
+
+import (
+	"bytes"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Encode returns a node as a YAML document with an indentation of two spaces. A text with characters that Invisible reports is in double quotes with escapes, so that
+// Read returns it unchanged. In comments they are spelled as escapes. Encode changes the node.
+func Encode(n *yaml.Node) ([]byte, error) {
+	escape(n)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(n); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func escape(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && strings.ContainsFunc(n.Value, isInvisible) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, comment := range []*string{&n.HeadComment, &n.LineComment, &n.FootComment} {
+		for r, kind := range invisible {
+			*comment = strings.ReplaceAll(*comment, string(r), kind.escape)
+		}
+	}
+	for _, c := range n.Content {
+		escape(c)
+	}
+}
+
+func isInvisible(r rune) bool {
+	_, is := invisible[r]
+	return is
+}
