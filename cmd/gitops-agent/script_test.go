@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -83,6 +85,26 @@ func sign(dir string, program sigtest.GitProgram, args []string, payload io.Read
 	program.Options.At = time.Now().Add(time.Second)
 	program.Sigstore = sigstore
 	return errors.Join(program.Run(context.Background(), args, payload, signature, status), sigstore.Save(dir))
+}
+
+// TestNoScriptLooksForAnEmptyLine finds patterns that pass for nearly every output: the end of an output behind its last newline is an empty line for
+// testscript. A script says "! stdout ." instead.
+func TestNoScriptLooksForAnEmptyLine(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("got %d scripts, %v, want some", len(scripts), err)
+	}
+	emptyLine := regexp.MustCompile(`(?m)^(stdout|stderr|grep) +'?\^\$'?( |$)`)
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := emptyLine.Find(text); found != nil {
+			t.Errorf("%s: got %q, want a pattern that a line of output can fail", script, found)
+		}
+	}
 }
 
 // TestScripts specifies the program. Each script has a cluster, a Sigstore, a repository and a config of its own; see stage_test.go.
