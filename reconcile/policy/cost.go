@@ -33,6 +33,8 @@ type charge struct {
 	isList bool
 	// deep says that the work is about all that the operands contain.
 	deep bool
+	// share returns how much of that a call reads at most, if it may end before it has read all; nil otherwise. What the operands contain is not counted much further.
+	share func(o []operand) uint64
 	// early says that the call may cost much more than its operands did, so that its cost is compared with the limit before the call.
 	early bool
 }
@@ -46,6 +48,8 @@ type operand struct {
 	isList   bool   // or a map
 	isText   bool
 }
+
+func (o operand) content() uint64 { return cost.SafeAdd(o.chars, o.values) }
 
 // unbounded is a size that is not known.
 const unbounded = ^uint64(0)
@@ -85,9 +89,9 @@ var charges = map[string]charge{
 	"format":        {work: elements, result: formatted, deep: true, early: true},
 
 	operators.Add:           {work: added},
-	operators.Equals:        {work: compared, deep: true, early: true},
-	operators.NotEquals:     {work: compared, deep: true, early: true},
-	operators.In:            {work: contained, deep: true, early: true},
+	operators.Equals:        {work: compared, deep: true, share: smaller, early: true},
+	operators.NotEquals:     {work: compared, deep: true, share: smaller, early: true},
+	operators.In:            {work: contained, deep: true, share: searched, early: true},
 	operators.Less:          {work: compared},
 	operators.LessEquals:    {work: compared},
 	operators.Greater:       {work: compared},
@@ -161,17 +165,24 @@ func added(o []operand) uint64 {
 	return max(traversed(cost.SafeAdd(o[0].chars, o[1].chars)), 1)
 }
 
-func compared(o []operand) uint64 {
-	return traversed(min(cost.SafeAdd(o[0].chars, o[0].values), cost.SafeAdd(o[1].chars, o[1].values)))
-}
+func compared(o []operand) uint64 { return traversed(smaller(o)) }
+
+// smaller is what a comparison reads: it ends where the smaller operand ends.
+func smaller(o []operand) uint64 { return min(o[0].content(), o[1].content()) }
 
 // contained is the work of in: a list is compared element by element.
 func contained(o []operand) uint64 {
 	if !o[1].isList {
 		return 1
 	}
-	needle := cost.SafeAdd(o[0].chars, o[0].values)
-	return cost.SafeAdd(max(o[1].top, 1), traversed(min(cost.SafeMultiply(o[1].top, needle), cost.SafeAdd(o[1].chars, o[1].values))))
+	return cost.SafeAdd(max(o[1].top, 1), traversed(searched(o)))
+}
+
+func searched(o []operand) uint64 {
+	if !o[1].isList {
+		return 0
+	}
+	return min(cost.SafeMultiply(o[1].top, o[0].content()), o[1].content())
 }
 
 func replaced(o []operand) uint64 {
@@ -221,15 +232,32 @@ func precisions(format string) (sum uint64) {
 
 // of returns the cost of a call. The result is nil before the call.
 func (c charge) of(args []ref.Val, result ref.Val) uint64 {
-	o := make([]operand, len(args))
-	for i, v := range args {
-		o[i] = operandOf(v, c.deep)
-	}
+	o := c.operandsOf(args)
 	if c.deep && len(o) == 2 && o[0].isText {
 		o[0].patterns = precisions(textOf(args[0]))
 	}
 	return cost.SafeAdd(c.work(o), c.made(o, args, result))
 }
+
+// operandsOf returns the sizes of the operands of a call. The time that counting takes follows from the cost: if the call reads a share of the operands, they
+// are counted until the share is known.
+func (c charge) operandsOf(args []ref.Val) []operand {
+	o, most := make([]operand, len(args)), uint64(enough)
+	if c.share != nil {
+		most = fewValues
+	}
+	for ; ; most = min(4*most, enough) {
+		for i, v := range args {
+			o[i] = operandOf(v, c.deep, most)
+		}
+		if most == enough || c.share(o) <= most {
+			return o
+		}
+	}
+}
+
+// fewValues is a size that is counted in less time than a call takes.
+const fewValues = 64
 
 // made returns the cost of the result.
 func (c charge) made(o []operand, args []ref.Val, result ref.Val) uint64 {
@@ -238,7 +266,8 @@ func (c charge) made(o []operand, args []ref.Val, result ref.Val) uint64 {
 	case c.result == nil:
 		return 0
 	case result != nil:
-		size = operandOf(result, false).chars + operandOf(result, false).top
+		made := operandOf(result, false, enough)
+		size = made.chars + made.top
 	case c.exact != nil:
 		size = c.exact(args)
 	default:
@@ -255,8 +284,8 @@ func textOf(v ref.Val) string {
 	return string(text)
 }
 
-// operandOf returns the size of a value. It counts no further than the cost limit needs: lists may share their elements, and contain far more values than were made.
-func operandOf(v ref.Val, deep bool) operand {
+// operandOf returns the size of a value. It counts little more than most: lists may share their elements, and contain far more values than were made.
+func operandOf(v ref.Val, deep bool, most uint64) operand {
 	o := operand{}
 	switch v := v.(type) {
 	case types.String:
@@ -275,15 +304,15 @@ func operandOf(v ref.Val, deep bool) operand {
 	if deep {
 		top := o.top
 		o.values = 0
-		o.addAll(v)
+		o.addAll(v, most)
 		o.top = top
 	}
 	return o
 }
 
-// addAll adds what a value contains.
-func (o *operand) addAll(v ref.Val) {
-	if o.values > enough || o.chars > enough {
+// addAll adds what a value contains, until that is more than most.
+func (o *operand) addAll(v ref.Val, most uint64) {
+	if o.exceeds(most) {
 		return
 	}
 	switch v := v.(type) {
@@ -296,25 +325,27 @@ func (o *operand) addAll(v ref.Val) {
 	case *types.Optional:
 		o.values++
 		if v.HasValue() {
-			o.addAll(v.GetValue())
+			o.addAll(v.GetValue(), most)
 		}
 	case traits.Mapper:
-		for all := v.Iterator(); all.HasNext() == types.True && o.values <= enough; {
+		for all := v.Iterator(); all.HasNext() == types.True && !o.exceeds(most); {
 			key := all.Next()
-			o.addAll(key)
+			o.addAll(key, most)
 			if value, found := v.Find(key); found {
-				o.addAll(value)
+				o.addAll(value, most)
 			}
 		}
 	case traits.Lister:
 		o.values++
-		for all := v.Iterator(); all.HasNext() == types.True && o.values <= enough; {
-			o.addAll(all.Next())
+		for all := v.Iterator(); all.HasNext() == types.True && !o.exceeds(most); {
+			o.addAll(all.Next(), most)
 		}
 	default:
 		o.values++
 	}
 }
+
+func (o *operand) exceeds(most uint64) bool { return o.values > most || o.chars > most }
 
 // enough is a size whose traversal costs more than the limit.
 const enough = 11 * maxCost

@@ -10,7 +10,9 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/checker"
 	"cel.dev/cel-go/common/decls"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 )
 
@@ -198,6 +200,34 @@ func TestPatternsThatGrow(t *testing.T) {
 		got := set.Guest(webServer(), Place{})
 		if want == "" && len(got) != 0 || want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].Message, want)) {
 			t.Errorf("%s: got %v, want %q", pattern, got, want)
+		}
+	}
+}
+
+// TestCountingTakesNoLongerThanTheCall compares a value that contains a million texts, all of them shared, with a small one. The cost is small, and to count it
+// does not read the large value: a policy could do that often.
+func TestCountingTakesNoLongerThanTheCall(t *testing.T) {
+	t.Parallel()
+	var large ref.Val = types.NewStringList(types.DefaultTypeAdapter, []string{"x"})
+	for range 20 {
+		large = types.NewRefValList(types.DefaultTypeAdapter, []ref.Val{large, large})
+	}
+	small := types.NewRefValList(types.DefaultTypeAdapter, []ref.Val{types.Int(1)})
+	for name, call := range map[string]struct {
+		function string
+		args     []ref.Val
+	}{
+		"equal": {operators.Equals, []ref.Val{large, types.Int(1)}}, "not_equal": {operators.NotEquals, []ref.Val{small, large}},
+		"in_small": {operators.In, []ref.Val{large, small}}, "in_large": {operators.In, []ref.Val{types.Int(1), large}},
+	} {
+		c, most := charges[call.function], uint64(4*fewValues)
+		for i, o := range c.operandsOf(call.args) {
+			if o.content() > most {
+				t.Errorf("%s: got %d values and bytes of operand %d counted, want at most %d", name, o.content(), i, most)
+			}
+		}
+		if got := c.of(call.args, nil); got > 10 {
+			t.Errorf("%s: got a cost of %d, want a small one", name, got)
 		}
 	}
 }
