@@ -157,11 +157,11 @@ func TestIncidentApproverOfOthersReleasesAStep(t *testing.T) {
 }
 
 // TestIncidentManifestTakenOver lets pia, who may change and approve in the folder web, write a manifest of a removed database there, and remove it again: at once, and with polls in
-// between. The file of the database still counts, so pia cannot approve its destruction, nor that of the guest while the manifest is there, also after a restart.
+// between. The file of the database still counts, known or not, so pia cannot approve its destruction, nor that of the guest while the manifest is there, also after a restart.
 func TestIncidentManifestTakenOver(t *testing.T) {
 	t.Parallel()
-	for name, atOnce := range map[string]bool{"at_once": true, "one_by_one": false} {
-		t.Run(name, func(t *testing.T) {
+	for _, how := range []string{"at_once", "one_by_one", "older_release"} {
+		t.Run(how, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
 				may := scoped(pia, nil, []string{"web"}, verify.RoleChange, verify.RoleApprove)
 				l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(olga, nil, nil, verify.RoleApprove), may)
@@ -169,10 +169,20 @@ func TestIncidentManifestTakenOver(t *testing.T) {
 				defer func() { stop() }()
 				l.twoTeams("lifecycle: {destroy: deny}")
 				delete(l.files, "db/db.yaml")
-				if atOnce {
+				file := "db/db.yaml"
+				if how == "at_once" {
 					l.repo.Push(l.sig, alice, "no db-1")
 				} else {
 					l.waitForAcceptance(l.push("no db-1", alice))
+				}
+				if how == "older_release" { // which recorded no files
+					stop()
+					l.open()
+					g := l.journal.State().Guarded[202]
+					g.File = ""
+					l.ok(l.journal.Append(l.Context(), g))
+					l.close()
+					file, stop = journal.UnknownFile, l.start()
 				}
 				l.files["web/mine.yaml"] = vmYAML("mine", 202, "lifecycle: {destroy: allow}")
 				l.waitForAcceptance(l.push("it is mine", pia))
@@ -183,8 +193,8 @@ func TestIncidentManifestTakenOver(t *testing.T) {
 				stop = l.start()
 				l.files["web/web.yaml"] += "# changed\n"
 				l.waitForAcceptance(l.push("another change", pia))
-				if got := l.journal.State().Guarded[202]; got.Destroy != "deny" || got.File != "db/db.yaml" {
-					t.Fatalf("got guards %+v, want deny and the file of the database", got)
+				if got := l.journal.State().Guarded[202]; got.Destroy != "deny" || got.File != file {
+					t.Fatalf("got guards %+v, want deny and the file %q", got, file)
 				}
 				l.push(approve(guard), olga)
 				eventually(l, "the weaker guard", func() bool { return l.journal.State().Guarded[202].Destroy == "allow" })

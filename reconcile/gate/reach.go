@@ -191,7 +191,7 @@ func (s Scope) uncovered(l Limit, r reach) string {
 func (l Limit) isScoped() bool { return len(l.Guests)+len(l.Paths) > 0 }
 
 func (s Scope) uncoveredThing(l Limit, t reached) string {
-	if len(t.files) == 0 || slices.Contains(t.files, "") {
+	if len(t.files) == 0 || slices.Contains(t.files, "") || slices.Contains(t.files, journal.UnknownFile) {
 		return fmt.Sprintf("the file of the last manifest of %s is not known, and the entry %s of trust.signers has guests or paths", t.ref, l.Name)
 	}
 	for _, file := range t.files {

@@ -18,9 +18,12 @@ type lastFiles struct {
 }
 
 // after returns the file to record of a manifest that lies in a file: this one, or the recorded one if a signer brought the manifest there who may not change the recorded one. The gate then
-// compares approvals with both, until somebody who may change both moves the manifest.
-func (l lastFiles) after(label journal.Label, recorded, file string) string {
+// compares approvals with both, until somebody who may change both moves the manifest. What exists without a recorded file had its last manifest under an older release: nothing tells
+// where, so a signer with paths makes it journal.UnknownFile.
+func (l lastFiles) after(label journal.Label, exists bool, recorded, file string) string {
 	switch {
+	case recorded == "" && exists && len(l.entered[label]) > 0:
+		return journal.UnknownFile
 	case recorded == "" || recorded == file:
 		return file
 	case l.before == nil, l.before[label] == file: // it was there already, and the recorded one counted nevertheless
@@ -31,8 +34,9 @@ func (l lastFiles) after(label journal.Label, recorded, file string) string {
 	return file
 }
 
+// ofObject is after for an object that the agent owns.
 func (l lastFiles) ofObject(recorded string, d kind.Desired) string {
-	return l.after(journal.Label{Kind: string(d.Kind), Name: d.Name}, recorded, d.Origin.File)
+	return l.after(journal.Label{Kind: string(d.Kind), Name: d.Name}, true, recorded, d.Origin.File)
 }
 
 // files returns in which files the manifests of the revision lie, by label; nil for the zero value.

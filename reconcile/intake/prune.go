@@ -25,7 +25,7 @@ func acceptedFiles(images []image.Desired, state journal.State, files lastFiles)
 			continue
 		}
 		before := record.Downloaded
-		record.Prune, record.File = d.Prune, files.after(journal.Label{Kind: string(image.Kind), Name: d.Name}, record.File, d.Origin.File)
+		record.Prune, record.File = d.Prune, files.after(journal.Label{Kind: string(image.Kind), Name: d.Name}, true, record.File, d.Origin.File)
 		if record.Downloaded != before {
 			changed = append(changed, record.Downloaded)
 		}

@@ -68,7 +68,8 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, files l
 			continue
 		}
 		g := of(d, state, now)
-		g.File = files.after(labelOf(d.Ref), state.Guarded[d.VMID].File, g.File)
+		_, exists := guard.InForce(state, d.VMID)
+		g.File = files.after(labelOf(d.Ref), exists, state.Guarded[d.VMID].File, g.File)
 		if state.Guarded[d.VMID] != g {
 			bodies = append(bodies, g)
 		}
