@@ -490,9 +490,9 @@ func TestDecompressedImageStaysInSync(t *testing.T) {
 	})
 }
 
-// TestDecompressedDiskImageOfARevisionInForce resumes a revision that an older release accepted, with a disk image that Proxmox would have to decompress, which it
+// TestIncidentDecompressedDiskImageOfARevisionInForce resumes a revision that an older release accepted, with a disk image that Proxmox would have to decompress, which it
 // never does. The revision stays readable, the Image says what is wrong with its manifest, and nothing is downloaded. A new revision with it is refused.
-func TestDecompressedDiskImageOfARevisionInForce(t *testing.T) {
+func TestIncidentDecompressedDiskImageOfARevisionInForce(t *testing.T) {
 	runLabWithImage(t, func(t *testing.T, l *lab) {
 		valid := l.files["image.yaml"]
 		l.files["web.yaml"] = vmYAML("web-1", 201, "description: first")

@@ -16,9 +16,9 @@ func hiddenDescription(text string) string {
 	return vmYAML("web-1", 201, "memory: {size: 1Gi} # one is enough \u2028  description: "+text)
 }
 
-// TestKeyThatACommentHides resumes a revision that an older release accepted, with a key that no reviewer saw. The key stays in force, with a warning at the place, over a
+// TestIncidentKeyThatACommentHides resumes a revision that an older release accepted, with a key that no reviewer saw. The key stays in force, with a warning at the place, over a
 // restart and an order. A new revision that has the character is refused with the position. A signer who may change the guest alone removes it.
-func TestKeyThatACommentHides(t *testing.T) {
+func TestIncidentKeyThatACommentHides(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.rareTicks()
 		l.files["web.yaml"], l.files["db.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}", "description: first"), vmYAML("db-1", 202, "description: first")
