@@ -284,3 +284,26 @@ func TestWindowsMachinePinnedAsPending(t *testing.T) {
 		}
 	})
 }
+
+// TestReservedSnapshotNames makes snapshots with names that Proxmox keeps for itself, for one kind of guest or for both.
+func TestReservedSnapshotNames(t *testing.T) {
+	t.Parallel()
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "cores: 1\n")
+		if _, err := c.sim.AddCT(Guest{VMID: 200, Config: "rootfs: local-lvm:4\n"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct{ path, name, want string }{
+			{vm100, "current", "current"}, {vm100, "pending", "pending"}, {vm100, "PENDING", "pending"}, {vm100, "vzdump", ""},
+			{"/nodes/pve1/lxc/200", "current", "current"}, {"/nodes/pve1/lxc/200", "pending", ""}, {"/nodes/pve1/lxc/200", "vzdump", "vzdump"},
+		} {
+			if test.want == "" {
+				if got := c.task("POST", test.path+"/snapshot", "snapname="+test.name); got != "OK" {
+					t.Errorf("%s of %s: got %q, want OK", test.name, test.path, got)
+				}
+				continue
+			}
+			checkReply(t, test.name+" of "+test.path, c.call("POST", test.path+"/snapshot", "snapname="+test.name), 500, "unable to use snapshot name '"+test.want+"' (reserved name)")
+		}
+	})
+}

@@ -11,13 +11,24 @@ import (
 func createSnapshot(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		name := c.params["snapname"]
-		if lower := strings.ToLower(name); name == "current" || lower == "pending" {
-			return reply{}, apiErrorf("unable to use snapshot name '%s' (reserved name)", lower)
+		if reserved := reservedSnapshotName(kind, name); reserved != "" {
+			return reply{}, apiErrorf("unable to use snapshot name '%s' (reserved name)", reserved)
 		}
 		return c.start(typePrefix(kind)+"snapshot", c.vmid(), func(t *task) error {
 			return t.withGuestLock(kind, c.vmid(), func() error { return t.snapshot(c, kind, name) })
 		})
 	}
+}
+
+// reservedSnapshotName returns the reserved name that a name is, "" if it may be used. A container's backup makes and deletes a snapshot vzdump.
+func reservedSnapshotName(kind Kind, name string) string {
+	switch {
+	case name == "current", kind == LXC && name == "vzdump":
+		return name
+	case kind == QEMU && strings.EqualFold(name, "pending"):
+		return "pending"
+	}
+	return ""
 }
 
 // snapshot locks the config and adds an unfinished snapshot, and completes both when the work is done. A running VM keeps them if the work fails.

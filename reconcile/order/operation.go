@@ -25,8 +25,13 @@ type param struct {
 	key    string
 	want   string // the allowed values, for people
 	ok     func(value string) bool
-	values []string // that it takes, if these are few
-	vmOnly bool     // containers do not have the key
+	values []string   // that it takes, if these are few
+	only   guest.Kind // the only kind that has the key in this form; "" for both
+}
+
+// isOf reports whether guests of a kind have the parameter. An unknown kind has those of virtual machines.
+func (p param) isOf(kind guest.Kind) bool {
+	return p.only == "" || (p.only == guest.Container) == (kind == guest.Container)
 }
 
 // choice returns a parameter that takes one of a few values.
@@ -61,7 +66,9 @@ var (
 	override  = param{key: KeyFor, want: "a duration from 1m to 168h, such as 2h", ok: isDuration(minOverride, maxOverride)}
 	timeout   = param{key: KeyTimeout, want: "a duration in whole seconds from 1s to 1h, such as 90s", ok: isDuration(minTimeout, maxTimeout)}
 	force     = choice(KeyForce, Yes, no)
-	name      = param{key: KeyName, want: "the name of a snapshot: 2 to 40 letters, digits, - and _, a letter first, and neither current nor pending", ok: isSnapshotName}
+	name      = param{key: KeyName, want: snapshotNames + "neither current nor pending", ok: isSnapshotName("current", "pending"), only: guest.VirtualMachine}
+	nameInCT  = param{key: KeyName, want: snapshotNames + "not current", ok: isSnapshotName("current"), only: guest.Container}
+	newInCT   = param{key: KeyName, want: snapshotNames + "neither current nor vzdump, which a backup makes and deletes", ok: isSnapshotName("current", "vzdump"), only: guest.Container}
 	memory    = onlyVM(choice(KeyMemory, Yes, no))
 	storage   = param{key: KeyStorage, want: "the name of a storage", ok: matches(storageName)}
 	mode      = choice(KeyMode, ModeSnapshot, ModeSuspend, ModeStop)
@@ -74,7 +81,7 @@ var (
 const no = "no"
 
 func onlyVM(p param) param {
-	p.vmOnly = true
+	p.only = guest.VirtualMachine
 	return p
 }
 
@@ -87,7 +94,7 @@ const (
 
 // The names that parameters have, as Proxmox accepts them. No note contains braces, which are variables of Proxmox.
 //
-// Source: PVE::JSONSchema, formats pve-storage-id and pve-node; PVE::AbstractConfig for the reserved names.
+// Source: PVE::JSONSchema, formats pve-storage-id and pve-node; PVE::API2::Qemu and PVE::API2::LXC::Snapshot for the reserved names.
 var (
 	snapshotName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + guest.SnapshotName + "$") })
 	storageName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,98}[A-Za-z0-9]$`) })
@@ -99,9 +106,13 @@ func matches(shape func() *regexp.Regexp) func(string) bool {
 	return func(value string) bool { return shape().MatchString(value) }
 }
 
-func isSnapshotName(value string) bool {
-	lower := strings.ToLower(value)
-	return snapshotName().MatchString(value) && lower != "current" && lower != "pending"
+const snapshotNames = "the name of a snapshot: 2 to 40 letters, digits, - and _, a letter first, and "
+
+// isSnapshotName accepts names of snapshots except reserved ones, in capitals too.
+func isSnapshotName(reserved ...string) func(string) bool {
+	return func(value string) bool {
+		return snapshotName().MatchString(value) && !slices.Contains(reserved, strings.ToLower(value))
+	}
 }
 
 // operations is the one place that defines the one-shot operations, in the order in which messages list them.
@@ -113,9 +124,9 @@ var operations = []operation{
 	{op: cluster.OpReset, vmOnly: true},
 	{op: cluster.OpSuspend, vmOnly: true},
 	{op: cluster.OpResume, vmOnly: true},
-	{op: cluster.OpSnapshot, params: []param{name, memory}, required: []string{KeyName}},
-	{op: cluster.OpDeleteSnapshot, params: []param{name}, required: []string{KeyName}},
-	{op: cluster.OpRollback, params: []param{name}, required: []string{KeyName}},
+	{op: cluster.OpSnapshot, params: []param{name, newInCT, memory}, required: []string{KeyName}},
+	{op: cluster.OpDeleteSnapshot, params: []param{name, nameInCT}, required: []string{KeyName}},
+	{op: cluster.OpRollback, params: []param{name, nameInCT}, required: []string{KeyName}},
 	{op: cluster.OpBackup, template: true, params: []param{storage, mode, protected, notes}, required: []string{KeyStorage}},
 	{op: cluster.OpMigrate, template: true, params: []param{target}, required: []string{KeyTarget}},
 }
@@ -175,7 +186,7 @@ func (o operation) kinds() []string {
 func (o operation) keys(kind guest.Kind) []string {
 	var keys []string
 	for _, p := range o.params {
-		if !p.vmOnly || kind != guest.Container {
+		if p.isOf(kind) {
 			keys = append(keys, p.key)
 		}
 	}
@@ -184,7 +195,7 @@ func (o operation) keys(kind guest.Kind) []string {
 
 // param returns the parameter with a key of a guest of a kind.
 func (o operation) param(key string, kind guest.Kind) (param, bool) {
-	i := slices.IndexFunc(o.params, func(p param) bool { return p.key == key && (!p.vmOnly || kind != guest.Container) })
+	i := slices.IndexFunc(o.params, func(p param) bool { return p.key == key && p.isOf(kind) })
 	if i < 0 {
 		return param{}, false
 	}

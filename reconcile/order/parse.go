@@ -92,7 +92,7 @@ func (r Request) String() string {
 	words := []string{string(r.Op), r.Guest.Label()}
 	row, _ := find(string(r.Op))
 	for _, p := range row.params {
-		if value, given := r.Params[p.key]; given {
+		if value, given := r.Params[p.key]; given && p.isOf(r.Guest.Kind) {
 			words = append(words, p.key+"="+value)
 		}
 	}

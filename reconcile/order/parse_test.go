@@ -12,7 +12,8 @@ func TestParse(t *testing.T) {
 		"start VirtualMachine/web-1", "start Container/dns-1 for=2h", "shutdown VirtualMachine/web-1 timeout=90s force=yes for=30m", "stop Container/dns-1 for=168h",
 		"reboot Container/dns-1 timeout=1h", "reset VirtualMachine/web-1", "suspend VirtualMachine/web-1", "resume VirtualMachine/web-1",
 		"snapshot VirtualMachine/web-1 name=pre-upgrade vmstate=yes", "snapshot Container/dns-1 name=S1", "delete-snapshot VirtualMachine/web-1 name=s1",
-		"rollback Container/dns-1 name=s_1", "backup VirtualMachine/web-1 storage=pbs mode=stop protected=yes notes=before-6.2",
+		"rollback Container/dns-1 name=s_1", "snapshot Container/dns-1 name=pending", "snapshot VirtualMachine/web-1 name=vzdump", "delete-snapshot Container/dns-1 name=vzdump",
+		"backup VirtualMachine/web-1 storage=pbs mode=stop protected=yes notes=before-6.2",
 		"migrate VirtualMachine/web-1 target=pve2", "migrate Container/dns-1 target=pve2",
 	} {
 		r, err := Parse(text)
@@ -33,6 +34,8 @@ func TestParseRefuses(t *testing.T) {
 		"rollback VirtualMachine/web-1": "rollback needs name=",
 		"rollback VirtualMachine/web-1 name=Current":             "neither current nor pending",
 		"snapshot VirtualMachine/web-1 name=PENDING":             "neither current nor pending",
+		"snapshot Container/dns-1 name=vzdump":                   "neither current nor vzdump",
+		"delete-snapshot Container/dns-1 name=current":           "not current",
 		"snapshot VirtualMachine/web-1 name=s":                   "2 to 40 letters",
 		"snapshot VirtualMachine/web-1 name=1s":                  "a letter first",
 		"snapshot VirtualMachine/web-1 name=a/b":                 "2 to 40 letters",
