@@ -45,7 +45,7 @@ type EndpointState string
 const (
 	EndpointUnknown EndpointState = "unknown" // no request was sent to it yet
 	EndpointUp      EndpointState = "up"
-	EndpointDown    EndpointState = "down" // it gets requests only if no other endpoint answers, until it has answered several probes
+	EndpointDown    EndpointState = "down" // it gets requests only if no other endpoint answers in time, until it has answered several probes
 )
 
 // EndpointFault states what is wrong with the reply of an endpoint. It is a label of metrics.

@@ -34,27 +34,39 @@ func newEndpoints(urls []*url.URL, log *slog.Logger) *endpoints {
 // url returns the address of an endpoint. It does not change.
 func (e *endpoints) url(at int) *url.URL { return e.list[at].url }
 
-// order returns the endpoints in the order in which a request tries them: the current one, the others that are up, and those that are down. The first
-// ones, as many as usual, are asked while none of them has replied usefully: those that are up. If none is up, these are all that are down for another
-// reason than a missing quorum, and a read asks them at once, since any of them may work again. An endpoint without quorum stays behind them, because its
-// replies may be old.
-func (e *endpoints) order() (order []int, usual int, atOnce bool) {
+// order is the order in which a read asks the endpoints: those that are up, from the current one on, those that are down, and those that are down because their
+// part of the cluster has no quorum, whose replies may be old. If no endpoint is up, the first ones are all that are down for another reason, and are asked at once,
+// since any of them may work again.
+type order struct {
+	list   []int
+	usual  int // those at the start that are asked while none of them has replied usefully
+	late   int // those at the start that are asked, one after the other, while those before are late
+	atOnce bool
+}
+
+func (e *endpoints) order() order {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	order = make([]int, len(e.list))
-	atOnce = true
-	for i := range order {
-		order[i] = (e.current + i) % len(e.list)
-		atOnce = atOnce && e.list[i].isDown()
+	o := order{list: make([]int, len(e.list)), atOnce: true}
+	for i := range o.list {
+		o.list[i] = (e.current + i) % len(e.list)
+		o.atOnce = o.atOnce && e.list[i].isDown()
 	}
-	isLast := func(at int) bool {
-		return e.list[at].isDown() && (!atOnce || e.list[at].minority)
+	rank := func(at int) int {
+		h := e.list[at]
+		return number(h.isDown() && !o.atOnce) + 2*number(h.isDown() && h.minority)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return number(isLast(a)) - number(isLast(b)) })
-	if usual = slices.IndexFunc(order, isLast); usual < 0 {
-		usual = len(order)
+	slices.SortStableFunc(o.list, func(a, b int) int { return rank(a) - rank(b) })
+	o.usual, o.late = len(o.list), len(o.list)
+	for i, at := range slices.Backward(o.list) {
+		if rank(at) > 0 {
+			o.usual = i
+		}
+		if rank(at) > 1 {
+			o.late = i
+		}
 	}
-	return order, usual, atOnce
+	return o
 }
 
 func number(b bool) int {

@@ -276,3 +276,64 @@ func TestEndpointWithoutQuorumIsAskedLast(t *testing.T) {
 		}
 	})
 }
+
+// All endpoints that are up are late, while one that is down works again, and its next probe is up to a minute away. The first read asks it too, and all later ones
+// are answered at once.
+func TestEndpointThatIsDownIsAskedWhenTheOthersAreLate(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		others behaviour
+		hosts  []string
+	}{
+		"other_hangs":     {hangs, []string{"a", "b"}},
+		"others_hang":     {hangs, []string{"a", "b", "c"}},
+		"other_is_slow":   {after(10*time.Second, works), []string{"a", "b"}},
+		"others_are_slow": {after(10*time.Second, works), []string{"a", "b", "c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, test.hosts...)
+				for _, host := range test.hosts {
+					b.set(host, works)
+				}
+				b.set("a", unreachable)
+				for range 220 { // its probes are now a minute apart
+					_, _, _ = b.get(t.Context(), "/version")
+					time.Sleep(time.Second)
+				}
+				b.set("a", works)
+				for _, host := range test.hosts[1:] {
+					b.set(host, test.others)
+				}
+				if _, took, err := b.get(t.Context(), "/version"); err != nil || took != time.Duration(len(test.hosts)-1)*hedgeDelay {
+					t.Errorf("got error %v after %s, want a reply %s after each late endpoint was asked", err, took, hedgeDelay)
+				}
+				for range 5 {
+					if _, took, err := b.get(t.Context(), "/version"); err != nil || took != 0 {
+						t.Errorf("got error %v after %s, want a reply at once", err, took)
+					}
+					time.Sleep(time.Second)
+				}
+			})
+		})
+	}
+}
+
+// An endpoint without quorum, whose replies may be old, is not asked because others are late.
+func TestEndpointWithoutQuorumIsNotAskedWhenOthersAreLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, "a", "b")
+		b.set("a", noQuorum)
+		b.set("b", works)
+		if _, _, err := b.get(t.Context(), route.ClusterInfo); err != nil {
+			t.Fatal(err)
+		}
+		b.set("a", answers(http.StatusOK, `{"data":"old"}`))
+		b.set("b", after(4*time.Second, works))
+		if got, _, err := b.get(t.Context(), "/version"); err != nil || got != `{"data":"works"}` {
+			t.Errorf("got %q, error %v, want the late reply of the endpoint with quorum", got, err)
+		}
+	})
+}

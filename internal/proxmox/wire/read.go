@@ -14,10 +14,10 @@ const hedgeDelay = 3 * time.Second
 
 // read sends a read to the current endpoint, and to the next one if the reply is not valid or late. It ends with a valid reply, or with a failed answer
 // that two endpoints gave alike. Otherwise it returns the best result: an answer about the resource, and then that of the first endpoint. Endpoints
-// that are down are asked only if no other endpoint has replied usefully. If no endpoint is up, all are asked at once.
+// that are down are asked only if no other endpoint has replied usefully, or all others are late. If no endpoint is up, all are asked at once.
 func (t *Transport) read(req *http.Request, x *Exchange) (*http.Response, error) {
-	order, usual, atOnce := t.endpoints.order()
-	if len(order) == 1 {
+	order := t.endpoints.order()
+	if len(order.list) == 1 {
 		a := t.attempt(req.Context(), req, x, 0)
 		a.judge(x, true)
 		t.settle(req.Context(), []*attempt{a}, a, nil)
@@ -25,11 +25,11 @@ func (t *Transport) read(req *http.Request, x *Exchange) (*http.Response, error)
 	}
 	t.probe(req)
 	if x.Alone {
-		return t.readAlone(req, x, order)
+		return t.readAlone(req, x, order.list)
 	}
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
-	r := reading{t: t, ctx: ctx, req: req, x: x, order: order, usual: usual, atOnce: atOnce, results: make(chan *attempt, len(order))}
+	r := reading{t: t, ctx: ctx, req: req, x: x, order: order.list, usual: order.usual, late: order.late, atOnce: order.atOnce, results: make(chan *attempt, len(order.list))}
 	chosen, err := r.run()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,8 @@ type reading struct {
 	req     *http.Request
 	x       *Exchange
 	order   []int // of the endpoints
-	usual   int   // those at the start of order that are asked while none of them has failed
+	usual   int   // as in order
+	late    int   // as in order
 	atOnce  bool  // the usual ones are asked at the same time
 	asked   int   // those at the start of order that were asked
 	done    []*attempt
@@ -87,7 +88,7 @@ func (r *reading) run() (*attempt, error) {
 				return r.best()
 			}
 		case <-late.C:
-			if r.asked < r.usual {
+			if r.asked < r.late {
 				r.t.endpoints.count(r.order[r.asked], cluster.ExtraLate)
 				r.ask()
 			}

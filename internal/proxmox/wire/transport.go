@@ -139,9 +139,8 @@ func (t *Transport) lastCheck(ctx context.Context, x *Exchange) error {
 // TLS. The last check runs again before that, because time has passed.
 func (t *Transport) write(req *http.Request, x *Exchange) (*http.Response, error) {
 	ctx := req.Context()
-	order, _, _ := t.endpoints.order()
 	var first *attempt
-	for _, at := range order {
+	for _, at := range t.endpoints.order().list {
 		if err := t.lastCheck(ctx, x); err != nil {
 			closeBody(req)
 			return nil, &CheckError{err}
