@@ -19,9 +19,9 @@ func guardedAddresses(class string, first int) string {
 	return b.String()
 }
 
-// TestManyGuardedFirewalls accepts a thousand guests of a class whose guarded firewall is almost as large as one may be, narrows it, and reads the journal again.
+// TestManyGuardedFirewalls accepts four hundred guests of a class whose guarded firewall is almost as large as one may be, narrows it, and reads the journal again.
 func TestManyGuardedFirewalls(t *testing.T) {
-	const guests = 1000
+	const guests = 400
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["cluster.yaml"] = strings.Replace(clusterYAML, "to: 299", "to: 1999", 1)
 		class := guardedAddresses("walled", 1)
@@ -29,7 +29,7 @@ func TestManyGuardedFirewalls(t *testing.T) {
 		for i := range guests {
 			l.files[fmt.Sprintf("guests/vm-%d.yaml", i)] = vmYAML(fmt.Sprintf("vm-%d", i), 300+i, "class: walled")
 		}
-		tip := l.push("a thousand guarded firewalls", alice)
+		tip := l.push("many guarded firewalls", alice)
 		accepted := func() map[int]journal.Guarded {
 			t.Helper()
 			r := l.once()
