@@ -9,9 +9,9 @@ import (
 	"filippo.io/age"
 )
 
-func identities(t testing.TB, dir, name string) []age.Identity {
+func identities(t testing.TB, dir string) []age.Identity {
 	t.Helper()
-	list, err := Identities(read(t, dir, name))
+	list, err := Identities(read(t, dir, "identity.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func read(t testing.TB, dir, name string) []byte {
 // opens checks that every file that the real age and sops made in a folder opens.
 func opens(t *testing.T, dir string) {
 	t.Helper()
-	ids := identities(t, dir, "identity.txt")
+	ids := identities(t, dir)
 	tests := []struct {
 		file, key, want string
 	}{
@@ -73,7 +73,7 @@ func TestOpen(t *testing.T) {
 func TestInvisibleCharactersAreReadAsBefore(t *testing.T) {
 	t.Parallel()
 	text := append([]byte("# a comment \u2028# and \u0085# another\r"), read(t, "testdata", "suffix.sops.yaml")...)
-	ids := identities(t, "testdata", "identity.txt")
+	ids := identities(t, "testdata")
 	want, err := Open(SOPS, read(t, "testdata", "suffix.sops.yaml"), "web.password", ids)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestRejected(t *testing.T) {
 		"sops_unknown":         {SOPS, replace(suffix, "sops:\n", "sops:\n    hunter2: 1\n"), "web.password", "does not know the metadata", false},
 		"sops_short_nonce":     {SOPS, replace(suffix, password, "ENC[AES256_GCM,data:AAAA,iv:AAAA,tag:AAAAAAAAAAAAAAAAAAAAAA==,type:str]"), "web.password", "is not encrypted text", false},
 	}
-	ids := identities(t, "testdata", "identity.txt")
+	ids := identities(t, "testdata")
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ func FuzzSOPS(f *testing.F) {
 
 func fuzz(f *testing.F, format Format, passwords []string) {
 	f.Helper()
-	ids := identities(f, "testdata", "identity.txt")
+	ids := identities(f, "testdata")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := Open(format, data, "web.password", ids)
 		if err != nil {
