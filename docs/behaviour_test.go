@@ -67,7 +67,7 @@ func scripts(t *testing.T) []string {
 
 func readText(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path) //nolint:gosec // a file of this repository
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -294,8 +294,13 @@ func TestReservedSnapshotNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, test := range []struct{ path, name, want string }{
-			{vm100, "current", "current"}, {vm100, "pending", "pending"}, {vm100, "PENDING", "pending"}, {vm100, "vzdump", ""},
-			{"/nodes/pve1/lxc/200", "current", "current"}, {"/nodes/pve1/lxc/200", "pending", ""}, {"/nodes/pve1/lxc/200", "vzdump", "vzdump"},
+			{vm100, "current", "current"},
+			{vm100, "pending", "pending"},
+			{vm100, "PENDING", "pending"},
+			{vm100, "vzdump", ""},
+			{"/nodes/pve1/lxc/200", "current", "current"},
+			{"/nodes/pve1/lxc/200", "pending", ""},
+			{"/nodes/pve1/lxc/200", "vzdump", "vzdump"},
 		} {
 			if test.want == "" {
 				if got := c.task("POST", test.path+"/snapshot", "snapname="+test.name); got != "OK" {
