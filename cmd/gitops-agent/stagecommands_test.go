@@ -28,7 +28,7 @@ import (
 // stageCommands are the commands of scripts in addition to running programs:
 //
 //	exits N PROGRAM [ARG...]         run a program that has to end with an exit status
-//	commit WHO MESSAGE [TRAILER...]  commit all of repo/ signed by WHO, or not signed if WHO is unsigned, and push; sets $HEAD
+//	commit WHO MESSAGE [TRAILER...]  commit all of repo/ signed by WHO, or not signed if WHO is nobody, and push; sets $HEAD
 //	sim SUBCOMMAND ...               look at the cluster, or change it behind the agent's back
 //	capture NAME REGEXP              set a variable to what a group matches in the last stdout
 //	mask FROM TO                     copy a file with ids, times and generated values replaced

@@ -30,7 +30,7 @@ func newRepository(dir, more string) error {
 	return errors.Join(os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600), os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
 }
 
-// commit commits all of repo/ as git commit with the signing program sign-as-WHO does, or without a signature if WHO is unsigned. It returns the id.
+// commit commits all of repo/ as git commit with the signing program sign-as-WHO does, or without a signature if WHO is nobody. It returns the id.
 func (s *stage) commit(who, message string) (string, error) {
 	repo := s.path("repo")
 	if err := s.git(repo, "add", "--all"); err != nil {
@@ -45,7 +45,7 @@ func (s *stage) commit(who, message string) (string, error) {
 		return "", err
 	}
 	author := sigtest.Person{Name: "alice", Email: "alice@example.org", When: time.Now()}
-	if who != "unsigned" {
+	if who != "nobody" {
 		author.Name = who
 	}
 	spec := sigtest.CommitSpec{Tree: tree, Author: author, Committer: author, Message: message}
@@ -53,7 +53,7 @@ func (s *stage) commit(who, message string) (string, error) {
 		spec.Parents = []string{parent}
 	}
 	raw := spec.Payload(author.When)
-	if who != "unsigned" {
+	if who != "nobody" {
 		if raw, err = s.signCommit(who, raw); err != nil {
 			return "", err
 		}
