@@ -66,6 +66,7 @@ func (d *delivery) add(m Message) {
 		d.onResult(Dropped)
 	} else {
 		d.added++
+		m.attempt = &attempt{}
 		d.waiting = append(d.waiting, &queued{Message: m, seq: d.added})
 	}
 	d.mu.Unlock()

@@ -19,6 +19,8 @@ type Message struct {
 	most int
 	// queued is when the message was handed to its receiver.
 	queued time.Time
+	// attempt keeps a send that still runs between two attempts; nil of a message that is sent once.
+	attempt *attempt
 }
 
 // group collects the events of one route for one message.

@@ -33,6 +33,9 @@ const Test event.Name = "notify.test"
 // defaultTimeout bounds an attempt.
 const defaultTimeout = 15 * time.Second
 
+// maxRunning bounds the sends of shoutrrr that run although their time has passed: the connection of one may hang for good, while the service takes others.
+const maxRunning = 8
+
 // Receiver is a place to which messages are sent.
 type Receiver struct {
 	Name string
@@ -47,7 +50,7 @@ type Receiver struct {
 	Timeout time.Duration
 	// Email is only of the kind Email.
 	Email EmailOptions
-	// running is filled while a send of shoutrrr runs, which cannot be ended.
+	// running has an element for each send of shoutrrr that runs. None of them can be ended.
 	running chan struct{}
 	send    func(context.Context, Message) error // of tests
 }
@@ -57,7 +60,7 @@ func NewReceiver(r Receiver) Receiver {
 	if r.Timeout <= 0 {
 		r.Timeout = defaultTimeout
 	}
-	r.running = make(chan struct{}, 1)
+	r.running = make(chan struct{}, maxRunning)
 	return r
 }
 

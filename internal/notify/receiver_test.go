@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,9 +147,46 @@ func TestSendIsBounded(t *testing.T) {
 		if r.Kind != Shoutrrr {
 			continue
 		}
-		if err := r.Send(t.Context(), sample()); err == nil || !strings.Contains(err.Error(), "still waits") {
-			t.Errorf("got %v while the first message waits, want no second one", err)
+		for range maxRunning - 1 {
+			_ = r.Send(t.Context(), sample())
 		}
+		if err := r.Send(t.Context(), sample()); err == nil || !strings.Contains(err.Error(), "still wait") || len(r.running) != maxRunning {
+			t.Errorf("got %v while %d messages wait, want no further one", err, len(r.running))
+		}
+	}
+}
+
+// TestMessageThatHangsIsInFrontOfNoOther: the service takes its time for one request, and takes all others. The next attempt of the first message waits for the request
+// that runs, and makes no second one.
+func TestMessageThatHangsIsInFrontOfNoOther(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	goesOn := make(chan struct{})
+	ended, end := context.WithCancel(t.Context())
+	defer end()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 {
+			end() // in place of the time limit
+			<-goesOn
+		}
+		_, _ = w.Write([]byte("{}"))
+	}))
+	t.Cleanup(server.Close)
+	r := NewReceiver(Receiver{Kind: Shoutrrr, URL: text("gotify://" + strings.TrimPrefix(server.URL, "http://") + "/AbCdEfGhIjKlMnO?disabletls=yes")})
+	first := sample()
+	first.attempt = &attempt{}
+	if err := r.Send(ended, first); err == nil {
+		t.Error("got no error of the request that takes its time")
+	}
+	if err := r.Send(t.Context(), sample()); err != nil {
+		t.Errorf("got %v, want the next message sent", err)
+	}
+	close(goesOn)
+	if err := r.Send(t.Context(), first); err != nil || requests.Load() != 2 {
+		t.Errorf("got %v after %d requests, want the result of the first one", err, requests.Load())
+	}
+	if err := r.Send(t.Context(), first); err != nil || requests.Load() != 3 {
+		t.Errorf("got %v after %d requests, want another one for another attempt", err, requests.Load())
 	}
 }
 

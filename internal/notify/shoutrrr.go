@@ -31,17 +31,40 @@ func checkShoutrrr(text string) error {
 // logsInAtOnce reports whether shoutrrr uses the network to read a URL of the service.
 func logsInAtOnce(service string) bool { return service == "matrix" }
 
-// sendShoutrrr sends a message by shoutrrr. Its Send cannot be ended, and some services have no time limit: the function returns at the end of ctx, and
-// no further message is sent while the one before still runs. So a receiver has at most one such goroutine.
+// attempt is a send of one message that still ran at the end of its time.
+type attempt struct{ result chan error } // nil if there is none
+
+// sendShoutrrr sends a message by shoutrrr. Its Send cannot be ended, and some services try again for minutes or have no time limit: the function returns at the end of
+// ctx. The next attempt of the same message waits for the send that runs, so that the message does not arrive twice. While maxRunning sends run, no other message is sent.
 func (r Receiver) sendShoutrrr(ctx context.Context, m Message) error {
+	if m.attempt == nil {
+		m.attempt = &attempt{}
+	}
+	if m.attempt.result == nil {
+		var err error
+		if m.attempt.result, err = r.begin(m); err != nil {
+			return err
+		}
+	}
+	select {
+	case err := <-m.attempt.result:
+		m.attempt.result = nil
+		return err
+	case <-ctx.Done():
+		return errors.New("the service did not answer in time")
+	}
+}
+
+// begin begins to send a message. The channel gets the result.
+func (r Receiver) begin(m Message) (chan error, error) {
 	text, err := r.URL()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	select {
 	case r.running <- struct{}{}:
 	default:
-		return errors.New("the message before still waits for the service")
+		return nil, errors.New("several messages before still wait for the service")
 	}
 	sent := make(chan error, 1)
 	go func() {
@@ -49,12 +72,7 @@ func (r Receiver) sendShoutrrr(ctx context.Context, m Message) error {
 		<-r.running // before the caller knows the result and sends the next message
 		sent <- err
 	}()
-	select {
-	case err := <-sent:
-		return err
-	case <-ctx.Done():
-		return errors.New("the service did not answer in time")
-	}
+	return sent, nil
 }
 
 var (
