@@ -9,6 +9,8 @@ import (
 
 // Encode returns a node as a YAML document with an indentation of two spaces. A text with characters that Invisible reports is in double quotes with escapes, so that
 // Read returns it unchanged. In comments they are spelled as escapes. Encode changes the node.
+//
+// A text of several lines that begins with a line break or a tab is in double quotes, too: as a block, the library loses the line break, and does not read the tab.
 func Encode(n *yaml.Node) ([]byte, error) {
 	escape(n)
 	var out bytes.Buffer
@@ -21,7 +23,7 @@ func Encode(n *yaml.Node) ([]byte, error) {
 }
 
 func escape(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && strings.ContainsFunc(n.Value, isInvisible) {
+	if n.Kind == yaml.ScalarNode && (strings.ContainsFunc(n.Value, isInvisible) || badBlock(n.Value)) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	for _, comment := range []*string{&n.HeadComment, &n.LineComment, &n.FootComment} {
@@ -32,6 +34,11 @@ func escape(n *yaml.Node) {
 	for _, c := range n.Content {
 		escape(c)
 	}
+}
+
+// badBlock reports whether the library does not read back a text that it has written as a block.
+func badBlock(text string) bool {
+	return strings.Contains(text, "\n") && (text[0] == '\n' || text[0] == '\t')
 }
 
 func isInvisible(r rune) bool {

@@ -223,6 +223,36 @@ func TestEncodeIsReadBack(t *testing.T) {
 	}
 }
 
+// TestEncodeReadsBlocksBack writes all texts of up to four characters that mean something in a block, and reads them back.
+func TestEncodeReadsBlocksBack(t *testing.T) {
+	t.Parallel()
+	texts := []string{""}
+	for last := texts; len(last[0]) < 4; {
+		var longer []string
+		for _, text := range last {
+			for _, c := range []string{"a", " ", "\n", "\t", "#", "-", ":"} {
+				longer = append(longer, text+c)
+			}
+		}
+		last = longer
+		texts = append(texts, longer...)
+	}
+	for _, text := range texts {
+		value, item := &yaml.Node{}, &yaml.Node{}
+		value.SetString(text)
+		item.SetString(text)
+		out, err := tree.Encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
+			{Kind: yaml.ScalarNode, Value: "list"}, {Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}, {Kind: yaml.ScalarNode, Value: "text"}, value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents, problems := tree.Read("x", out)
+		if len(problems) > 0 || len(documents) != 1 || documents[0].Get("text").Text != text || documents[0].Get("list").Items[0].Text != text {
+			t.Errorf("got %q and problems %+v, want the text %q back", out, problems, text)
+		}
+	}
+}
+
 func BenchmarkInvisible(b *testing.B) {
 	data := []byte(strings.Repeat("  description: größer als 4 GiB # é\n", 1<<20/40))
 	b.SetBytes(int64(len(data)))
