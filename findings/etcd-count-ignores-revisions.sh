@@ -68,6 +68,6 @@ count only: 4
 count only, none changed: 4
 EOF
 go list -m go.etcd.io/etcd/client/v3
-etcd --version | head -n 1
+etcd --version | sed -n 1p
 cat got
 diff -u want got >&2 || { echo 'the behaviour has changed' >&2; exit 1; }

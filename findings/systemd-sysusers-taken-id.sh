@@ -33,6 +33,6 @@ free-agent 778
 backup-agent another id
 1
 EOF
-systemd-sysusers --version | head -n 1
+systemd-sysusers --version | sed -n 1p
 cat got
 diff -u want got >&2 || { echo 'the behaviour has changed' >&2; exit 1; }
