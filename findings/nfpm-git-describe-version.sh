@@ -34,6 +34,6 @@ cat >want <<'EOF'
 2026.01.02: 2026.1.2, not older than 1.2.3
 EOF
 go version -m nfpm | awk '$1 == "mod" { print $2, $3 }'
-dpkg --version | head -n 1
+dpkg --version | sed -n 1p
 cat got
 diff -u want got >&2 || { echo 'the behaviour has changed' >&2; exit 1; }
