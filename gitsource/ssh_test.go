@@ -188,6 +188,7 @@ func TestFetchSSHHostKeys(t *testing.T) {
 		"hashed_name":        {knownHosts(t, hashed), ""},
 		"another_key":        {knownHosts(t, d.line(other.PublicKey())), "is not the one in"},
 		"unknown_host":       {knownHosts(t, elsewhere), "has no host key in"},
+		"another_port":       {knownHosts(t, knownhosts.Line([]string{"127.0.0.1"}, ec.PublicKey())), "where its name is " + knownhosts.Normalize(d.address)},
 		"empty_file":         {knownHosts(t), "has no host key in"},
 		"revoked":            {knownHosts(t, "@revoked "+d.line(ec.PublicKey()), d.line(ec.PublicKey())), "revoked"},
 		"absent_file":        {"/nonexistent/known_hosts", "known hosts"},

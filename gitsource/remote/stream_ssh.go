@@ -100,7 +100,9 @@ func explainHostKey(err error, address, file string) error {
 		return fault.New(fault.TLS, fmt.Errorf("the host key of %s is not the one in %s: "+
 			"the host has a new key, or another host intercepts the connection: %w", address, file, err))
 	case knownhosts.IsHostUnknown(err):
-		return fault.New(fault.TLS, fmt.Errorf("%s has no host key in %s: %w", address, file, err))
+		// A key without a port is enough for OpenSSH, so that git works where the agent does not.
+		name := knownhosts.Normalize(address)
+		return fault.New(fault.TLS, fmt.Errorf("%s has no host key in %s, where its name is %s: %w", address, file, name, err))
 	case errors.As(err, &negotiation) && negotiation.What == negotiatedHostKey:
 		return fault.New(fault.TLS, fmt.Errorf("the host %s has no key of the types in %s: "+
 			"the host has a new key, or another host intercepts the connection: %w", address, file, err))
