@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 
@@ -151,8 +152,8 @@ func (s Scope) outside(by signature, r reach) string {
 // outsideOfAll is outside for an order without an entry.
 func (s Scope) outsideOfAll(by signature, r reach) string {
 	found := false
-	for _, limits := range s.Limits {
-		for _, l := range limits {
+	for _, entry := range slices.Sorted(maps.Keys(s.Limits)) { // in order, so that the reason stays the same
+		for _, l := range s.Limits[entry] {
 			if by.signer != "" && l.Name != by.signer {
 				continue
 			}

@@ -270,3 +270,16 @@ func TestNameDoesNotWidenAnApproval(t *testing.T) {
 		})
 	}
 }
+
+// TestReasonOfAnOlderApprovalStaysTheSame: an approval without an entry is compared with several entries, and the first reason in their order is shown each time.
+func TestReasonOfAnOlderApprovalStaysTheSame(t *testing.T) {
+	t.Parallel()
+	s := reachWorld().Scope
+	s.Limits = Limits{"1": {{Name: "olga", Paths: []string{"a"}}}, "2": {{Name: "olga", Guests: []string{"VirtualMachine/a"}}}, "3": {{Name: "olga", Guests: []string{"Container/a"}, Paths: []string{"c"}}}}
+	const want = "signer olga may not change web/web-1.yaml, which is or was the file of VirtualMachine/web-1"
+	for range 100 {
+		if got := s.outside(signature{signer: "olga"}, reach{things: []reached{s.reachedGuest(web1)}}); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
