@@ -58,8 +58,8 @@ func (c Config) ApproverWarnings(now time.Time) []string {
 	}
 	need := max(c.Trust.Guards.Approvals, 1)
 	if len(warnings) > 0 && len(everything) < need {
-		warnings = append(warnings, fmt.Sprintf("trust.signers: a held step needs approvals by at least %d of these people, and %d of them may approve every step. So nothing releases a weaker "+
-			"guard of the Cluster, a weaker or removed policy of the root folder, and a step that reaches more than these scopes", need, len(everything)))
+		warnings = append(warnings, fmt.Sprintf("trust.signers: got %d names of approvers without guests and paths, want at least %d. Until then nothing releases a weaker "+
+			"guard of the Cluster, a weaker or removed policy of the root folder, or a step that reaches more than these scopes", len(everything), need))
 	}
 	return warnings
 }

@@ -28,9 +28,9 @@ func TestApproverWarnings(t *testing.T) {
 		"nobody":         {[]SignerConfig{wanda}, 0, nil},
 		"scope":          {[]SignerConfig{olga, dora}, 0, []string{ofDora}},
 		"leaves_later":   {[]SignerConfig{leaves, dora}, 1, []string{ofDora}},
-		"has_left":       {[]SignerConfig{left, dora}, 1, []string{ofDora, "trust.signers: a held step needs approvals by at least 1 of these people, and 0 of them may approve every step."}},
-		"only_scopes":    {[]SignerConfig{wanda, dora}, 0, []string{ofDora, "trust.signers: a held step needs approvals by at least 1 of these people, and 0 of them may approve every step."}},
-		"one_person_two": {[]SignerConfig{olga, dora, again}, 2, []string{ofDora, "trust.signers: a held step needs approvals by at least 2 of these people, and 1 of them may approve every step."}},
+		"has_left":       {[]SignerConfig{left, dora}, 1, []string{ofDora, "trust.signers: got 0 names of approvers without guests and paths, want at least 1. "}},
+		"only_scopes":    {[]SignerConfig{wanda, dora}, 0, []string{ofDora, "trust.signers: got 0 names of approvers without guests and paths, want at least 1. "}},
+		"one_person_two": {[]SignerConfig{olga, dora, again}, 2, []string{ofDora, "trust.signers: got 1 names of approvers without guests and paths, want at least 2. "}},
 	}
 	for name, test := range tests {
 		c := Config{Trust: TrustConfig{Signers: test.signers, Guards: GuardsConfig{Approvals: test.minimum}}}
