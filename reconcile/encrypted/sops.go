@@ -35,7 +35,7 @@ const sopsHint = "write the file with sops --encrypt --age RECIPIENT, or sops ed
 
 func notSOPS(reason string) error { return &Error{reason, sopsHint} }
 
-// parseSOPS reads the YAML and the metadata. Characters that tree.Invisible reports are read as earlier releases did: who accepts the file refuses them.
+// parseSOPS reads the YAML and the metadata. Characters that tree.Invisible reports are read as in earlier releases: manifest.Set.WithEncrypted refuses them.
 func parseSOPS(data []byte) (*sopsFile, error) {
 	documents, problems := tree.Read("", data)
 	problems = slices.DeleteFunc(problems, func(p tree.Problem) bool { return p.New })

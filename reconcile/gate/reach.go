@@ -48,8 +48,7 @@ func (s Scope) reachOf(step plan.Step) reach {
 	return r
 }
 
-// reachOfWeakening returns what a weaker guard reaches. A policy of the repository applies to everything in its reach, and the other guards without guests are those
-// of the Cluster.
+// reachOfWeakening returns what a weaker guard reaches. A policy of the repository applies to everything in its reach. Other guards without guests belong to the Cluster.
 func (s Scope) reachOfWeakening(w *guard.Weakening) reach {
 	if name, is := guard.PolicyOf(w.Field); is {
 		return reach{policy: name}
@@ -109,8 +108,8 @@ func (s Scope) reachedGuest(ref guest.Ref) reached {
 	return t
 }
 
-// filesOf returns the file of a manifest and the recorded one of the last manifest. Both count: a rollout may hold the guest to an earlier revision, and somebody may have brought the manifest into another file who
-// may not change the recorded one. Either is "" if it is not known.
+// filesOf returns the file of a manifest and the recorded file of the last manifest, without those that are "" because they are not known. Both count: a rollout may hold the
+// guest to an earlier revision, and a signer who may not change the recorded file may have brought the manifest into another file.
 func filesOf(file, recorded string) []string {
 	files := slices.DeleteFunc([]string{file, recorded}, func(f string) bool { return f == "" })
 	return slices.Compact(files)
@@ -122,9 +121,9 @@ type signature struct {
 	guests, paths []string
 }
 
-// outside returns why the scope of a signer does not cover a reach, "" if it does. The scope is the one that the signer's entry had at the acceptance, narrowed by that
-// of its present entry. An approval of an older release has no entry and no scope: each entry with the name of its signer narrows it, and each entry of the policy if the name is not
-// known either.
+// outside returns why the scope of a signer does not cover a reach, "" if it does. The scope of the signer's entry at the acceptance and the scope of the present entry must both cover
+// it. An approval of an older release has no entry and no scope: each present entry with the name of the signer must cover the reach, and each entry of the policy if the name is
+// not known either.
 func (s Scope) outside(by signature, r reach) string {
 	accepted := Limit{Name: by.signer, Guests: by.guests, Paths: by.paths}
 	if s.Limits == nil {
@@ -213,7 +212,7 @@ func (s Scope) uncoveredThing(l Limit, t reached) string {
 	return ""
 }
 
-// uncoveredPolicy is uncovered for a policy of the repository. It applies in and below its folder, to what everybody may change who introduced it.
+// uncoveredPolicy is uncovered for a policy of the repository. The policy applies in and below its folder, to what all signers who introduced it may change.
 func (s Scope) uncoveredPolicy(l Limit, name string) string {
 	rule, known := s.Policies[name]
 	label := string(policy.Kind) + "/" + name

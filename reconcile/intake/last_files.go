@@ -11,15 +11,15 @@ import (
 )
 
 // lastFiles decides which file the journal records as that of the last manifest of a guest, an Image or another object: approvals are compared with it when the manifest is removed.
-// Paths limit files and not guests, so a signer with paths can bring the manifest of any guest into an own file. That must not make the guest one of those for which the signer approves.
+// Paths limit files and not guests, so a signer with paths can bring the manifest of any guest into an own file. The signer must not become an approver of the guest by that.
 type lastFiles struct {
 	before  map[journal.Label]string     // of the manifests of the revision before; nil if it is not known, and no recorded file changes then
 	entered map[journal.Label][][]string // as in trace
 }
 
 // after returns the file to record of a manifest that lies in a file: this one, or the recorded one if a signer brought the manifest there who may not change the recorded one. The gate then
-// compares approvals with both, until somebody who may change both moves the manifest. What exists without a recorded file had its last manifest under an older release: nothing tells
-// where, so a signer with paths makes it journal.UnknownFile.
+// compares approvals with both, until a signer who may change both moves the manifest. What exists without a recorded file had its last manifest under an older release, in an unknown
+// file, so journal.UnknownFile is recorded if a signer with paths brings back the manifest.
 func (l lastFiles) after(label journal.Label, exists bool, recorded, file string) string {
 	switch {
 	case recorded == "" && exists && len(l.entered[label]) > 0:

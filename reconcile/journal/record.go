@@ -85,8 +85,8 @@ type Downloaded struct {
 // On returns what identifies the file.
 func (d Downloaded) On() FileOn { return FileOn{d.Node, d.Volume} }
 
-// UnknownFile stands for the file of the last manifest of something if it is not known: a signer brought a manifest into another file, and no file was recorded. Only approvers
-// without a scope cover it.
+// UnknownFile stands for the file of the last manifest of a guest, Image or object if it is not known: a signer with paths brought the manifest into a file, and no former file was
+// recorded. Only approvers without a scope cover it.
 const UnknownFile = "."
 
 // OwnedObject records that the agent owns an object that is no guest, and the proof: the object's comment ends in the marker, which derives from the

@@ -33,8 +33,8 @@ func ObjectMarker(cluster string, id journal.ObjectID, identity string) string {
 var permissions = []guest.Permission{guest.Allow, guest.Approve, guest.Deny}
 
 // AcceptObjects returns the records of owned objects whose manifest states a stronger lifecycle.destroy than any before, or lies in another file. A weaker lifecycle.destroy never takes
-// effect on an object that exists: whoever removes the manifest later could otherwise first remove what protects the object. File returns the file to record of a manifest, from
-// the recorded one.
+// effect on an object that exists: otherwise a signer could remove what protects the object, and later its manifest. The parameter file returns the file to record of a manifest, from
+// the recorded file.
 func AcceptObjects(wanted []kind.Desired, state journal.State, file func(former string, d kind.Desired) string) []journal.Body {
 	var records []journal.Body
 	for _, d := range wanted {

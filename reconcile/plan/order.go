@@ -12,7 +12,7 @@ import (
 )
 
 // withOrders adds the steps of the guest's orders. A guest gets none while it is locked or its run state is not known, and if it was not read or is not the
-// guest that its manifest means: its orders wait. So they do until a waiting end of its protection is taken back. An order about snapshots waits until they were read. An order that the guest does not allow becomes a step that ends the order.
+// guest that its manifest means: its orders wait. If an end of its protection waits, its orders wait until it is taken back. An order about snapshots waits until they were read. An order that the guest does not allow becomes a step that ends the order.
 func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) Guest {
 	orders := want.Orders[d.VMID]
 	if len(orders) == 0 || d.VMID == 0 {

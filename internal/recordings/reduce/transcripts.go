@@ -30,7 +30,7 @@ type entry struct {
 	}
 }
 
-// transcripts reduces the files that match the pattern, in the order of their names.
+// transcripts reduces the files that match the patterns, in the order of their names. Each pattern matches a file.
 func transcripts(patterns ...string) ([]byte, error) {
 	var paths []string
 	for _, pattern := range patterns {
