@@ -88,14 +88,11 @@ var compressions = []string{"gz", "zst"}
 // Compressions returns the compressions that Proxmox removes from a file, by their endings.
 func Compressions() []string { return compressions }
 
-// IsDecompressed reports whether Proxmox decompresses files of a content. It refuses the others after the download was accepted, in the task.
+// NeverDownloads returns why no node can download the file, "" if one can. Proxmox accepts the request for a file that it does not decompress, and its task fails.
 //
 // Source: pve-storage, PVE/API2/Storage/Status.pm, download_url.
-func IsDecompressed(c Content) bool { return c == ISO }
-
-// NeverDownloads returns why no node can download the file, "" if one can.
 func (d Desired) NeverDownloads() string {
-	if d.Decompression == "" || IsDecompressed(d.Content) {
+	if d.Decompression == "" || d.Content == ISO {
 		return ""
 	}
 	return "Proxmox decompresses " + string(ISO) + " alone, and refuses the compression " + d.Decompression + " of " + string(d.Content)
