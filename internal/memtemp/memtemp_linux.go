@@ -11,7 +11,7 @@ const (
 	minimum = 2 << 30 // bytes that must be free: all tests that run at the same time need a tenth of it
 )
 
-func init() {
+func init() { //nolint:gochecknoinits // an import has this effect, without a line in each test
 	if os.Getenv("TMPDIR") == "" && usable() {
 		_ = os.Setenv("TMPDIR", memory)
 	}
