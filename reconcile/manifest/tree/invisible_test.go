@@ -242,7 +242,8 @@ func TestEncodeReadsBlocksBack(t *testing.T) {
 		value.SetString(text)
 		item.SetString(text)
 		out, err := tree.Encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
-			{Kind: yaml.ScalarNode, Value: "list"}, {Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}, {Kind: yaml.ScalarNode, Value: "text"}, value}})
+			{Kind: yaml.ScalarNode, Value: "list"}, {Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}, {Kind: yaml.ScalarNode, Value: "text"}, value,
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
