@@ -30,7 +30,7 @@ func (a authors) add(s Scope, label journal.Label, fields ...string) {
 func (s Scope) Authors(step plan.Step) map[string]bool {
 	if step.Order != nil && step.Order.Scheduled != nil {
 		names := make(authors)
-		names.add(s, labelOf(step.Guest), FieldSnapshots)
+		names.add(s, guard.LabelOf(step.Guest), FieldSnapshots)
 		return names
 	}
 	if step.Order != nil {
@@ -39,7 +39,7 @@ func (s Scope) Authors(step plan.Step) map[string]bool {
 	if step.Weakens != nil {
 		return s.weakeners(step.Weakens)
 	}
-	names, label := make(authors), labelOf(step.Guest)
+	names, label := make(authors), guard.LabelOf(step.Guest)
 	if step.Op == cluster.OpDestroy || step.Op == cluster.OpObjectRemove {
 		names.add(s, label, FieldVMID) // a manifest that still has the label has another vmid
 	}
@@ -81,8 +81,8 @@ func (s Scope) weakeners(w *guard.Weakening) map[string]bool {
 		field = FieldFolder
 	}
 	for _, o := range w.Guests {
-		names.add(s, labelOf(o.Ref), field)
-		names.add(s, labelOf(o.Ref), w.Keys...)
+		names.add(s, guard.LabelOf(o.Ref), field)
+		names.add(s, guard.LabelOf(o.Ref), w.Keys...)
 	}
 	return names
 }

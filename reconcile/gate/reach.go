@@ -137,15 +137,13 @@ func (s Scope) outside(by signature, r reach) string {
 		return fmt.Sprintf("trust.signers has no entry of the signer %s any more", by.signer)
 	}
 	var why string
-	covered := slices.ContainsFunc(present, func(l Limit) bool {
+	for _, l := range present {
 		accepted.VMIDs = append(accepted.VMIDs, l.VMIDs...)
-		why = s.uncovered(l, r)
-		return why == ""
-	})
-	if !covered {
-		return why
+		if why = s.uncovered(l, r); why == "" {
+			return s.uncovered(accepted, r)
+		}
 	}
-	return s.uncovered(accepted, r)
+	return why
 }
 
 // outsideOfAll is outside for an order without an entry.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
@@ -143,7 +144,7 @@ func (g Gate) seen(vmid int) *guest.Observed {
 
 // judge returns what the policies about guests say of a guest.
 func (r *Rules) judge(g Gate, key guest.Ref, d *guest.Desired) []policy.Finding {
-	by := g.Scope.Introduced[labelOf(d.Ref)].By
+	by := g.Scope.Introduced[guard.LabelOf(d.Ref)].By
 	live := g.seen(d.VMID)
 	seen := live
 	if seen == nil {
@@ -175,7 +176,7 @@ func (j *judged) isOf(seen *guest.Observed, by []journal.Introduction) bool {
 
 // signersOf returns who introduced the fields of a guest.
 func (s Scope) signersOf(ref guest.Ref) policy.Signers {
-	record, recorded := s.Introduced[labelOf(ref)]
+	record, recorded := s.Introduced[guard.LabelOf(ref)]
 	if !recorded {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
@@ -60,10 +61,6 @@ func (v violation) verdict() Verdict {
 	return held(HoldScope, fmt.Sprintf("signer %s wrote %s in commit %.7s and may not touch %s", v.by.Signer, v.field, v.by.Commit, v.touches), hint)
 }
 
-func labelOf(ref guest.Ref) journal.Label {
-	return journal.Label{Kind: string(ref.Kind), Name: ref.Name}
-}
-
 // author is a signer with a limit who introduced a field.
 type author struct {
 	by     journal.Introduction
@@ -103,7 +100,7 @@ func (s Scope) limited(ref guest.Ref, field string) []author {
 		return nil
 	}
 	var list []author
-	for _, by := range introducers(s.introduced(labelOf(ref)), field) {
+	for _, by := range introducers(s.introduced(guard.LabelOf(ref)), field) {
 		if !by.Limited {
 			continue
 		}
@@ -140,7 +137,7 @@ func (s Scope) guestViolation(ref guest.Ref) *violation {
 
 // chosenBy returns the signers with a limit who wrote the vmid of a guest; none if the agent assigned it.
 func (s Scope) chosenBy(ref guest.Ref) []author {
-	if len(s.Introduced)+len(s.Former) == 0 || s.Assigned[labelOf(ref)] == ref.VMID || ref.VMID == 0 {
+	if len(s.Introduced)+len(s.Former) == 0 || s.Assigned[guard.LabelOf(ref)] == ref.VMID || ref.VMID == 0 {
 		return nil
 	}
 	return s.limited(ref, FieldVMID)

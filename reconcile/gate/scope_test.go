@@ -185,7 +185,7 @@ func TestScopeAuthors(t *testing.T) {
 	by := func(signer string, fields ...string) journal.Introduction {
 		return journal.Introduction{Signer: signer, Fields: fields}
 	}
-	s := Scope{Introduced: map[journal.Label]journal.Introduced{labelOf(ref): {By: []journal.Introduction{
+	s := Scope{Introduced: map[journal.Label]journal.Introduced{guard.LabelOf(ref): {By: []journal.Introduction{
 		by("alice", journal.AllFields), by("bob", "net0", "spec.pool", FieldFolder), by("carol", "cores", FieldRecreate),
 	}}, {Kind: "Cluster", Name: "home"}: {By: []journal.Introduction{by("alice", journal.AllFields), by("bob", FieldGuards)}}, {Kind: "Policy", Name: "two-nics"}: {By: []journal.Introduction{by("carol", journal.AllFields)}}}, Cluster: "home"}
 	weakens := func(field guest.GuardField, of ...guard.Object) plan.Step {

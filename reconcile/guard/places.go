@@ -72,7 +72,7 @@ func AcceptPlaces(in Input, moved map[journal.Label]string) []journal.Body {
 			of, next = d.Ref, d.Origin.File
 		}
 		files := left
-		if from := cmp.Or(moved[journal.Label{Kind: owned.Kind, Name: owned.Name}], moved[labelOf(of)]); from != "" && from != next && !slices.Contains(left, from) {
+		if from := cmp.Or(moved[journal.Label{Kind: owned.Kind, Name: owned.Name}], moved[LabelOf(of)]); from != "" && from != next && !slices.Contains(left, from) {
 			files = append(slices.Clone(left), from)
 		}
 		// A file that adds no policy is not kept, so that their number is bounded by that of the policies.
@@ -89,6 +89,7 @@ func AcceptPlaces(in Input, moved map[journal.Label]string) []journal.Body {
 	return records
 }
 
-func labelOf(ref guest.Ref) journal.Label {
+// LabelOf returns the label under which the journal knows the manifest of a guest or an object.
+func LabelOf(ref guest.Ref) journal.Label {
 	return journal.Label{Kind: string(ref.Kind), Name: ref.Name}
 }

@@ -11,6 +11,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
@@ -163,7 +164,7 @@ func lowered(set manifest.Set) *loweredTree {
 		return l // cannot happen: without assigned vmids there are no vmids that could collide
 	}
 	for _, d := range guests {
-		l.guests[d.Label()], l.files[labelOf(d.Ref)] = d, d.Origin.File
+		l.guests[d.Label()], l.files[guard.LabelOf(d.Ref)] = d, d.Origin.File
 	}
 	return l
 }

@@ -3,7 +3,7 @@ package intake
 import (
 	"slices"
 
-	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
@@ -46,7 +46,7 @@ func (a Accepted) files() map[journal.Label]string {
 	}
 	files := filesOf(a.set.Images, a.set.Objects)
 	for i := range a.guests {
-		files[labelOf(a.guests[i].Ref)] = a.guests[i].Origin.File
+		files[guard.LabelOf(a.guests[i].Ref)] = a.guests[i].Origin.File
 	}
 	return files
 }
@@ -60,8 +60,4 @@ func filesOf(images []image.Desired, objects []kind.Desired) map[journal.Label]s
 		files[journal.Label{Kind: string(d.Kind), Name: d.Name}] = d.Origin.File
 	}
 	return files
-}
-
-func labelOf(ref guest.Ref) journal.Label {
-	return journal.Label{Kind: string(ref.Kind), Name: ref.Name}
 }

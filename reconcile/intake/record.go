@@ -69,7 +69,7 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, files l
 		}
 		g := of(d, state, now)
 		_, exists := guard.InForce(state, d.VMID)
-		g.File = files.after(labelOf(d.Ref), exists, state.Guarded[d.VMID].File, g.File)
+		g.File = files.after(guard.LabelOf(d.Ref), exists, state.Guarded[d.VMID].File, g.File)
 		if state.Guarded[d.VMID] != g {
 			bodies = append(bodies, g)
 		}
