@@ -95,7 +95,7 @@ func (s *stage) head() (branch, commit string, err error) {
 	return branch, strings.TrimSpace(string(id)), err
 }
 
-// push makes main of repo/ that of the remote, whatever it is there, as git push --force does. With a hook, git does it.
+// push replaces the remote's main by that of repo/, as git push --force does. With a hook, git does it.
 func (s *stage) push() error {
 	forge := s.path("forge.git")
 	if hooks, err := os.ReadDir(filepath.Join(forge, "hooks")); err != nil || len(hooks) > 0 {

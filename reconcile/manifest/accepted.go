@@ -8,7 +8,7 @@ import (
 )
 
 // ParseAccepted reads the files of a revision that was accepted before, perhaps by an older release. What earlier releases accepted is read as they did,
-// with a warning at its place, of whatever kind its document is: see Problem.New. Any other value of a guest that this release refuses does not make the
+// with a warning at its place, in documents of every kind: see Problem.New. Any other value of a guest that this release refuses does not make the
 // revision unreadable either: each guest that has it is in the Set with the problem in guest.Desired.Invalid, and all other guests are as Parse returns
 // them. All other problems are errors as in Parse.
 func ParseAccepted(files []File) (Set, error) {

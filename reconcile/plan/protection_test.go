@@ -168,7 +168,7 @@ func TestFreshCloneKeepsItsProtection(t *testing.T) {
 	}
 }
 
-// TestCloneOfAProtectedTemplate: the plan of a clone says that it takes over the protection of its template, whatever its manifest says.
+// TestCloneOfAProtectedTemplate: the plan of a clone says that it takes over the protection of its template, also if its manifest says false.
 func TestCloneOfAProtectedTemplate(t *testing.T) {
 	t.Parallel()
 	protection := func(text string) []guest.Intent {
@@ -255,7 +255,7 @@ func TestRollbackOfAProtectedGuest(t *testing.T) {
 	}
 }
 
-// TestBlockedThoughProtected: what Proxmox refuses whatever is approved is no step, so that no approval is given for it.
+// TestBlockedThoughProtected: what Proxmox refuses with and without an approval is no step, so that no approval is given for it.
 func TestBlockedThoughProtected(t *testing.T) {
 	t.Parallel()
 	live := fixture.LiveWeb(guest.StatusStopped, "protection", "1", "scsi1", diskText)

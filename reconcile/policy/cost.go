@@ -23,7 +23,7 @@ import (
 // Source: cel-go 0.32.0, interpreter/runtimecost.go, checker/cost.go, ext/strings.go. The library for strings stays at version 2: from version 4 on, format
 // writes other texts.
 type charge struct {
-	// work is the cost of a call with these operands, besides its result.
+	// work is the cost of a call with these operands, without that of its result.
 	work func(o []operand) uint64
 	// result is the size of the text or the list that a call makes at most; nil if its result has a fixed size or is an operand.
 	result func(o []operand) uint64
