@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/manifestview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
@@ -20,8 +21,8 @@ func newValidateCommand(p *program) *cobra.Command {
 		Use:   "validate DIR...",
 		Short: "Check manifests before they are committed",
 		Long: help(`Checks the manifests below some directories and prints every problem with its position. Several directories are one source, as in
-source.paths of the config; check each cluster separately. It uses neither the cluster nor the network. Classes that apply to no guest are
-reported as warnings, which are not problems. Of an encrypted password it checks without the key that the file exists in the repository and has the right
+source.paths of the config; check each cluster separately. It uses neither the cluster nor the network. It says when each
+schedule of Proxmox runs. Classes that apply to no guest, and schedules that are not what they look like, are reported as warnings, which are not problems. Of an encrypted password it checks without the key that the file exists in the repository and has the right
 format, a recipient and the key in it; the agent accepts a commit in which such a file is wrong, and blocks the guests that need it. It also accepts a commit in
 which the spec of a Policy is wrong, and holds the guests in and below its folder. What valid policies would say of guests that are created now is printed, and is no problem.`,
 			ending{term.ExitDone, "the manifests are valid"}, ending{term.ExitError, "a directory cannot be read"},
@@ -60,7 +61,7 @@ func runValidate(ctx context.Context, out io.Writer, opts validateOptions) error
 	if held := slices.Concat(set.Secrets, set.Mistakes); problems == nil && len(held) > 0 {
 		problems = &manifest.Problems{List: held}
 	}
-	result := manifestview.NewValidation(set, problems)
+	result := manifestview.NewValidation(set, problems, time.Now())
 	if opts.output == outputJSON {
 		if err := term.WriteJSON(out, result); err != nil {
 			return err

@@ -1,9 +1,6 @@
 package kind
 
-import (
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/schedule"
-)
+import "gitops-agent/reconcile/guest"
 
 // Field is a field of the spec of a kind. Manifests are decoded and checked by it, and the JSON schema and docs/manifests.md are generated from it.
 type Field struct {
@@ -28,16 +25,8 @@ type Text struct {
 	Number   bool                     // a YAML number is accepted as its text
 	Accept   func(text string) bool   // what the pattern does not say; nil accepts all
 	Hint     func(text string) string // for a text that is refused, "" for none; may be nil
-}
 
-// CalendarEvent returns the text of a schedule that Proxmox keeps.
-func CalendarEvent(examples ...string) Text {
-	return Text{
-		Want: "a calendar event", Examples: examples, Pattern: `[A-Za-z0-9*][A-Za-z0-9 .,:/*-]*`, Max: 128, Accept: schedule.IsEvent,
-		Hint: func(string) string {
-			return "days, a date, a time, or some of these: sat 04:00, *-*-01 3:00, */15 for every 15 minutes; or hourly, daily, weekly, monthly"
-		},
-	}
+	isEvent bool // a calendar event, see CalendarEvent
 }
 
 // Flag is true or false. Its text is 1 or 0.

@@ -143,6 +143,10 @@ func TestReadAsAccepted(t *testing.T) {
 				return len(s.Policies) == 1 && s.Policies[0].Result == policy.Warn && s.Policies[0].Mistake == "" && len(s.Mistakes) == 0
 			},
 		},
+		"schedule_of_no_day": {
+			cluster + head("BackupJob", "nightly") + "spec: {schedule: \"02-30 01:00\", storage: local, guests: {all: true}}\n", "all.yaml:9:18: BackupJob nightly: schedule: ",
+			func(s Set) bool { return len(s.Objects) == 1 },
+		},
 		"decompressed_disk_image": {cluster + image, "all.yaml:9:186: Image haos: decompression: ", func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Decompression == "gz" }},
 	}
 	for name, test := range tests {

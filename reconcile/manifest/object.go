@@ -90,6 +90,7 @@ func (p *parser) object(doc *document, k *kind.Kind) {
 	for _, problem := range k.Complete(&wanted, spec) {
 		p.report.add(Problem{Origin: orElse(problem.Origin, wanted.Origin), Guest: doc.label(), Field: problem.Field, Message: problem.Message, Hint: problem.Hint, New: problem.New})
 	}
+	p.noSuchDay(k, wanted)
 	if p.report.count == before {
 		p.set.Objects = append(p.set.Objects, wanted)
 	}

@@ -559,7 +559,13 @@ func (o objectPlan) change(key, from, to string, origin guest.Origin) {
 	if to == "" {
 		write = guest.WriteDelete
 	}
-	o.Changes = append(o.Changes, guest.Change{Key: key, From: from, To: to, Class: guest.Live, Write: write, Value: to, Origin: origin})
+	note := ""
+	for _, s := range o.kind.Schedules(o.desired) {
+		if s.Key == key && s.Text == to {
+			note = "runs " + s.Event.String()
+		}
+	}
+	o.Changes = append(o.Changes, guest.Change{Key: key, From: from, To: to, Class: guest.Live, Write: write, Value: to, Origin: origin, Note: note})
 }
 
 // step adds the step that makes a change.

@@ -69,7 +69,7 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 		SchemaVersion: term.SchemaVersion, Cluster: preview.Plan.Cluster, Basis: subject.Basis, Revision: subject.Revision, Guests: []guestView{},
 		Commit: subject.Commit, Ownership: subject.Ownership,
 	}
-	for _, w := range subject.Set.Warnings {
+	for _, w := range slices.Concat(subject.Set.Warnings, subject.Set.Ended(preview.Gate.Now)) {
 		document.Warnings = append(document.Warnings, w.String())
 	}
 	judge := preview.Gate.Judge

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/audit"
 	"gitops-agent/cmd/gitops-agent/internal/planview"
@@ -39,7 +40,7 @@ func (r Reader) Read(ctx context.Context, ref, dir string) (planview.Subject, er
 // ReadWith is Read for a journal that was read before.
 func (r Reader) ReadWith(ctx context.Context, state journal.State, ref, dir string) (planview.Subject, error) {
 	subject, err := r.find(ctx, state, ref, dir)
-	for _, w := range slices.Concat(subject.Set.Warnings, subject.Set.Secrets, subject.Set.Mistakes) {
+	for _, w := range slices.Concat(subject.Set.Warnings, subject.Set.Ended(time.Now()), subject.Set.Secrets, subject.Set.Mistakes) {
 		_, _ = fmt.Fprintf(r.Notes, "gitops-agent: warning: %s\n", term.Printable(w.String()))
 	}
 	return subject, err

@@ -1,0 +1,90 @@
+package schedule
+
+import "time"
+
+// Next returns the first time of an event after a time, and whether there is one. Proxmox takes the zone of the node, unless the text ends with UTC. A time
+// that a day skips because daylight saving time begins does not come on that day. On a node in a zone such as Europe/Dublin, where winter is what differs from
+// standard time, Proxmox finds no next time from that day on; only its list of jobs shows this.
+//
+// Source: proxmox-rs, CalendarEvent::compute_next_event, with mktime of glibc 2.36.
+func (e Event) Next(after time.Time, node *time.Location) (time.Time, bool) {
+	zone := node
+	if e.utc {
+		zone = time.UTC
+	}
+	local := after.In(zone)
+	barren := map[yearShape]bool{}
+	for year := local.Year(); year < eventYears; year++ {
+		shape := shapeOf(year)
+		if !e.years.has(year) || barren[shape] {
+			continue
+		}
+		month, day := time.January, 1
+		if year == local.Year() {
+			month, day = local.Month(), local.Day()
+		} else {
+			barren[shape] = true
+		}
+		for at := time.Date(year, month, day, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
+			if !e.onDate(at) {
+				continue
+			}
+			if next, found := e.timeAfter(after, at, zone); found {
+				return next, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+// Exists reports whether a calendar has a day of the event, in any year: none has 30 February.
+func (e Event) Exists() bool {
+	barren := map[yearShape]bool{}
+	for year := 1; year < eventYears; year++ {
+		shape := shapeOf(year)
+		if !e.years.has(year) || barren[shape] {
+			continue
+		}
+		for at := time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
+			if e.onDate(at) {
+				return true
+			}
+		}
+		barren[shape] = true
+	}
+	return false
+}
+
+// yearShape is what decides which dates a year has, and on which days of the week: there are 14.
+type yearShape struct {
+	newYear time.Weekday
+	leap    bool
+}
+
+func shapeOf(year int) yearShape {
+	return yearShape{time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC).Weekday(), time.Date(year, time.February, 29, 0, 0, 0, 0, time.UTC).Month() == time.February}
+}
+
+// onDate reports whether the event has times on a date, apart from the year.
+func (e Event) onDate(date time.Time) bool {
+	return (e.days == [7]bool{} || e.days[date.Weekday()]) && e.months.has(int(date.Month())) && e.monthDays.has(date.Day())
+}
+
+// timeAfter returns the first time of the event on a date that is after a time.
+func (e Event) timeAfter(after, date time.Time, zone *time.Location) (time.Time, bool) {
+	for minute := range 24 * 60 {
+		if !e.hours.has(minute/60) || !e.minutes.has(minute%60) {
+			continue
+		}
+		start, skipped := local(date.Year(), date.Month(), date.Day(), minute, zone)
+		if skipped || !start.Add(time.Minute).After(after) {
+			continue
+		}
+		for second := range 60 {
+			if at := start.Add(time.Duration(second) * time.Second); e.seconds.has(second) && at.After(after) {
+				return at, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
