@@ -148,12 +148,16 @@ func optionsObject(rules propertyString, options values) []byte {
 	return o.bytes()
 }
 
-// listBackupJobs shows also when each job runs next: always in a day, because the simulator does not know calendars.
+// listBackupJobs shows also when each job runs next, if it does.
+//
+// Source: PVE::API2::Backup index.
 func listBackupJobs(c *call) (reply, error) {
 	var a array
 	for _, j := range c.sim.backupJobs {
 		o := j.object()
-		o.num("next-run", time.Now().Add(24*time.Hour).Unix())
+		if next, comes := nextRun(j.values["schedule"], time.Now()); comes {
+			o.num("next-run", next)
+		}
 		a.add(o)
 	}
 	return dataReply(a.bytes())

@@ -25,6 +25,7 @@ type Object struct {
 	ID     string            // Proxmox's own: the name of a pool, the id of a job
 	Keys   map[string]string // native texts in the canonical form of the kind; a key that is not set is missing
 	Digest string            // of what a call would change, for a call that carries one; "" if the API has none
+	Never  bool              // it is enabled and has a schedule, and Proxmox knows no time at which it runs next
 }
 
 // UnreadError says that some objects of a kind could not be read, as without a privilege on a guest, and that the others were.

@@ -82,7 +82,7 @@ const (
 	ReasonFirewallIneffective ConditionReason = "firewall-ineffective" // Warned: the firewall of the guest, or a part of it, has no effect
 	ReasonMinimum             ConditionReason = "guard-minimum"        // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
 	ReasonNeedsRoot           ConditionReason = "needs-root"           // Warned: the guest lacks a setting that only root@pam may make
-	ReasonNoBackup            ConditionReason = "no-backup"            // Warned: the manifest requires backups, and no enabled backup job covers the guest, or no backup contains one of its volumes
+	ReasonNoBackup            ConditionReason = "no-backup"            // Warned: the manifest requires backups, and no enabled backup job covers the guest, or no backup contains one of its volumes; or a backup job never runs
 	ReasonOtherNode           ConditionReason = "other-node"           // Warned: the guest is on another node than its manifest names, and the manifest does not ask to move it; or a job copies to another node since its guest moved
 	ReasonOverridden          ConditionReason = "overridden"           // Warned: an order overrides the run state of the manifest for a time
 	ReasonPolicy              ConditionReason = "policy"               // Warned: a policy warns about a step

@@ -337,6 +337,12 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 			p.Conditions = append(p.Conditions, Condition{Type: Warned, Reason: ReasonOtherNode, Message: moved.Message, Hint: moved.Hint})
 		}
 	}
+	if o.live.Never {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: Warned, Reason: ReasonNoBackup, Message: fmt.Sprintf("the %s %s never runs: Proxmox has no next time for its schedule", k.Noun, d.ID),
+			Hint: "change the schedule; if it ran until the clocks were put forward, give it a time that they do not skip",
+		})
+	}
 	if missing := o.missingNeed(); missing != nil {
 		p.Conditions = append(p.Conditions, *missing)
 		if !o.exists {

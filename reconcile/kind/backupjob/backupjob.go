@@ -61,9 +61,9 @@ func Kind() *kind.Kind {
 	return k
 }
 
-// read lists the jobs. The list needs Sys.Audit on / and has every job.
+// read lists the jobs. The list needs Sys.Audit on / and has every job. It has the next time of each job, which a job alone does not have.
 //
-// Source: PVE API, GET /cluster/backup.
+// Source: PVE API, GET /cluster/backup; PVE::API2::Backup index.
 func read(ctx context.Context, get kind.Get, _ []string) ([]cluster.Object, error) {
 	rows, err := kind.ReadRows(ctx, get, jobs.Path, jobs.Path)
 	if err != nil {
@@ -110,6 +110,7 @@ func observed(row kind.Row) cluster.Object {
 	if o.Keys[keyAll] == "0" {
 		delete(o.Keys, keyAll)
 	}
+	o.Never = o.Keys[keyEnabled] == "1" && o.Keys[keySchedule] != "" && row.Text("next-run") == ""
 	return o
 }
 

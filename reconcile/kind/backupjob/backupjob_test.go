@@ -19,6 +19,7 @@ func TestReadIsCanonical(t *testing.T) {
 		{"id":"a","type":"vzdump","enabled":0,"schedule":"sat 02:00","all":1,"exclude":"9704,9703;9703","prune-backups":{"keep-last":"3","keep-daily":"7","keep-weekly":"0"},
 		 "fleecing":{"enabled":0},"performance":{"max-workers":"4"},"exclude-path":["/tmp/?*","/a,b"],"comment":"c ü","next-run":1,"zstd":0,"mailto":"a@b;c@d"},
 		{"id":"b","type":"vzdump","vmid":"1000,200,200","prune-backups":{"keep-all":1},"compress":"1","all":0},
+		{"id":"past","type":"vzdump","schedule":"2023-*-1 02:00","all":1},
 		{"id":"c","type":"realm-sync"}]`
 	get := func(_ context.Context, route, path string) (json.RawMessage, error) {
 		if route != "/cluster/backup" || path != route {
@@ -33,6 +34,7 @@ func TestReadIsCanonical(t *testing.T) {
 			"performance": "max-workers=4", "exclude-path": "/tmp/?*\n/a,b", "comment": "c ü", "zstd": "0", "mailto": "a@b,c@d",
 		}},
 		{ID: "b", Keys: map[string]string{"enabled": "1", "vmid": "200,1000", "prune-backups": "keep-all=1", "compress": "lzo"}},
+		{ID: "past", Keys: map[string]string{"enabled": "1", "schedule": "2023-*-1 02:00", "all": "1"}, Never: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("got error %v, jobs (-want +got)\n%s", err, diff)

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/schedule"
 )
 
 // Place is where a guest is, on which it depends whether a job covers it.
@@ -27,7 +28,7 @@ func PlaceOf(vmid int, inventory cluster.Inventory) Place {
 
 // scope is which guests a job backs up, parsed.
 type scope struct {
-	enabled    bool
+	enabled    bool   // and it has a next time
 	node, pool string // "" if the job names none
 	listed     bool   // it lists guests
 	all        bool   // it backs up all guests
@@ -36,11 +37,17 @@ type scope struct {
 
 func scopeOf(job cluster.Object) scope {
 	keys := job.Keys
-	s := scope{enabled: keys[keyEnabled] == "1", node: keys[keyNode], pool: keys[keyPool], listed: keys[keyVMID] != "", all: keys[keyAll] == "1", vmids: listOf(keys[keyVMID])}
+	s := scope{enabled: keys[keyEnabled] == "1" && !job.Never && hasDay(keys[keySchedule]), node: keys[keyNode], pool: keys[keyPool], listed: keys[keyVMID] != "", all: keys[keyAll] == "1", vmids: listOf(keys[keyVMID])}
 	if !s.listed {
 		s.vmids = listOf(keys[keyExclude])
 	}
 	return s
+}
+
+// hasDay reports whether a calendar has a day of a schedule.
+func hasDay(text string) bool {
+	event, err := schedule.ParseEvent(text)
+	return err != nil || event.Exists()
 }
 
 // covers reports whether the job is enabled and backs up a guest. What depends on an unknown place counts as assumed.

@@ -28,6 +28,8 @@ func TestCovers(t *testing.T) {
 		"node":          {map[string]string{"all": "1", "node": "pve1"}, true, false},
 		"other_node":    {map[string]string{"all": "1", "node": "pve2"}, false, false},
 		"nothing":       {map[string]string{}, false, false},
+		"no_such_day":   {map[string]string{"all": "1", "schedule": "02-30 01:00"}, false, false},
+		"leap_day":      {map[string]string{"all": "1", "schedule": "02-29 01:00"}, true, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -41,6 +43,10 @@ func TestCovers(t *testing.T) {
 			}
 			if assumed := scopeOf(job).covers(Place{VMID: 201, Unknown: true}, true); !assumed && test.covers {
 				t.Error("place not known, and assumed: got false, want true")
+			}
+			job.Never = true
+			if scopeOf(job).covers(known, true) {
+				t.Error("without a next time: got true, want false")
 			}
 			test.keys["enabled"] = "0"
 			if scopeOf(job).covers(known, true) {
