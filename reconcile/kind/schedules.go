@@ -43,3 +43,9 @@ func (k *Kind) Schedules(d Desired) []Schedule {
 	}
 	return list
 }
+
+// HasDay reports whether a calendar has a day of a calendar event. Of a text that is none it is true.
+func HasDay(text string) bool {
+	event, err := schedule.ParseEvent(text)
+	return err != nil || event.Exists()
+}

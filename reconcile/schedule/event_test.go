@@ -100,11 +100,31 @@ func TestEventNext(t *testing.T) {
 		text       string
 		last, next int64
 	}{
-		{"0", 0, hour}, {"*", 0, 60}, {"*:3:5", 0, 185}, {"mon *:*", 0, 4 * day}, {"mon 2:*", 0, 4*day + 2*hour}, {"wed", 0, 6 * day}, {"thu", 0, 7 * day},
-		{"4..10/2:0", 0, 4 * hour}, {"4..10/2:0", 5 * hour, 6 * hour}, {"4..10/2:0", 11 * hour, day + 4*hour}, {"10,5:8,4", 0, 5*hour + 240}, {"4..10,6:5/5,23", 0, 4*hour + 300},
-		{"sat", july31, july31 + day}, {"fri", july31, july31 + 7*day}, {"wed", december31, december31 + 6*day}, {"daily", 1, day}, {"5/2:0", 9 * hour, 11 * hour},
-		{"2020-07-31", 0, july31}, {"02-29", 0, 2*365*day + 59*day}, {"1965/5-01-01", -1, 0}, {"2020-7..9-2/2", july31, july31 + 2*day}, {"2020,2021-12-31", july31, december31},
-		{"quarterly", 0, 90 * day}, {"semiannually", 0, 181 * day}, {"yearly", 0, 365 * day},
+		{"0", 0, hour},
+		{"*", 0, 60},
+		{"*:3:5", 0, 185},
+		{"mon *:*", 0, 4 * day},
+		{"mon 2:*", 0, 4*day + 2*hour},
+		{"wed", 0, 6 * day},
+		{"thu", 0, 7 * day},
+		{"4..10/2:0", 0, 4 * hour},
+		{"4..10/2:0", 5 * hour, 6 * hour},
+		{"4..10/2:0", 11 * hour, day + 4*hour},
+		{"10,5:8,4", 0, 5*hour + 240},
+		{"4..10,6:5/5,23", 0, 4*hour + 300},
+		{"sat", july31, july31 + day},
+		{"fri", july31, july31 + 7*day},
+		{"wed", december31, december31 + 6*day},
+		{"daily", 1, day},
+		{"5/2:0", 9 * hour, 11 * hour},
+		{"2020-07-31", 0, july31},
+		{"02-29", 0, 2*365*day + 59*day},
+		{"1965/5-01-01", -1, 0},
+		{"2020-7..9-2/2", july31, july31 + 2*day},
+		{"2020,2021-12-31", july31, december31},
+		{"quarterly", 0, 90 * day},
+		{"semiannually", 0, 181 * day},
+		{"yearly", 0, 365 * day},
 	} {
 		event, err := ParseEvent(test.text + " UTC")
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
-	"gitops-agent/reconcile/schedule"
 )
 
 // Place is where a guest is, on which it depends whether a job covers it.
@@ -37,17 +36,11 @@ type scope struct {
 
 func scopeOf(job cluster.Object) scope {
 	keys := job.Keys
-	s := scope{enabled: keys[keyEnabled] == "1" && !job.Never && hasDay(keys[keySchedule]), node: keys[keyNode], pool: keys[keyPool], listed: keys[keyVMID] != "", all: keys[keyAll] == "1", vmids: listOf(keys[keyVMID])}
+	s := scope{enabled: keys[keyEnabled] == "1" && !job.Never && kind.HasDay(keys[keySchedule]), node: keys[keyNode], pool: keys[keyPool], listed: keys[keyVMID] != "", all: keys[keyAll] == "1", vmids: listOf(keys[keyVMID])}
 	if !s.listed {
 		s.vmids = listOf(keys[keyExclude])
 	}
 	return s
-}
-
-// hasDay reports whether a calendar has a day of a schedule.
-func hasDay(text string) bool {
-	event, err := schedule.ParseEvent(text)
-	return err != nil || event.Exists()
 }
 
 // covers reports whether the job is enabled and backs up a guest. What depends on an unknown place counts as assumed.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -49,13 +48,15 @@ type scheduleReport struct {
 	Text   string `json:"text"`
 	Words  string `json:"words"`          // "every day at 02:30"
 	Next   string `json:"next,omitempty"` // "2027-01-31 02:30:00" on the clock of the node; "" for never
+
+	place string // "jobs.yaml:4:18"
 }
 
 // newSchedules returns the schedules of a set, and when each runs next. The node's time zone is not known: its clock is taken to show the same time as this one.
 func newSchedules(set manifest.Set, now time.Time) []scheduleReport {
 	var list []scheduleReport
 	for _, s := range set.Schedules() {
-		r := scheduleReport{s.Origin.File, s.Origin.Line, s.Origin.Column, s.Label, s.Field, s.Text, s.Event.String(), ""}
+		r := scheduleReport{s.Origin.File, s.Origin.Line, s.Origin.Column, s.Label, s.Field, s.Text, s.Event.String(), "", s.Origin.String()}
 		if next, comes := s.Event.Next(now, now.Location()); comes {
 			r.Next = next.Format(time.DateTime)
 		}
@@ -66,8 +67,7 @@ func newSchedules(set manifest.Set, now time.Time) []scheduleReport {
 
 // String returns "jobs.yaml:4:18: BackupJob nightly: schedule 02:30: every day at 02:30, next on 2027-01-31 02:30:00".
 func (s scheduleReport) String() string {
-	at := guest.Origin{File: s.File, Line: s.Line, Column: s.Column}
-	return fmt.Sprintf("%s: %s: %s %s: %s, %s", at, strings.Replace(s.Object, "/", " ", 1), s.Field, s.Text, s.Words, cmp.Or(term.Prefixed("next on ", s.Next), "never again"))
+	return fmt.Sprintf("%s: %s: %s %s: %s, %s", s.place, strings.Replace(s.Object, "/", " ", 1), s.Field, s.Text, s.Words, cmp.Or(term.Prefixed("next on ", s.Next), "never again"))
 }
 
 // NewValidation returns the result for a set of manifests at a time. Problems is nil if the manifests are valid.
