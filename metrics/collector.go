@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
 )
@@ -149,7 +149,7 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range report.Components() {
 		send(lateCalls, float64(late[c]), string(c))
 	}
-	for _, stop := range gate.WriteStops() {
+	for _, stop := range reason.Stops() {
 		send(writesAllowed, boolean(r.Writes.Reason == stop), string(stop))
 	}
 }
@@ -209,12 +209,12 @@ func sendRollouts(send sender, r *report.Report) {
 }
 
 func sendFleet(send sender, r *report.Report) {
-	sync, class, reason, conditions := map[string]int{}, map[string]int{}, map[string]int{}, map[plan.ConditionReason]int{}
+	sync, class, held, conditions := map[string]int{}, map[string]int{}, map[string]int{}, map[reason.Name]int{}
 	orphaned, suspended, oldest := 0, 0, 0.0
 	guards := map[string]bool{} // digests: one held change of a guard may concern several guests
 	count := func(h report.HeldStep) {
-		if h.Reason != gate.HoldGuard || !guards[h.Digest] {
-			reason[string(h.Reason)]++
+		if h.Reason != reason.Guard || !guards[h.Digest] {
+			held[string(h.Reason)]++
 		}
 		guards[h.Digest] = true
 		oldest = older(oldest, h.Since)
@@ -248,10 +248,10 @@ func sendFleet(send sender, r *report.Report) {
 	for _, c := range guest.Classes() {
 		send(fleetDrift, float64(class[string(c)]), string(c))
 	}
-	for _, h := range gate.HoldReasons() {
-		send(fleetHeld, float64(reason[string(h)]), string(h))
+	for _, h := range reason.Holds() {
+		send(fleetHeld, float64(held[string(h)]), string(h))
 	}
-	for _, c := range plan.ConditionReasons() {
+	for _, c := range reason.Conditions() {
 		send(fleetReasons, float64(conditions[c]), string(c))
 	}
 	send(fleetUnmanaged, float64(len(r.Unmanaged)))
@@ -271,7 +271,7 @@ func sendFleet(send sender, r *report.Report) {
 
 // sendAges sends since when guests are suspended, wait for a restart or lack a snapshot, and since when steps are held, for each reason.
 func sendAges(send sender, r *report.Report) {
-	held, conditions := map[gate.HoldReason]float64{}, map[plan.ConditionType]float64{}
+	held, conditions := map[reason.Name]float64{}, map[plan.ConditionType]float64{}
 	late, lateSince := 0, 0.0
 	if r.Guards != nil {
 		for _, h := range r.Guards.Held {
@@ -289,7 +289,7 @@ func sendAges(send sender, r *report.Report) {
 			held[h.Reason] = older(held[h.Reason], h.Since)
 		}
 	}
-	for _, h := range gate.HoldReasons() {
+	for _, h := range reason.Holds() {
 		send(heldOldest, held[h], string(h))
 	}
 	send(fleetLate, float64(late))

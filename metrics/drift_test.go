@@ -7,13 +7,14 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
 // TestDriftStart checks that a guest which only waits for a restart has no age of drift, so that the alert for drift leaves it to the one for restarts.
 func TestDriftStart(t *testing.T) {
 	t.Parallel()
-	drifted, waits := plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers}, plan.Condition{Type: plan.PendingRestart, Reason: plan.ReasonPendingRestart}
+	drifted, waits := plan.Condition{Type: plan.Drifted, Reason: reason.Differs}, plan.Condition{Type: plan.PendingRestart, Reason: reason.PendingRestart}
 	written, open := report.Change{Key: "memory", Waits: true}, report.Change{Key: "cores"}
 	tests := map[string]struct {
 		changes    []report.Change

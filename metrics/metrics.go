@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -125,7 +125,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
-	m.report.Store(&report.Report{Writes: report.Writes{Reason: gate.StopNoRevision}}) // until the first cycle
+	m.report.Store(&report.Report{Writes: report.Writes{Reason: reason.StopNoRevision}}) // until the first cycle
 	m.zero(reasons)
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,

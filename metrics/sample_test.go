@@ -11,11 +11,11 @@ import (
 	"gitops-agent/internal/traces"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -33,7 +33,7 @@ func sampleReport() report.Report {
 			Remotes:  []report.Remote{{URL: "https://git.lan/infra.git", State: report.RemoteLate}, {URL: "https://mirror.lan/infra.git", State: report.RemoteAnswers}},
 			Accepted: &report.Revision{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
 		},
-		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed, Paused: &pause.Note{Since: noon.Add(-time.Minute)}},
+		Writes: report.Writes{Allowed: true, Reason: reason.WritesAllowed, Paused: &pause.Note{Since: noon.Add(-time.Minute)}},
 		Proxmox: report.Proxmox{Ready: true, Reason: cluster.OutageNone, Endpoints: []cluster.Endpoint{
 			{Address: "pve1.lan:8006", State: cluster.EndpointDown, Fault: cluster.FaultLate, Faults: map[cluster.EndpointFault]uint64{cluster.FaultLate: 2}},
 			{Address: "pve2.lan:8006", State: cluster.EndpointUp, Current: true, ExtraReads: map[cluster.ExtraReadReason]uint64{cluster.ExtraLate: 2}},
@@ -49,17 +49,17 @@ func sampleReport() report.Report {
 			{
 				GuestName: report.GuestName{Kind: guest.Container, Name: "dns-1", VMID: 201, Node: "pve2"}, Managed: true, Sync: report.OutOfSync, Health: report.HealthSuspended,
 				Changes: []report.Change{{Key: "memory", Class: guest.Live}, {Key: "rootfs", Class: guest.Destructive}},
-				Held:    []report.HeldStep{{Op: cluster.OpConfig, Hold: report.Hold{Reason: gate.HoldSuspended}, Since: noon.Add(-time.Hour)}},
+				Held:    []report.HeldStep{{Op: cluster.OpConfig, Hold: report.Hold{Reason: reason.Suspended}, Since: noon.Add(-time.Hour)}},
 				Conditions: []plan.Condition{
-					{Type: plan.Drifted, Reason: plan.ReasonDiffers, Since: noon.Add(-time.Hour)},
-					{Type: plan.Suspended, Reason: plan.ConditionReason(gate.HoldSuspended), Since: noon.Add(-2 * time.Hour)},
+					{Type: plan.Drifted, Reason: reason.Differs, Since: noon.Add(-time.Hour)},
+					{Type: plan.Suspended, Reason: reason.Suspended, Since: noon.Add(-2 * time.Hour)},
 				},
 				ObservedAt: noon.Add(-12 * time.Second), DriftSince: noon.Add(-time.Hour), Converged: noon.Add(-time.Hour),
 			},
 			{
 				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3"}, Sync: report.OutOfSync, Health: report.Degraded,
-				Held:       []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: gate.HoldApproval}, Since: noon.Add(-3 * time.Hour)}},
-				Conditions: []plan.Condition{{Type: plan.PendingRestart, Reason: plan.ReasonPendingRestart, Since: noon.Add(-3 * time.Hour)}},
+				Held:       []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: reason.Approval}, Since: noon.Add(-3 * time.Hour)}},
+				Conditions: []plan.Condition{{Type: plan.PendingRestart, Reason: reason.PendingRestart, Since: noon.Add(-3 * time.Hour)}},
 				Snapshots:  &report.Snapshots{Schedule: "hourly", Taken: 1, Newest: noon},
 				ObservedAt: noon.Add(-15 * time.Second), DriftSince: noon.Add(-3 * time.Hour),
 			},
@@ -139,11 +139,11 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 		steps[class] = 1
 	}
 	m.Planned(report.PlanOutcome{Steps: steps})
-	for _, stop := range gate.WriteStops() {
+	for _, stop := range reason.Stops() {
 		m.Report(report.Report{Writes: report.Writes{Reason: stop}})
 	}
 	r := report.Report{}
-	for _, hold := range gate.HoldReasons() {
+	for _, hold := range reason.Holds() {
 		r.Guests = append(r.Guests, report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{Hold: report.Hold{Reason: hold}}}})
 	}
 	m.Report(r)

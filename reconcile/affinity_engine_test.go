@@ -8,8 +8,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
-	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 const apartYAML = "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\nmetadata: {name: apart}\nspec:\n  type: resource\n  affinity: positive\n" +
@@ -24,7 +23,7 @@ func TestAffinityRuleWaitsForHA(t *testing.T) {
 		l.files["a.yaml"], l.files["b.yaml"], l.files["rule.yaml"] = vmYAML("web-1", 201, ha), vmYAML("web-2", 202), apartYAML
 		l.push("a rule", alice)
 		defer l.start()()
-		eventually(t, "the condition", func() bool { return l.objectHasReason(rule, plan.ReasonNotInHA) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(rule, reason.NotInHA) })
 		time.Sleep(3 * time.Minute)
 		if l.sim.HARule("apart") != nil {
 			t.Fatal("got the rule before HA manages both guests")
@@ -45,7 +44,7 @@ func TestAffinityRuleWaitsForHA(t *testing.T) {
 
 		l.files["rule.yaml"] = strings.Replace(apartYAML, "type: resource\n  affinity: positive", "type: node\n  nodes: [pve1]", 1)
 		l.push("another type", alice)
-		eventually(t, "the refusal", func() bool { return l.objectHasReason(rule, plan.ReasonImpossible) })
+		eventually(t, "the refusal", func() bool { return l.objectHasReason(rule, reason.Impossible) })
 		resources("vm:201,vm:202")
 	})
 }
@@ -107,7 +106,7 @@ func TestAffinityRuleIsAGroup(t *testing.T) {
 		l.files["other.yaml"] = strings.NewReplacer("{name: web}", "{name: other}").Replace(nodeRule("pve1", both))
 		l.push("a second rule for one of the guests", alice)
 		other := objectCase{label: "AffinityRule/other"}
-		eventually(t, "the refusal", func() bool { return l.objectHasReason(other, plan.ReasonImpossible) })
+		eventually(t, "the refusal", func() bool { return l.objectHasReason(other, reason.Impossible) })
 		delete(l.files, "other.yaml")
 		l.files["rule.yaml"] = nodeRule("pve1:2, pve2", both)
 		l.push("both again", alice)
@@ -128,7 +127,7 @@ func TestAffinityRuleIsAGroup(t *testing.T) {
 		quiet()
 		delete(l.files, "rule.yaml")
 		l.push("no rule", alice)
-		eventually(t, "the hold", func() bool { return l.objectHasReason(rule, plan.ConditionReason(gate.HoldApproval)) })
+		eventually(t, "the hold", func() bool { return l.objectHasReason(rule, reason.Approval) })
 		l.approve(l.object(rule.label).Held[0].Digest)
 		eventually(t, "the removal", func() bool { return l.sim.HARule("ha-group-web") == nil })
 	})
@@ -208,7 +207,7 @@ func TestRulesExchangeGuests(t *testing.T) {
 				l.push("exchange", alice)
 				if test.impossible {
 					eventually(t, "the reason", func() bool {
-						return l.objectHasReason(objectCase{label: "AffinityRule/one"}, plan.ReasonImpossible) && l.objectHasReason(objectCase{label: "AffinityRule/two"}, plan.ReasonImpossible)
+						return l.objectHasReason(objectCase{label: "AffinityRule/one"}, reason.Impossible) && l.objectHasReason(objectCase{label: "AffinityRule/two"}, reason.Impossible)
 					})
 					time.Sleep(time.Hour)
 					if n := l.sim.Counters().Routes["PUT /cluster/ha/rules/{rule}"]; n != 0 {
@@ -244,7 +243,7 @@ func TestDamagedCommentIsNotWritten(t *testing.T) {
 		l.files["web.yaml"], l.files["rule.yaml"] = vmYAML("web-1", 201), manifest
 		l.push("adopt it", alice)
 		defer l.start()()
-		eventually(t, "the reason", func() bool { return l.objectHasReason(rule, plan.ReasonImpossible) })
+		eventually(t, "the reason", func() bool { return l.objectHasReason(rule, reason.Impossible) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.HARule("web")["comment"]; got != "für uns" {
 			t.Errorf("got the comment %q, want it left alone", got)

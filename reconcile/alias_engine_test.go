@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 const officeAlias = "apiVersion: proxmox.gitops/v1alpha1\nkind: Alias\nmetadata: {name: office}\nspec: {cidr: 10.1.0.0/24, lifecycle: {destroy: allow}}\n"
@@ -30,7 +31,7 @@ func TestAliasIsThereBeforeItsRulesAndStaysAfterThem(t *testing.T) {
 		}
 		delete(l.files, "office.yaml")
 		l.push("remove the alias only", alice)
-		eventually(t, "the condition", func() bool { return l.objectHasReason(objectCase{label: "Alias/office"}, plan.ReasonInUse) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(objectCase{label: "Alias/office"}, reason.InUse) })
 		time.Sleep(5 * time.Minute)
 		if l.sim.Alias("office") == nil {
 			t.Fatal("got the alias removed while a rule names it")
@@ -64,7 +65,7 @@ func TestAliasOfAForeignRuleStays(t *testing.T) {
 		eventually(t, "the reason", func() bool {
 			return slices.ContainsFunc(l.object("Alias/office").Conditions, func(c plan.Condition) bool { return strings.Contains(c.Message, "rule 0 of guest 300 names it") })
 		})
-		if c := l.object("Alias/office").Conditions; slices.ContainsFunc(c, func(c plan.Condition) bool { return c.Type == plan.Failed }) || !l.objectHasReason(objectCase{label: "Alias/office"}, plan.ReasonInUse) {
+		if c := l.object("Alias/office").Conditions; slices.ContainsFunc(c, func(c plan.Condition) bool { return c.Type == plan.Failed }) || !l.objectHasReason(objectCase{label: "Alias/office"}, reason.InUse) {
 			t.Errorf("got %+v, want it blocked and not failed", c)
 		}
 		l.sim.ResetCounters()

@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/volumes"
 )
@@ -168,7 +169,7 @@ func (a *assessment) judgeSuspension(s *guest.Suspension, now time.Time) {
 	isSuspended := func(c plan.Condition) bool { return c.Type == plan.Suspended }
 	if s.Active(now) && !slices.ContainsFunc(a.conditions, isSuspended) {
 		a.conditions = append(a.conditions, plan.Condition{
-			Type: plan.Suspended, Reason: plan.ConditionReason(gate.HoldSuspended), Message: s.String(), Hint: "remove spec.suspend",
+			Type: plan.Suspended, Reason: reason.Suspended, Message: s.String(), Hint: "remove spec.suspend",
 		})
 	}
 }
@@ -190,21 +191,21 @@ func heldStep(step plan.Step, v gate.Verdict, since time.Time) report.HeldStep {
 // heldCondition returns the condition of a guest with a held step.
 func heldCondition(h report.HeldStep) plan.Condition {
 	return plan.Condition{
-		Type: holdCondition(h.Reason), Reason: plan.ConditionReason(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
+		Type: holdCondition(h.Reason), Reason: h.Reason, Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
 	}
 }
 
 // holdCondition returns the type of the condition of a held step.
-func holdCondition(reason gate.HoldReason) plan.ConditionType {
-	switch reason {
-	case gate.HoldSuspended:
+func holdCondition(why reason.Name) plan.ConditionType {
+	switch why {
+	case reason.Suspended:
 		return plan.Suspended
-	case gate.HoldWaits, gate.HoldNotReady:
+	case reason.WaitsFor, reason.NotReady:
 		return plan.WaitsFor
-	case gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown:
+	case reason.VolumeInUse, reason.VolumeUsersUnknown:
 		return plan.Blocked
-	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldNodeMaintenance, gate.HoldNodeOffline, gate.HoldObserve, gate.HoldOwnGuest, gate.HoldPolicy, gate.HoldRecreateDenied, gate.HoldRollout, gate.HoldScope, gate.HoldTaskHangs, gate.HoldWindow,
-		gate.HoldWritesStopped:
+	case reason.Approval, reason.DestroyDenied, reason.DestroyLimit, reason.EmptyDesired, reason.Guard, reason.NodeMaintenance, reason.NodeOffline, reason.ObserveMode, reason.OwnGuest, reason.Policy, reason.RecreateDenied, reason.Rollout, reason.Scope, reason.TaskHangs, reason.Window,
+		reason.WritesStopped:
 	}
 	return plan.Held
 }
@@ -214,13 +215,13 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	var list []plan.Condition
 	live, isLive := e.observer.Snapshot().Guests[p.Ref.VMID]
 	if sync == report.OutOfSync && p.Managed && (isLive || p.Present && len(p.Changes) > 0) {
-		list = append(list, plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "the " + noun(p.Ref) + " differs from its manifest"})
+		list = append(list, plan.Condition{Type: plan.Drifted, Reason: reason.Differs, Message: "the " + noun(p.Ref) + " differs from its manifest"})
 	}
 	if holder := e.uuidHolders[p.Ref.Label()]; holder != 0 && p.Ref.VMID == 0 {
 		list = append(list, uuidCondition(holder))
 	} else if p.Ref.VMID == 0 && p.Ref.Kind.IsGuest() && e.unassigned != nil {
 		list = append(list, plan.Condition{
-			Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
+			Type: plan.Blocked, Reason: reason.NoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
 		})
 	}
 	if c, refused := e.refusedCondition(p.Ref); refused {
@@ -232,13 +233,13 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	if bounded := e.guards.now.Bounded[p.Ref.VMID]; len(bounded) > 0 && p.Managed {
 		list = append(list, minimumCondition(bounded))
 	}
-	shown := lane.IsObjectUsed(t.failed) && slices.ContainsFunc(p.Conditions, func(c plan.Condition) bool { return c.Reason == plan.ReasonInUse })
+	shown := lane.IsObjectUsed(t.failed) && slices.ContainsFunc(p.Conditions, func(c plan.Condition) bool { return c.Reason == reason.InUse })
 	if _, _, refused := volumes.Refusal(t.failed); t.failed != nil && !refused && !shown {
 		list = append(list, failedCondition(t, e.guests))
 	}
 	if unused := t.derive(live).unused; len(unused) > 0 && isLive {
 		list = append(list, plan.Condition{
-			Type: plan.Leftover, Reason: plan.ReasonUnusedVolumes, Message: "volumes that no slot uses: " + strings.Join(unused, ", "),
+			Type: plan.Leftover, Reason: reason.UnusedVolumes, Message: "volumes that no slot uses: " + strings.Join(unused, ", "),
 			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",
 		})
 	}
@@ -248,7 +249,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	list = append(list, e.snapshotConditions(p.Ref.VMID)...)
 	if len(t.warnings) > 0 {
 		list = append(list, plan.Condition{
-			Type: plan.Warned, Reason: plan.ReasonWarnings, Message: strings.Join(t.warnings, "; "), Hint: "the task succeeded in spite of the warning",
+			Type: plan.Warned, Reason: reason.Warnings, Message: strings.Join(t.warnings, "; "), Hint: "the task succeeded in spite of the warning",
 		})
 	}
 	return list
@@ -257,7 +258,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 // overrideCondition returns the condition of a guest whose run state an order overrides.
 func overrideCondition(o journal.Overridden) plan.Condition {
 	return plan.Condition{
-		Type: plan.Warned, Reason: plan.ReasonOverridden,
+		Type: plan.Warned, Reason: reason.Overridden,
 		Message: fmt.Sprintf("an order overrides the state of the manifest: %s until %s", o.State, o.Until.UTC().Format(time.RFC3339)),
 		Hint:    "it ends by itself; an order without for=, back to the state of the manifest, ends it now",
 	}
@@ -270,7 +271,7 @@ func minimumCondition(fields []guest.GuardField) plan.Condition {
 		names = append(names, string(f))
 	}
 	return plan.Condition{
-		Type: plan.Warned, Reason: plan.ReasonMinimum, Message: "the minimum of this host is in effect for " + strings.Join(names, ", "),
+		Type: plan.Warned, Reason: reason.GuardMinimum, Message: "the minimum of this host is in effect for " + strings.Join(names, ", "),
 		Hint: "trust.guards in the agent's config sets it; the manifest asks for less",
 	}
 }
@@ -282,21 +283,21 @@ func failedCondition(t *track, guests []guest.Desired) plan.Condition {
 	}
 	if lane.IsObjectUsed(t.failed) {
 		return plan.Condition{
-			Type: plan.Blocked, Reason: plan.ReasonInUse, Message: t.failed.Error(),
+			Type: plan.Blocked, Reason: reason.InUse, Message: t.failed.Error(),
 			Hint: "remove what names it; the agent looks again every half an hour, and at once after a step of its own on a guest or a firewall, and with the next revision",
 		}
 	}
 	if hanging := t.hangingTask(); hanging != nil {
 		return plan.Condition{
-			Type: plan.Blocked, Reason: plan.ReasonTaskHangs, Message: hanging.Error(),
+			Type: plan.Blocked, Reason: reason.TaskHangs, Message: hanging.Error(),
 			Hint: "look at the task in Proxmox; stop it there if it will not end. The agent aborts no task, and does nothing else for this guest until the task ends",
 		}
 	}
-	reason := plan.ReasonError
+	why := reason.Error
 	if t.failedStep.Op != "" {
-		reason = plan.ConditionReason(t.failedStep.Op)
+		why = reason.Name(t.failedStep.Op)
 	}
-	c := plan.Condition{Type: plan.Failed, Reason: reason, Message: t.failed.Error()}
+	c := plan.Condition{Type: plan.Failed, Reason: why, Message: t.failed.Error()}
 	if likelyRefusedAgain(t.failed, t.failedStep.Op) {
 		c.Hint = "correct the manifest, or what Proxmox names; the agent retries a few times, then every half an hour, and at once with the next revision"
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -42,7 +42,7 @@ func TestBackupJobFollowsLabels(t *testing.T) {
 		delete(l.files, "a.yaml")
 		l.push("remove a guest", alice)
 		eventually(t, "the hold", func() bool {
-			return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, plan.ConditionReason(gate.HoldApproval))
+			return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.Approval)
 		})
 		time.Sleep(5 * time.Minute)
 		list("201,202,203")
@@ -56,7 +56,7 @@ func TestBackupJobFollowsLabels(t *testing.T) {
 			l.files[file] = strings.ReplaceAll(l.files[file], "tier: web", "tier: none")
 		}
 		l.push("no labels", alice)
-		eventually(t, "the condition", func() bool { return l.objectHasReason(objectCase{label: "BackupJob/nightly"}, plan.ReasonSelectsNone) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(objectCase{label: "BackupJob/nightly"}, reason.SelectsNone) })
 		list("202,203")
 	})
 }
@@ -94,13 +94,13 @@ func TestRequiredBackup(t *testing.T) {
 		l.push("a guest", alice)
 		defer l.start()()
 		web, job := objectCase{label: "VirtualMachine/web-1"}, objectCase{label: "BackupJob/nightly"}
-		eventually(t, "the condition", func() bool { return l.objectHasReason(web, plan.ReasonNoBackup) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(web, reason.NoBackup) })
 		l.converge() // the condition is a warning
 
 		l.sim.SetBackupJob("foreign", map[string]string{"schedule": "daily", "all": "1", "enabled": "1"})
-		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, plan.ReasonNoBackup) })
+		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, reason.NoBackup) })
 		l.sim.SetBackupJob("foreign", map[string]string{"schedule": "daily", "all": "1", "enabled": "0"})
-		eventually(t, "the condition again", func() bool { return l.objectHasReason(web, plan.ReasonNoBackup) })
+		eventually(t, "the condition again", func() bool { return l.objectHasReason(web, reason.NoBackup) })
 
 		manifest := func(rest string) {
 			l.files["job.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: nightly}\nspec: {schedule: daily, guests: {vmids: [201]}, " + rest + "}\n"
@@ -108,7 +108,7 @@ func TestRequiredBackup(t *testing.T) {
 		manifest("retention: {keepDaily: 7}")
 		l.push("a job", alice)
 		l.converge()
-		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, plan.ReasonNoBackup) })
+		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, reason.NoBackup) })
 
 		held := func(what string, weaken func(), unchanged func() bool) {
 			t.Helper()
@@ -120,13 +120,13 @@ func TestRequiredBackup(t *testing.T) {
 			l.push(what, alice)
 			eventually(t, "the hold of "+what, func() bool {
 				g := l.object(job.label)
-				return len(g.Held) > 0 && g.Held[0].Reason == gate.HoldGuard && g.Held[0].Digest != before
+				return len(g.Held) > 0 && g.Held[0].Reason == reason.Guard && g.Held[0].Digest != before
 			})
 			time.Sleep(2 * time.Minute)
 			if !unchanged() {
 				t.Errorf("%s: got the job %v, want it as it was", what, l.sim.BackupJob("nightly"))
 			}
-			if l.objectHasReason(web, plan.ReasonNoBackup) {
+			if l.objectHasReason(web, reason.NoBackup) {
 				t.Errorf("%s: got no backup, and the job still backs the guest up", what)
 			}
 		}
@@ -150,13 +150,13 @@ func TestRequiredBackup(t *testing.T) {
 		delete(l.files, "job.yaml")
 		l.push("neither", alice)
 		eventually(t, "both holds", func() bool { return len(l.object(web.label).Held) > 0 && len(l.object(job.label).Held) > 0 })
-		if reason := l.object(job.label).Held[0].Reason; reason != gate.HoldGuard {
-			t.Errorf("got the removal held for %s, want the guard", reason)
+		if got := l.object(job.label).Held[0].Reason; got != reason.Guard {
+			t.Errorf("got the removal held for %s, want the guard", got)
 		}
 		l.approve(l.object(web.label).Held[0].Digest)
 		eventually(t, "the plain hold of the removal", func() bool {
 			g := l.object(job.label)
-			return len(g.Held) > 0 && g.Held[0].Reason == gate.HoldApproval
+			return len(g.Held) > 0 && g.Held[0].Reason == reason.Approval
 		})
 	})
 }
@@ -175,13 +175,13 @@ func TestMoveOutOfABackedUpPool(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		web := objectCase{label: "VirtualMachine/web-1"}
-		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, plan.ReasonNoBackup) })
+		eventually(t, "the end of the condition", func() bool { return !l.objectHasReason(web, reason.NoBackup) })
 		inPool("old")
 		l.push("another pool", alice)
-		eventually(t, "the hold", func() bool { return l.objectHasReason(web, plan.ConditionReason(gate.HoldGuard)) })
+		eventually(t, "the hold", func() bool { return l.objectHasReason(web, reason.Guard) })
 		l.sim.SetBackupJob("old-too", map[string]string{"schedule": "daily", "pool": "old", "enabled": "1"})
 		l.converge()
-		if l.objectHasReason(web, plan.ReasonNoBackup) {
+		if l.objectHasReason(web, reason.NoBackup) {
 			t.Error("got the condition, want the guest backed up in its new pool")
 		}
 	})
@@ -216,12 +216,12 @@ func runRequiredBackup(t *testing.T, test func(t *testing.T, l *lab, edit func(k
 // isHeldForGuard reports whether the change of the job is held because it takes backups from a guest.
 func (l *lab) isHeldForGuard() bool {
 	held := l.object("BackupJob/nightly").Held
-	return len(held) > 0 && held[0].Reason == gate.HoldGuard
+	return len(held) > 0 && held[0].Reason == reason.Guard
 }
 
 // hasNoBackup reports whether the guest has the condition about its backups.
 func (l *lab) hasNoBackup() bool {
-	return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, plan.ReasonNoBackup)
+	return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.NoBackup)
 }
 
 // TestEditOfARequiredBackupIsRepaired edits the job of a guest that requires backups, while its manifest stays as it is.
@@ -426,16 +426,16 @@ func TestBackupJobOfNoPool(t *testing.T) {
 		l.files["job.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: nightly}\nspec:\n  schedule: daily\n  guests: {pool: web}\n"
 		l.push("a job of a pool", alice)
 		defer l.start()()
-		eventually(t, "the condition", func() bool { return l.objectHasReason(job, plan.ReasonAwaits) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(job, reason.Awaits) })
 		time.Sleep(5 * time.Minute)
 		if l.sim.BackupJob("nightly") != nil {
 			t.Error("got the job made, want none: it would back up nothing")
 		}
 		l.sim.AddPool("web", "of a person")
-		eventually(t, "the job", func() bool { return l.sim.BackupJob("nightly") != nil && !l.objectHasReason(job, plan.ReasonAwaits) })
+		eventually(t, "the job", func() bool { return l.sim.BackupJob("nightly") != nil && !l.objectHasReason(job, reason.Awaits) })
 		l.converge()
 		l.sim.RemovePool("web")
-		eventually(t, "the condition of the job that exists", func() bool { return l.objectHasReason(job, plan.ReasonAwaits) })
+		eventually(t, "the condition of the job that exists", func() bool { return l.objectHasReason(job, reason.Awaits) })
 		if got := l.object("BackupJob/nightly"); got.Health != report.Degraded {
 			t.Errorf("got the health %s, want %s", got.Health, report.Degraded)
 		}

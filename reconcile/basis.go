@@ -5,10 +5,10 @@ import (
 	"maps"
 	"time"
 
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -30,7 +30,7 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 		b.Withheld, b.Former = e.rollouts.withheld, e.rollouts.former
 	}
 	b.NoWrites, b.Why = e.writeStop()
-	if (b.NoWrites == gate.WritesAllowed) != (e.basis.Load().NoWrites == gate.WritesAllowed) {
+	if (b.NoWrites == reason.WritesAllowed) != (e.basis.Load().NoWrites == reason.WritesAllowed) {
 		e.epoch = e.epochs.AdvanceFrom(e.epoch)
 	}
 	b.Epoch = e.epoch
@@ -39,34 +39,34 @@ func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 
 // writeStop returns why nothing may be written to the cluster now. An agent that follows another one reports what would keep it from writing as the leader, and
 // that it is a standby only if it could take over.
-func (e *Engine) writeStop() (gate.WriteStop, string) {
+func (e *Engine) writeStop() (reason.Stop, string) {
 	switch err := e.opts.Journal.Healthy(); {
 	case e.closing:
-		return gate.StopClosing, "the agent is stopping"
+		return reason.StopClosing, "the agent is stopping"
 	case e.gone != nil:
-		return gate.StopStateDirectory, e.gone.Error() + "; " + stateDirectoryHint
+		return reason.StopStateDirectory, e.gone.Error() + "; " + stateDirectoryHint
 	case err != nil:
-		return gate.StopJournal, err.Error()
+		return reason.StopJournal, err.Error()
 	case e.writerState.Standing == writer.Superseded && e.opts.Standby == "":
-		return gate.StopSuperseded, supersededReason(e.writerState)
+		return reason.StopSuperseded, supersededReason(e.writerState)
 	case e.unchecked() != nil:
 		return e.uncheckedStop(e.unchecked())
 	case e.force.Unverified != nil:
-		return gate.StopUnverified, e.force.Unverified.Error()
+		return reason.StopUnverified, e.force.Unverified.Error()
 	case !e.force.Accepted.Valid():
-		return gate.StopNoRevision, "no revision was accepted yet"
+		return reason.StopNoRevision, "no revision was accepted yet"
 	case e.opts.DryRun && e.opts.Standby == "":
-		return gate.StopDryRun, "started with --dry-run"
+		return reason.StopDryRun, "started with --dry-run"
 	case e.isPaused:
-		return gate.StopPaused, e.paused.String()
+		return reason.StopPaused, e.paused.String()
 	case !e.proxmox.Ready:
-		return gate.StopNotReady, e.proxmox.Error
+		return reason.StopNotReady, e.proxmox.Error
 	case e.opts.Standby != "":
-		return gate.StopStandby, e.opts.Standby
+		return reason.StopStandby, e.opts.Standby
 	case e.claimErr != nil:
-		return gate.StopUnclaimed, e.claimErr.Error()
+		return reason.StopUnclaimed, e.claimErr.Error()
 	}
-	return gate.WritesAllowed, ""
+	return reason.WritesAllowed, ""
 }
 
 // unchecked returns why it is unknown which revision is in force: the floor of accepted revisions, or the policy, could not be read yet. Nil means that it
@@ -87,13 +87,13 @@ var errResuming = errors.New("the accepted revision is being verified again afte
 
 // uncheckedStop returns the reason not to write that fits an error of unchecked. While the cluster does not answer, that is the reason: the floor is read
 // from it.
-func (e *Engine) uncheckedStop(err error) (gate.WriteStop, string) {
+func (e *Engine) uncheckedStop(err error) (reason.Stop, string) {
 	var policy *intake.PolicyError
 	switch cause := e.clusterErr(); {
 	case errors.As(err, &policy):
-		return gate.StopPolicy, err.Error()
+		return reason.StopPolicy, err.Error()
 	case cause != nil:
-		return gate.StopNotReady, cause.Error()
+		return reason.StopNotReady, cause.Error()
 	}
-	return gate.StopUnchecked, err.Error()
+	return reason.StopUnchecked, err.Error()
 }

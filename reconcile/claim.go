@@ -8,8 +8,8 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
 )
@@ -54,7 +54,7 @@ func (e *Engine) prepared(ctx context.Context, ready, claim error) {
 	if now != before {
 		e.setBasis(e.basis.Load().Waits)
 	}
-	if now == gate.WritesAllowed && e.writer.State().Standing == writer.Confirmed {
+	if now == reason.WritesAllowed && e.writer.State().Standing == writer.Confirmed {
 		e.offerWaiting(ctx)
 	}
 	if now != before && !e.errands.inline {
@@ -64,7 +64,7 @@ func (e *Engine) prepared(ctx context.Context, ready, claim error) {
 
 // claimDue reports whether the cluster has to be claimed also without work: a person asked for it.
 func (e *Engine) claimDue() bool {
-	if !e.opts.TakeOver || e.basis.Load().NoWrites != gate.WritesAllowed {
+	if !e.opts.TakeOver || e.basis.Load().NoWrites != reason.WritesAllowed {
 		return false
 	}
 	s := e.writer.State()

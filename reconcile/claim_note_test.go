@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestClaimNoteGrantsNothing writes the note of a fresh clone, whose changes need no approval, to a running guest: by a signed manifest, and by a
@@ -31,7 +31,7 @@ func TestClaimNoteGrantsNothing(t *testing.T) {
 				l.waitForAcceptance(l.push("without its protection", alice))
 				time.Sleep(5 * time.Minute)
 				g := l.guest(l.engine.Report(), 201)
-				if len(g.Held) != 1 || g.Held[0].Reason != gate.HoldGuard || l.sim.Value(201, "protection") != "1" {
+				if len(g.Held) != 1 || g.Held[0].Reason != reason.Guard || l.sim.Value(201, "protection") != "1" {
 					t.Errorf("got protection %q and held %+v, want it kept until an approval", l.sim.Value(201, "protection"), g.Held)
 				}
 				if hasCondition(g, plan.Failed, "") {

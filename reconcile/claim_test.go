@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -70,7 +70,7 @@ func TestClaimIsDenied(t *testing.T) {
 		defer l.start()()
 		time.Sleep(10 * time.Minute)
 		w := l.engine.Report().Writes
-		if w.Allowed || w.Reason != gate.StopUnclaimed || !strings.Contains(w.Message, "Pool.Allocate on /pool/"+writer.Pool) {
+		if w.Allowed || w.Reason != reason.StopUnclaimed || !strings.Contains(w.Message, "Pool.Allocate on /pool/"+writer.Pool) {
 			t.Errorf("got writes %+v, want them stopped with the privilege", w)
 		}
 		if got := l.sim.Effects(201, pvesim.Cloned); got != 0 {

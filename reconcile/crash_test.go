@@ -12,7 +12,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // crashingCluster is a cluster whose agent crashes at one point of one operation: the lane ends there and writes nothing more.
@@ -206,7 +206,7 @@ func TestPartlyCreatedGuestIsReported(t *testing.T) {
 		eventually(t, "the condition", func() bool {
 			for _, g := range l.engine.Report().Guests {
 				for _, c := range g.Conditions {
-					if c.Reason == plan.ReasonPartlyCreated {
+					if c.Reason == reason.PartlyCreated {
 						return true
 					}
 				}

@@ -5,10 +5,10 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -55,7 +55,7 @@ func (e *Engine) noteWrites() {
 		return
 	}
 	e.stopped = b.NoWrites
-	if b.NoWrites == gate.WritesAllowed {
+	if b.NoWrites == reason.WritesAllowed {
 		e.log.Info("writing allowed", event.Key, event.WritesAllowed, "revision", b.Revision)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // deniedCondition returns the condition of a guest whose step was refused because the token lacks a permission. The condition names the
@@ -17,7 +18,7 @@ func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 	if !errors.Is(t.failed, cluster.ErrDenied) {
 		return plan.Condition{}, false
 	}
-	c := plan.Condition{Type: plan.Failed, Reason: plan.ReasonDenied, Message: t.failed.Error(), Hint: "look at the token's permissions: gitops-agent config check --cluster lists what is missing"}
+	c := plan.Condition{Type: plan.Failed, Reason: reason.Denied, Message: t.failed.Error(), Hint: "look at the token's permissions: gitops-agent config check --cluster lists what is missing"}
 	var denied *cluster.DeniedError
 	if !errors.As(t.failed, &denied) {
 		return c, true
@@ -34,7 +35,7 @@ func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 		}
 		c.Hint = "grant it: pveum acl modify " + denied.Path + " --tokens TOKEN --roles ROLE; gitops-agent config check --cluster lists all that is missing"
 	case denied.RootOnly:
-		c.Reason = plan.ReasonRootOnly
+		c.Reason = reason.RootOnly
 		c.Message = fmt.Sprintf("%s: Proxmox lets root@pam alone do this, and no API token: %s", t.failedStep.Op, t.failed)
 		c.Hint = "leave the key out of the manifest, or set it by hand and list it under spec.ignoreFields"
 	}

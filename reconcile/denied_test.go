@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 func TestDeniedCondition(t *testing.T) {
@@ -26,17 +27,17 @@ func TestDeniedCondition(t *testing.T) {
 	}
 	tests := map[string]struct {
 		err    error
-		reason plan.ConditionReason // "" means no such condition
+		reason reason.Name // "" means no such condition
 		words  []string
 	}{
-		"privilege": {lacks("/vms/201", "VM.Config.CPU"), plan.ReasonDenied, []string{"VM.Config.CPU on /vms/201", "cores (web.yaml:9:5)"}},
-		"one_of":    {lacks("/vms/201", "VM.Config.CPU", "VM.Config.HWType"), plan.ReasonDenied, []string{"cores"}},
-		"of_drive":  {lacks("/", "Sys.Console"), plan.ReasonDenied, []string{"Sys.Console on /", "ide3 (web.yaml:9:5)"}},
-		"of_no_key": {lacks("/", "Sys.Modify"), plan.ReasonDenied, []string{"Sys.Modify on /", "cores", "memory"}},
-		"tag":       {refused(cluster.DeniedError{Path: "/", AnyOf: []string{"Sys.Modify"}, Tag: "prod"}, "modifying tag 'prod'"), plan.ReasonDenied, []string{"user-tag-access", "prod"}},
-		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), plan.ReasonRootOnly, []string{"root@pam", "args"}},
-		"token":     {refused(cluster.DeniedError{}, "invalid token value!"), plan.ReasonDenied, []string{"invalid token value!"}},
-		"sentinel":  {fmt.Errorf("pool of web-1: %w: no such pool", cluster.ErrDenied), plan.ReasonDenied, []string{"no such pool"}},
+		"privilege": {lacks("/vms/201", "VM.Config.CPU"), reason.Denied, []string{"VM.Config.CPU on /vms/201", "cores (web.yaml:9:5)"}},
+		"one_of":    {lacks("/vms/201", "VM.Config.CPU", "VM.Config.HWType"), reason.Denied, []string{"cores"}},
+		"of_drive":  {lacks("/", "Sys.Console"), reason.Denied, []string{"Sys.Console on /", "ide3 (web.yaml:9:5)"}},
+		"of_no_key": {lacks("/", "Sys.Modify"), reason.Denied, []string{"Sys.Modify on /", "cores", "memory"}},
+		"tag":       {refused(cluster.DeniedError{Path: "/", AnyOf: []string{"Sys.Modify"}, Tag: "prod"}, "modifying tag 'prod'"), reason.Denied, []string{"user-tag-access", "prod"}},
+		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), reason.RootOnly, []string{"root@pam", "args"}},
+		"token":     {refused(cluster.DeniedError{}, "invalid token value!"), reason.Denied, []string{"invalid token value!"}},
+		"sentinel":  {fmt.Errorf("pool of web-1: %w: no such pool", cluster.ErrDenied), reason.Denied, []string{"no such pool"}},
 		"other":     {errors.New("no space left"), "", nil},
 	}
 	for name, tt := range tests {

@@ -23,6 +23,7 @@ import (
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/retry"
@@ -143,7 +144,7 @@ type Engine struct {
 	claimTimer  *time.Timer              // runs while claimWaits
 	orders      map[string]journal.Order // as last logged
 	planned     map[plannedStep]bool     // as last logged
-	stopped     gate.WriteStop           // as last logged
+	stopped     reason.Stop              // as last logged
 	outage      cluster.Outage           // as last logged
 	endpoints   []cluster.Endpoint       // of the cluster, in this cycle
 	clocks      map[string]bool          // addresses of endpoints whose clocks differ, as last logged

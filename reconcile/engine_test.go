@@ -10,9 +10,9 @@ import (
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -168,7 +168,7 @@ func TestEngineDestroyDenied(t *testing.T) {
 		l.push("remove db-1", alice)
 		eventually(t, "the held destroy", func() bool {
 			g := l.engine.Report().Guests
-			return len(g) == 2 && len(g[1].Held) == 1 && g[1].Held[0].Reason == gate.HoldDenied
+			return len(g) == 2 && len(g[1].Held) == 1 && g[1].Held[0].Reason == reason.DestroyDenied
 		})
 		time.Sleep(time.Hour)
 		if got := l.sim.Effects(202, pvesim.Destroyed); got != 0 {
@@ -187,7 +187,7 @@ func TestEngineEmptyRepositoryPrunesNothing(t *testing.T) {
 		l.push("nothing left", alice)
 		eventually(t, "the hold", func() bool {
 			g := l.engine.Report().Guests
-			return len(g) == 1 && len(g[0].Held) == 1 && g[0].Held[0].Reason == gate.HoldEmptyDesired
+			return len(g) == 1 && len(g[0].Held) == 1 && g[0].Held[0].Reason == reason.EmptyDesired
 		})
 	})
 }
@@ -291,7 +291,7 @@ func TestEngineTokenDenied(t *testing.T) {
 		l.sim.ResetCounters()
 		eventually(l, "a condition that names key and privilege", func() bool {
 			for _, c := range l.guest(l.engine.Report(), 201).Conditions {
-				if c.Type == plan.Failed && c.Reason == plan.ReasonDenied && strings.Contains(c.Message, "VM.Config.Memory on /vms/201") && strings.Contains(c.Message, "memory (web.yaml:") {
+				if c.Type == plan.Failed && c.Reason == reason.Denied && strings.Contains(c.Message, "VM.Config.Memory on /vms/201") && strings.Contains(c.Message, "memory (web.yaml:") {
 					return true
 				}
 			}

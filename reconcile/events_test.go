@@ -20,9 +20,9 @@ import (
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
 )
@@ -156,7 +156,7 @@ func lifeOfApprovals(t *testing.T, l *lab, log *eventLog) {
 	digest := l.holdDestroy("1")
 	time.Sleep(10 * time.Minute)
 	held := slices.DeleteFunc(log.of(event.StepHeld), func(line logged) bool { return line.attrs["digest"] != digest })
-	if len(held) != 1 || held[0].attrs["guest"] != "VirtualMachine/web-1" || held[0].attrs["reason"] != string(gate.HoldApproval) {
+	if len(held) != 1 || held[0].attrs["guest"] != "VirtualMachine/web-1" || held[0].attrs["reason"] != string(reason.Approval) {
 		t.Errorf("got holds %v in ten minutes, want one", held)
 	}
 	l.push("Approve\n\nGitops-Approve: "+digest+"\n", alice)
@@ -332,7 +332,7 @@ func lifeOfPause(t *testing.T, l *lab, log *eventLog) {
 	eventually(l, "the pause", func() bool { return len(log.of(event.AgentPaused)) == 1 })
 	l.ok(l.sim.Edit(201, "description", "by hand"))
 	time.Sleep(10 * time.Minute)
-	if got := slices.DeleteFunc(log.of(event.StepHeld), func(line logged) bool { return line.attrs["reason"] != string(gate.HoldWritesStopped) }); len(got) != 0 {
+	if got := slices.DeleteFunc(log.of(event.StepHeld), func(line logged) bool { return line.attrs["reason"] != string(reason.WritesStopped) }); len(got) != 0 {
 		t.Errorf("got holds %v during a pause, want only that writing stopped", got)
 	}
 	_, err := l.opts.Pause.Remove()

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 const firewallPath = "/nodes/pve1/qemu/201/firewall"
@@ -216,7 +216,7 @@ func TestFirewallWithoutEffectIsReported(t *testing.T) {
 		l.push("the card has a firewall", alice)
 		eventually(t, "the end of the warning", func() bool {
 			for _, c := range l.guest(l.engine.Report(), 201).Conditions {
-				if c.Reason == plan.ReasonFirewallIneffective {
+				if c.Reason == reason.FirewallIneffective {
 					return false
 				}
 			}

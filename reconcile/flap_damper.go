@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // flapDamper distinguishes an object that is changed back again and again from an object that drifts only sometimes. It is a leaky bucket: every turn of a
@@ -86,7 +87,7 @@ func endedFlaps(state journal.State, now time.Time) []journal.Body {
 
 // flappingCondition returns the condition of an object that is changed back again and again.
 func flappingCondition(ref guest.Ref) plan.Condition {
-	c := plan.Condition{Type: plan.Blocked, Reason: plan.ReasonFlapping}
+	c := plan.Condition{Type: plan.Blocked, Reason: reason.Flapping}
 	switch {
 	case ref.Kind.IsGuest():
 		c.Message = "another program or person keeps changing the guest back, so repairs are spaced out"

@@ -11,8 +11,8 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -90,7 +90,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 		defer l.start()()
 		eventually(t, "writes to stop", func() bool {
 			w := l.engine.Report().Writes
-			return !w.Allowed && w.Reason == gate.StopUnverified
+			return !w.Allowed && w.Reason == reason.StopUnverified
 		})
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		time.Sleep(time.Hour)
@@ -127,7 +127,7 @@ func TestEditedFloor(t *testing.T) {
 			defer l.start()()
 			eventually(t, "the reason", func() bool {
 				w := l.engine.Report().Writes
-				return w.Reason == gate.StopUnchecked && strings.Contains(w.Message, "gitops-agent")
+				return w.Reason == reason.StopUnchecked && strings.Contains(w.Message, "gitops-agent")
 			})
 			time.Sleep(time.Hour)
 			if got := l.sim.Effects(201, pvesim.Cloned); got != 0 {
@@ -143,7 +143,7 @@ func TestEditedFloor(t *testing.T) {
 			l.ok(l.cluster.SetPoolComment(t.Context(), "gitops-agent",
 				"gitops-agent floor 99 "+strings.Repeat("a", 40)+" 2026-03-01T12:00:00Z"))
 			defer l.start()()
-			eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified })
+			eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == reason.StopUnverified })
 		})
 	})
 }
@@ -233,7 +233,7 @@ func TestEmptyCommitDoesNotRestoreARemovedSigner(t *testing.T) {
 		l.once()
 		l.trust(olga, wanda)
 		defer l.start()()
-		stopped := func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified }
+		stopped := func() bool { return l.engine.Report().Writes.Reason == reason.StopUnverified }
 		eventually(t, "writes to stop", stopped)
 		empty := l.push("nothing new", olga)
 		eventually(t, "the empty commit to be refused", func() bool { return l.refused().Commit == empty })

@@ -10,13 +10,13 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestOneLineWeakensManyGuests weakens a guard of two guests by one line of a class, together with another change. The other change applies at once.
@@ -93,7 +93,7 @@ func TestRevertedWeakeningIsDropped(t *testing.T) {
 		l.waitForAcceptance(l.push(approve(digest), olga))
 		delete(l.files, "web.yaml")
 		l.waitForAcceptance(l.push("remove it", alice))
-		l.waitForHold(201, gate.HoldDenied)
+		l.waitForHold(201, reason.DestroyDenied)
 		if got := l.journal.State().Guarded[201].Destroy; got != "deny" {
 			t.Errorf("got %s in force, want deny", got)
 		}
@@ -185,7 +185,7 @@ func TestProtectionNeedsOneApproval(t *testing.T) {
 		eventually(l, "both flags lifted", func() bool { return off(201) && off(202) })
 		l.converge()
 		l.ok(l.sim.Edit(201, "protection", "1"))
-		l.waitForHold(201, gate.HoldApproval)
+		l.waitForHold(201, reason.Approval)
 	})
 }
 
@@ -217,7 +217,7 @@ func TestMinimumOfTheHost(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		g := l.guest(l.engine.Report(), 201)
-		if !hasCondition(g, plan.Warned, plan.ReasonMinimum) || len(g.Held) != 0 {
+		if !hasCondition(g, plan.Warned, reason.GuardMinimum) || len(g.Held) != 0 {
 			t.Errorf("got conditions %+v and held %+v, want the minimum reported and nothing to approve", g.Conditions, g.Held)
 		}
 		if r := l.engine.Report().Guards; r.Approvals != 2 || r.MaxDestroysPerDay != 0 || len(r.Minimum) != 5 {
@@ -225,7 +225,7 @@ func TestMinimumOfTheHost(t *testing.T) {
 		}
 		delete(l.files, "web.yaml")
 		l.waitForAcceptance(l.push("remove it", alice))
-		l.waitForHold(201, gate.HoldDestroyLimit)
+		l.waitForHold(201, reason.DestroyLimit)
 		time.Sleep(10 * time.Minute)
 		if l.destroyed(201) {
 			t.Error("got the guest destroyed below the host's minimum")
@@ -296,7 +296,7 @@ func TestPreviewShowsWeakenings(t *testing.T) {
 		var got []string
 		for _, s := range slices.Concat(p.Plan.Guards, p.Plan.Guests[0].Guards) {
 			v := p.Gate.Judge(s)
-			if !v.Held || v.Reason != gate.HoldGuard || !strings.Contains(v.Message, "0 of 2 approvals") {
+			if !v.Held || v.Reason != reason.Guard || !strings.Contains(v.Message, "0 of 2 approvals") {
 				t.Errorf("%s: got verdict %+v, want it held for two approvals", s.Reason, v)
 			}
 			got = append(got, s.Reason)

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -82,7 +83,7 @@ func TestAliasOfAGuardedFirewall(t *testing.T) {
 		address("10.0.0.0/8")
 		eventually(t, "the hold", func() bool {
 			held := l.object("Alias/office").Held
-			return len(held) > 0 && held[0].Reason == gate.HoldGuard && strings.Contains(held[0].Message, "alias office 10.1.0.0/25 -> 10.0.0.0/8")
+			return len(held) > 0 && held[0].Reason == reason.Guard && strings.Contains(held[0].Message, "alias office 10.1.0.0/25 -> 10.0.0.0/8")
 		})
 		time.Sleep(2 * time.Minute)
 		if got := l.sim.Alias("office")["cidr"]; got != "10.1.0.0/25" {
@@ -112,7 +113,7 @@ func TestGroupOfAGuardedFirewall(t *testing.T) {
 		l.push("another port", alice)
 		eventually(t, "the hold", func() bool {
 			held := l.object("SecurityGroup/web").Held
-			return len(held) > 0 && held[0].Reason == gate.HoldGuard && strings.Contains(held[0].Message, "port 80")
+			return len(held) > 0 && held[0].Reason == reason.Guard && strings.Contains(held[0].Message, "port 80")
 		})
 		time.Sleep(2 * time.Minute)
 		if admits() {
@@ -143,7 +144,7 @@ func TestOneApprovalForAChangeOfASet(t *testing.T) {
 			var digest string
 			eventually(t, "the hold", func() bool {
 				list := l.object("IPSet/admins").Held
-				if len(list) == 0 || list[0].Reason != gate.HoldGuard {
+				if len(list) == 0 || list[0].Reason != reason.Guard {
 					return false
 				}
 				digest = list[0].Digest
@@ -223,7 +224,7 @@ func TestApprovalEndsWithItsChange(t *testing.T) {
 				before := l.adminEntries()
 				isHeld := func() bool {
 					held := l.object("IPSet/admins").Held
-					return len(held) > 0 && held[0].Reason == gate.HoldGuard
+					return len(held) > 0 && held[0].Reason == reason.Guard
 				}
 				l.files["admins.yaml"] = adminSet(1, 2, 3, 4, 5, 6, 7)
 				l.push("five entries more", alice)
@@ -298,7 +299,7 @@ func TestNamesInAGroupOfAGuardedFirewall(t *testing.T) {
 					t.Helper()
 					eventually(t, "the hold of "+label, func() bool {
 						list := l.object(label).Held
-						return len(list) > 0 && list[0].Reason == gate.HoldGuard
+						return len(list) > 0 && list[0].Reason == reason.Guard
 					})
 					return l.object(label).Held[0].Digest
 				}
@@ -361,7 +362,7 @@ func TestSetOfAGuardedGuestThatWasNotRead(t *testing.T) {
 				defer l.start()()
 				isHeld := func() bool {
 					list := l.object("IPSet/admins").Held
-					return len(list) > 0 && list[0].Reason == gate.HoldGuard
+					return len(list) > 0 && list[0].Reason == reason.Guard
 				}
 				eventually(t, "the hold", isHeld)
 				show()
@@ -391,7 +392,7 @@ func TestSetThatAGroupOfAGuardedFirewallWillName(t *testing.T) {
 		eventually(t, "the hold of the group", func() bool { return len(held("SecurityGroup/web")) > 0 })
 		l.files["admins.yaml"] = strings.Replace(set, "10.9.0.1", "0.0.0.0/1", 1)
 		l.push("half of the world", alice)
-		eventually(t, "the hold of the set", func() bool { return len(held("IPSet/admins")) > 0 && held("IPSet/admins")[0].Reason == gate.HoldGuard })
+		eventually(t, "the hold of the set", func() bool { return len(held("IPSet/admins")) > 0 && held("IPSet/admins")[0].Reason == reason.Guard })
 		l.approve(held("SecurityGroup/web")[0].Digest)
 		eventually(t, "the rules of the group", func() bool { return len(held("SecurityGroup/web")) == 0 && strings.Contains(l.webRules(), "admins") })
 		time.Sleep(3 * time.Minute)
@@ -504,7 +505,7 @@ func TestEditOfWhatAGuardedFirewallNamesIsRepaired(t *testing.T) {
 				l.push("as before", alice)
 				eventually(t, "the hold", func() bool {
 					held := l.object(test.label).Held
-					return len(held) > 0 && held[0].Reason == gate.HoldGuard
+					return len(held) > 0 && held[0].Reason == reason.Guard
 				})
 				time.Sleep(5 * time.Minute)
 				if !test.isSmall(l) {

@@ -14,6 +14,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/rollout"
 )
@@ -94,7 +95,7 @@ func sameMap[K comparable, V any](a, b map[K]V) bool {
 // releaseWeakenings puts the weakenings into force that have enough approvals: the new guards are journaled and the approvals used up in one append,
 // and a new epoch begins, so that no lane works with the old guards.
 func (e *Engine) releaseWeakenings(ctx context.Context) {
-	if e.basis.Load().NoWrites != gate.WritesAllowed || len(e.guards.now.Weakenings) == 0 || len(e.released(e.guards.now, e.opts.Journal.State())) == 0 {
+	if e.basis.Load().NoWrites != reason.WritesAllowed || len(e.guards.now.Weakenings) == 0 || len(e.released(e.guards.now, e.opts.Journal.State())) == 0 {
 		return
 	}
 	var released []guard.Weakening

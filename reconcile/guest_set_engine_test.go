@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -65,7 +65,7 @@ func TestGuestSetMembersAreGuests(t *testing.T) {
 		l.push("web-3 is gone", alice)
 		l.digestOfHold(vmids["web-3"])
 		held := l.heldStep(vmids["web-3"])
-		if held.Reason != gate.HoldApproval || l.destroyed(vmids["web-3"]) {
+		if held.Reason != reason.Approval || l.destroyed(vmids["web-3"]) {
 			t.Errorf("got %+v, want the destroy of web-3 held for an approval", held)
 		}
 	})
@@ -165,7 +165,7 @@ func TestGuestSetGuards(t *testing.T) {
 		digests := map[int]string{}
 		for _, vmid := range []int{201, 202, 203} {
 			digests[vmid] = l.digestOfHold(vmid)
-			if h := l.heldStep(vmid); h.Reason != gate.HoldGuard {
+			if h := l.heldStep(vmid); h.Reason != reason.Guard {
 				t.Errorf("%d: got %+v, want the weaker guard held", vmid, h)
 			}
 		}
@@ -180,7 +180,7 @@ func TestGuestSetGuards(t *testing.T) {
 		l.files["set.yaml"] = webSet("name: web-1, vmid: 201, lifecycle: {destroy: allow}")
 		l.push("two rows less", alice)
 		eventually(l, "the destroy of web-2", func() bool { return l.destroyed(202) })
-		if h := l.heldStep(203); h.Reason != gate.HoldDenied || l.destroyed(203) {
+		if h := l.heldStep(203); h.Reason != reason.DestroyDenied || l.destroyed(203) {
 			t.Errorf("got %+v, want the destroy of web-3 denied as before", h)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // checkHealth starts the checks of the guests for which a step waits, and returns why such guests are not ready, by label. Guests that nothing waits for
@@ -103,7 +104,7 @@ func (e *Engine) refusedCondition(ref guest.Ref) (plan.Condition, bool) {
 		return plan.Condition{}, false
 	}
 	return plan.Condition{
-		Type: plan.Warned, Reason: plan.ReasonCheckRefused,
+		Type: plan.Warned, Reason: reason.CheckRefused,
 		Message: "checks.allow in the config of the agent's host does not allow the check of " + d.Health.Addresses() + ", so guests that depend on this guest wait",
 		Hint:    "add the address to checks.allow, or change spec.health in the manifest",
 	}, true

@@ -5,9 +5,9 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -33,7 +33,7 @@ func (e *Engine) noteHolds(t *track, p plan.Guest) {
 		switch {
 		case h.Op == plan.OpWeaken: // noteWeakenings logs it, once for all guests that the line concerns
 		case h.Op == plan.OpRollout: // noteRollouts logs it, once for each batch
-		case h.Reason == gate.HoldWritesStopped:
+		case h.Reason == reason.WritesStopped:
 			logged = append(logged, slices.DeleteFunc(slices.Clone(t.logged), func(k report.HeldStep) bool { return k.Op != h.Op })...)
 		default:
 			logged = append(logged, h)

@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -71,7 +72,7 @@ func (l *lab) object(label string) report.Guest {
 }
 
 // imageHasReason reports whether the Image of the lab has a condition with a reason.
-func (l *lab) imageHasReason(reason plan.ConditionReason) bool {
+func (l *lab) imageHasReason(reason reason.Name) bool {
 	return slices.ContainsFunc(l.object("Image/debian-13").Conditions, func(c plan.Condition) bool { return c.Reason == reason })
 }
 
@@ -173,7 +174,7 @@ func TestForeignFileIsNeverUsed(t *testing.T) {
 				prepare(l)
 				l.push("a machine of an image", alice)
 				defer l.start()()
-				eventually(t, "the condition", func() bool { return l.imageHasReason(plan.ReasonForeignFile) })
+				eventually(t, "the condition", func() bool { return l.imageHasReason(reason.ForeignFile) })
 				time.Sleep(10 * time.Minute)
 				if g := l.object("Image/debian-13"); g.Sync != report.SyncUnknown {
 					t.Errorf("got %s, want unknown", g.Sync)
@@ -194,7 +195,7 @@ func TestServersOfImagesAreAllowedByTheHost(t *testing.T) {
 		l.opts.AllowedServer = nil
 		l.push("an image", alice)
 		defer l.start()()
-		eventually(t, "the condition", func() bool { return l.imageHasReason(plan.ReasonServerDenied) })
+		eventually(t, "the condition", func() bool { return l.imageHasReason(reason.ServerDenied) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Counters().Routes[downloads]; got != 0 {
 			t.Errorf("got %d downloads from a server that is not allowed, want none", got)
@@ -224,7 +225,7 @@ func TestFailedDownloadIsRetried(t *testing.T) {
 				l.sim.Publish(debianURL, bad)
 				l.push("a machine of an image", alice)
 				defer l.start()()
-				eventually(t, "the failure", func() bool { return l.imageHasReason(plan.ConditionReason(cluster.OpDownload)) })
+				eventually(t, "the failure", func() bool { return l.imageHasReason(reason.Name(cluster.OpDownload)) })
 				if got := l.sim.Effects(201, pvesim.Created); got != 0 {
 					t.Errorf("got %d machines of a failed download, want none", got)
 				}
@@ -335,7 +336,7 @@ func TestUnreadFilesAreUnknown(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/storage/local/content", Kind: pvesim.ErrorText, Text: "storage 'local' is not online", Times: -1}))
 		l.push("a machine of an image", alice)
 		defer l.start()()
-		eventually(t, "the condition", func() bool { return l.imageHasReason(plan.ReasonNotObserved) })
+		eventually(t, "the condition", func() bool { return l.imageHasReason(reason.NotObserved) })
 		if got := l.sim.Counters().Routes[downloads]; got != 0 {
 			t.Errorf("got %d downloads without a listing, want none", got)
 		}
@@ -444,7 +445,7 @@ func TestImageWithoutNodesOnAStorageOfEachNode(t *testing.T) {
 		l.push("an image without nodes", alice)
 		defer l.start()()
 		time.Sleep(time.Hour)
-		if got := l.object("Image/debian-13"); got.Sync != report.Synced || !l.imageHasReason(plan.ReasonFileOnOneNode) {
+		if got := l.object("Image/debian-13"); got.Sync != report.Synced || !l.imageHasReason(reason.FileOnOneNode) {
 			t.Errorf("got %+v, want the image in sync, with a condition", got)
 		}
 		waits := slices.ContainsFunc(l.object("VirtualMachine/web-1").Conditions, func(c plan.Condition) bool {
@@ -456,7 +457,7 @@ func TestImageWithoutNodesOnAStorageOfEachNode(t *testing.T) {
 		l.files["image.yaml"] = debianYAML(debianSum, "pve2")
 		l.push("an image with nodes", alice)
 		l.converge()
-		if got := l.sim.Effects(201, pvesim.Created); got != 1 || l.imageHasReason(plan.ReasonFileOnOneNode) {
+		if got := l.sim.Effects(201, pvesim.Created); got != 1 || l.imageHasReason(reason.FileOnOneNode) {
 			t.Errorf("got the guest created %d times and %+v, want once and no condition", got, l.object("Image/debian-13"))
 		}
 	})
@@ -514,7 +515,7 @@ func TestIncidentDecompressedDiskImageOfARevisionInForce(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		got := l.object("Image/debian-13")
 		blocked := slices.ContainsFunc(got.Conditions, func(c plan.Condition) bool {
-			return c.Type == plan.Blocked && c.Reason == plan.ReasonInvalid && strings.Contains(c.Message, ": image.yaml:1:1: spec.decompression: ") && strings.Contains(c.Hint, "leave decompression out")
+			return c.Type == plan.Blocked && c.Reason == reason.Invalid && strings.Contains(c.Message, ": image.yaml:1:1: spec.decompression: ") && strings.Contains(c.Hint, "leave decompression out")
 		})
 		if n := l.sim.Counters().Routes[downloads]; !blocked || n != 0 {
 			t.Errorf("got %+v and %d tries to download, want the way out and none", got, n)

@@ -11,10 +11,10 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/volumes"
 )
@@ -203,43 +203,43 @@ func TestUsedFileStays(t *testing.T) {
 		use, end func(l *lab)
 		why      string
 	}{
-		"stopped_guest": {inDrive, emptied, string(plan.ReasonFileInUse)},
-		"pending":       {pending("ide2: " + isoVolume + ",media=cdrom"), pending(""), string(plan.ReasonFileInUse)},
+		"stopped_guest": {inDrive, emptied, string(reason.FileInUse)},
+		"pending":       {pending("ide2: " + isoVolume + ",media=cdrom"), pending(""), string(reason.FileInUse)},
 		"path": {
 			func(l *lab) {
 				l.ok(l.sim.Edit(209, "args", "-cdrom /var/lib/vz/template/iso/debian-13-9f86d081884c.iso"))
 			},
-			func(l *lab) { l.ok(l.sim.Edit(209, "args", "-no-acpi")) }, string(plan.ReasonFileInUse),
+			func(l *lab) { l.ok(l.sim.Edit(209, "args", "-no-acpi")) }, string(reason.FileInUse),
 		},
 		"snapshot": {
-			inSnapshot("\n[before]\nide2: " + isoVolume + ",media=cdrom\nname: keep-1\nsnaptime: 946684800\n"), inSnapshot("\n"), string(plan.ReasonFileInUse),
+			inSnapshot("\n[before]\nide2: " + isoVolume + ",media=cdrom\nname: keep-1\nsnaptime: 946684800\n"), inSnapshot("\n"), string(reason.FileInUse),
 		},
 		"unmanaged_guest": {
 			func(l *lab) {
 				_, err := l.sim.AddVM(pvesim.Guest{VMID: 1000, Config: "name: other\nide2: " + isoVolume + ",media=cdrom\n"})
 				l.ok(err)
 			},
-			func(l *lab) { l.ok(l.sim.RemoveGuest(1000)) }, string(plan.ReasonFileInUse),
+			func(l *lab) { l.ok(l.sim.RemoveGuest(1000)) }, string(reason.FileInUse),
 		},
 		"template": {
 			func(l *lab) {
 				_, err := l.sim.AddTemplate(pvesim.Guest{VMID: 9001, Config: "name: tmpl\nscsi0: local:9001/vm-9001-disk-0.qcow2,size=1G\nide2: " + isoVolume + ",media=cdrom\n"})
 				l.ok(err)
 			},
-			func(l *lab) { l.ok(l.sim.RemoveGuest(9001)) }, string(plan.ReasonFileInUse),
+			func(l *lab) { l.ok(l.sim.RemoveGuest(9001)) }, string(reason.FileInUse),
 		},
 		"partly_created": {
 			func(l *lab) {
 				_, err := l.sim.AddVM(pvesim.Guest{VMID: 1000, Config: "lock: create\n"})
 				l.ok(err)
 			},
-			func(l *lab) { l.ok(l.sim.RemoveGuest(1000)) }, string(gate.HoldVolumeUsersUnknown),
+			func(l *lab) { l.ok(l.sim.RemoveGuest(1000)) }, string(reason.VolumeUsersUnknown),
 		},
 		"manifest": {
 			func(l *lab) {
 				l.files["keep.yaml"] = strings.Replace(vmYAML("keep-1", 209), "source: {clone: {name: tmpl-debian-12}}", "source: {iso: {volume: \""+isoVolume+"\"}}\n  disks: {scsi0: {storage: local-lvm, size: 1Gi}}", 1)
 			},
-			func(l *lab) { l.files["keep.yaml"] = vmYAML("keep-1", 209); l.push("another source", alice) }, string(plan.ReasonFileInUse),
+			func(l *lab) { l.files["keep.yaml"] = vmYAML("keep-1", 209); l.push("another source", alice) }, string(reason.FileInUse),
 		},
 	}
 	for name, test := range tests {
@@ -249,10 +249,10 @@ func TestUsedFileStays(t *testing.T) {
 				test.use(l)
 				defer l.start()()
 				l.newISO("pve1")
-				eventually(l, "the reason", func() bool { return l.imageHasReason(plan.ConditionReason(test.why)) })
+				eventually(l, "the reason", func() bool { return l.imageHasReason(reason.Name(test.why)) })
 				l.remainsISO()
 				l.wantFiles(true, true)
-				if g := l.object("Image/debian-13"); (g.Sync == report.Synced) != (test.why == string(plan.ReasonFileInUse)) {
+				if g := l.object("Image/debian-13"); (g.Sync == report.Synced) != (test.why == string(reason.FileInUse)) {
 					t.Errorf("got the image %s; a file that is used is no difference, and an unknown use is one", g.Sync)
 				}
 				test.end(l)
@@ -272,7 +272,7 @@ func TestFileOfAPersonStays(t *testing.T) {
 		defer l.start()()
 		delete(l.files, "image.yaml")
 		l.push("no image", alice)
-		eventually(l, "the condition", func() bool { return l.imageHasReason(plan.ReasonForeignFile) })
+		eventually(l, "the condition", func() bool { return l.imageHasReason(reason.ForeignFile) })
 		l.remainsISO()
 		if g := l.object("Image/debian-13"); g.Sync != report.SyncUnknown {
 			t.Errorf("got %s, want unknown", g.Sync)
@@ -292,7 +292,7 @@ func TestFileStaysUntilTheNewOneIsThere(t *testing.T) {
 		l.publishISO(strings.Repeat("0", 64))
 		l.files["image.yaml"] = isoYAML(newerSum, "pve1")
 		l.push("a newer image", alice)
-		eventually(l, "the failure", func() bool { return l.imageHasReason(plan.ConditionReason(cluster.OpDownload)) })
+		eventually(l, "the failure", func() bool { return l.imageHasReason(reason.Name(cluster.OpDownload)) })
 		l.remainsISO()
 		l.publishISO(newerSum)
 		time.Sleep(30 * time.Minute) // of the backoff
@@ -313,7 +313,7 @@ func TestFormerFilesOnSeveralNodes(t *testing.T) {
 		time.Sleep(time.Minute)
 		l.files["image.yaml"] = isoYAML(debianSum, "pve1")
 		l.push("on one node", alice)
-		eventually(l, "the condition", func() bool { return l.imageHasReason(plan.ReasonNotObserved) })
+		eventually(l, "the condition", func() bool { return l.imageHasReason(reason.NotObserved) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Counters().Routes[deletions]; got != 0 || !l.hasFile("pve1", isoVolume) {
 			t.Errorf("got %d deletions and the file of pve1 there: %t, want none and the file", got, l.hasFile("pve1", isoVolume))
@@ -422,7 +422,7 @@ func TestNoFileIsDeletedWithoutGuests(t *testing.T) {
 		delete(l.files, "keep.yaml")
 		l.push("nothing", alice)
 		eventually(l, "the hold", func() bool {
-			_, held := l.heldFor("Image/debian-13", gate.HoldEmptyDesired)
+			_, held := l.heldFor("Image/debian-13", reason.EmptyDesired)
 			return held
 		})
 		l.remainsISO()
@@ -449,14 +449,14 @@ func TestFileStaysWhileGuestsAreHidden(t *testing.T) {
 		defer l.start()()
 		l.newISO("pve1")
 		eventually(t, "the hold", func() bool {
-			held, isHeld := l.heldFor("Image/debian-13", gate.HoldVolumeUsersUnknown)
+			held, isHeld := l.heldFor("Image/debian-13", reason.VolumeUsersUnknown)
 			return isHeld && strings.Contains(held.Message, string(volumes.NoAudit)) && strings.Contains(held.Hint, "VM.Audit on /vms")
 		})
 		l.remainsISO()
 		l.sim.SetPrivileges(role.ID, []pvesim.ACL{{Path: "/", Privileges: everywhere}})
 		eventually(t, "the use by the guest", func() bool {
 			return slices.ContainsFunc(l.object("Image/debian-13").Conditions, func(c plan.Condition) bool {
-				return c.Reason == plan.ReasonFileInUse && strings.Contains(c.Message, "1000")
+				return c.Reason == reason.FileInUse && strings.Contains(c.Message, "1000")
 			})
 		})
 		l.remainsISO()
@@ -543,14 +543,14 @@ func TestFilesOfASnapshotAreNoDifference(t *testing.T) {
 		}))
 		defer l.start()()
 		l.newISO("pve1")
-		eventually(l, "the reason", func() bool { return l.imageHasReason(plan.ReasonFileInUse) })
+		eventually(l, "the reason", func() bool { return l.imageHasReason(reason.FileInUse) })
 		thirdSum := strings.Repeat("cd", 32)
 		l.publishISO(thirdSum)
 		l.files["image.yaml"] = isoYAML(thirdSum, "pve1")
 		l.push("a third image", alice)
 		inUse := func() (files []string) {
 			for _, c := range l.object("Image/debian-13").Conditions {
-				if c.Reason == plan.ReasonFileInUse {
+				if c.Reason == reason.FileInUse {
 					files = append(files, c.Message)
 				}
 			}
@@ -574,7 +574,7 @@ func TestFormerFileOfARemovedStorage(t *testing.T) {
 		l.push("no image", alice)
 		eventually(t, "the condition with the remedy", func() bool {
 			return slices.ContainsFunc(l.object("Image/debian-13").Conditions, func(c plan.Condition) bool {
-				return c.Reason == plan.ReasonNotObserved && strings.Contains(c.Hint, "prune: false")
+				return c.Reason == reason.NotObserved && strings.Contains(c.Hint, "prune: false")
 			})
 		})
 		l.files["image.yaml"] = strings.Replace(isoYAML(debianSum, "pve1"), "prune: true", "prune: false", 1)

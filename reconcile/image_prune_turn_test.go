@@ -9,7 +9,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -31,7 +31,7 @@ func TestManyFormerFilesAreDeleted(t *testing.T) {
 		l.files["image.yaml"] = isoYAML(sum, "pve1")
 		l.push("prune", alice)
 		eventually(t, "the deletions", func() bool {
-			if l.imageHasReason(plan.ConditionReason(cluster.OpDeleteFile)) {
+			if l.imageHasReason(reason.Name(cluster.OpDeleteFile)) {
 				t.Fatalf("got %+v, want no failure", l.object("Image/debian-13").Conditions)
 			}
 			return len(l.journal.State().Downloaded) == 1
@@ -65,7 +65,7 @@ func TestFailingFileHoldsUpNoOther(t *testing.T) {
 				l.ok(l.sim.Inject(test.fault))
 				l.newISO("pve1", "pve2")
 				eventually(t, "the file of pve2", func() bool { return l.hasFile("pve2", newerISO) && !l.hasFile("pve2", isoVolume) })
-				eventually(t, "the failure", func() bool { return l.imageHasReason(plan.ConditionReason(test.failed)) })
+				eventually(t, "the failure", func() bool { return l.imageHasReason(reason.Name(test.failed)) })
 				l.wantFiles(true, test.failed == cluster.OpDeleteFile)
 				l.sim.ClearFaults()
 				l.converge()
@@ -86,9 +86,9 @@ func TestManyNodesAfterAFailure(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: http.MethodPost, Path: "/nodes/pve2/.*/download-url$", Kind: pvesim.TaskFails, Text: "no space", Times: 1}))
 		l.files["image.yaml"] = isoYAML(debianSum, nodes...)
 		l.push("on all nodes", alice)
-		eventually(t, "the failure", func() bool { return l.imageHasReason(plan.ConditionReason(cluster.OpDownload)) })
+		eventually(t, "the failure", func() bool { return l.imageHasReason(reason.Name(cluster.OpDownload)) })
 		eventually(t, "the files", func() bool {
-			if l.imageHasReason(plan.ReasonFlapping) {
+			if l.imageHasReason(reason.Flapping) {
 				t.Fatal("got repairs that are spaced out, and nothing was repaired")
 			}
 			return len(l.journal.State().Downloaded) == len(nodes)
@@ -112,7 +112,7 @@ func TestFileThatDisappearsAgain(t *testing.T) {
 			if l.hasFile("pve1", isoVolume) {
 				l.ok(l.sim.RemoveVolume(isoVolume))
 			}
-			spaced = spaced || l.imageHasReason(plan.ReasonFlapping)
+			spaced = spaced || l.imageHasReason(reason.Flapping)
 		}
 		if got := l.sim.Counters().Routes[downloads]; got < 8 || got > 14 || !spaced {
 			t.Errorf("got %d downloads in two hours, spaced out %t; want about one in twelve minutes after the first two, with the condition", got, spaced)

@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // adopted returns the manifest that adopt writes for a guest.
@@ -32,7 +33,7 @@ func TestIncidentAdoptedGuestIsCreatedAgainEmpty(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.RemoveGuest(105))
-		eventually(t, "the report that it is gone", func() bool { return hasCondition(l.guest(l.engine.Report(), 105), plan.Blocked, plan.ReasonNoSource) })
+		eventually(t, "the report that it is gone", func() bool { return hasCondition(l.guest(l.engine.Report(), 105), plan.Blocked, reason.NoSource) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(105, pvesim.Cloned) + l.sim.Effects(105, pvesim.Created); got != 0 {
 			t.Errorf("got %d creations, want its vmid kept free for a restore", got)

@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -122,16 +123,16 @@ func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 				eventually(l, "the repair of the other guest", func() bool { return l.sim.Value(201, "onboot") == "1" })
 				l.converge() // the setting of root@pam does not keep the guest out of sync
 				w.wantNoWrites(t)
-				if g := l.guest(l.engine.Report(), test.vmid); !hasCondition(g, plan.Warned, plan.ReasonNeedsRoot) || g.Health != report.Healthy {
+				if g := l.guest(l.engine.Report(), test.vmid); !hasCondition(g, plan.Warned, reason.NeedsRoot) || g.Health != report.Healthy {
 					t.Errorf("got %s and %+v, want a healthy guest with a warning", g.Health, g.Conditions)
 				}
-				if got := hintOf(l.guest(l.engine.Report(), test.vmid), plan.ReasonNeedsRoot); got != "as root on pve1: "+test.command {
+				if got := hintOf(l.guest(l.engine.Report(), test.vmid), reason.NeedsRoot); got != "as root on pve1: "+test.command {
 					t.Errorf("got the hint %q, want the command %q", got, test.command)
 				}
 				_, line, _ := strings.Cut(test.command, " set ")
 				l.ok(l.sim.Edit(test.vmid, strings.Fields(line)[1][len("--"):], test.text))
 				eventually(l, "the end of the warning", func() bool {
-					return !hasCondition(l.guest(l.engine.Report(), test.vmid), plan.Warned, plan.ReasonNeedsRoot)
+					return !hasCondition(l.guest(l.engine.Report(), test.vmid), plan.Warned, reason.NeedsRoot)
 				})
 			})
 		})
@@ -160,7 +161,7 @@ func TestIncidentRootOnlyKeyPreventsTheCreation(t *testing.T) {
 				l.push("a guest with a setting of root", alice)
 				defer l.start()()
 				l.converge()
-				if got := hintOf(l.guest(l.engine.Report(), test.vmid), plan.ReasonNeedsRoot); got != test.command {
+				if got := hintOf(l.guest(l.engine.Report(), test.vmid), reason.NeedsRoot); got != test.command {
 					t.Errorf("got the hint %q, want %q", got, test.command)
 				}
 			})
@@ -169,7 +170,7 @@ func TestIncidentRootOnlyKeyPreventsTheCreation(t *testing.T) {
 }
 
 // hintOf returns the hint of a guest's condition, "" if the guest has no condition with the reason.
-func hintOf(g report.Guest, reason plan.ConditionReason) string {
+func hintOf(g report.Guest, reason reason.Name) string {
 	for _, c := range g.Conditions {
 		if c.Reason == reason {
 			return c.Hint

@@ -7,7 +7,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -28,9 +28,9 @@ func TestIncidentDependentIsInterruptedTooEarly(t *testing.T) {
 		restarts := l.sim.Effects(201, pvesim.Started)
 		l.files["db.yaml"], l.files["web.yaml"] = db("vmbr1"), web("2Gi")
 		l.push("both change", alice)
-		eventually(l, "the restart that waits", func() bool { return hasHeld(l.guest(l.engine.Report(), 201), cluster.OpReboot, gate.HoldWaits) })
+		eventually(l, "the restart that waits", func() bool { return hasHeld(l.guest(l.engine.Report(), 201), cluster.OpReboot, reason.WaitsFor) })
 		time.Sleep(5 * time.Minute)
-		if got := l.sim.Effects(201, pvesim.Started); got != restarts || !hasHeld(l.guest(l.engine.Report(), 202), cluster.OpConfig, gate.HoldApproval) {
+		if got := l.sim.Effects(201, pvesim.Started); got != restarts || !hasHeld(l.guest(l.engine.Report(), 202), cluster.OpConfig, reason.Approval) {
 			t.Errorf("got %d starts, want %d while the other guest has a step left", got, restarts)
 		}
 		l.files["db.yaml"] = db("vmbr0")
@@ -43,7 +43,7 @@ func TestIncidentDependentIsInterruptedTooEarly(t *testing.T) {
 }
 
 // hasHeld reports whether a step of a guest is held for a reason.
-func hasHeld(g report.Guest, op cluster.Op, reason gate.HoldReason) bool {
+func hasHeld(g report.Guest, op cluster.Op, reason reason.Name) bool {
 	return slices.ContainsFunc(g.Held, func(h report.HeldStep) bool { return h.Op == op && h.Reason == reason })
 }
 
@@ -84,7 +84,7 @@ func TestIncidentDependencyIsStoppedFirst(t *testing.T) {
 		delete(l.files, "db.yaml")
 		delete(l.files, "app.yaml")
 		l.push("both go", alice)
-		eventually(l, "the destroy that waits for an approval", func() bool { return hasHeld(l.guest(l.engine.Report(), 202), cluster.OpDestroy, gate.HoldApproval) })
+		eventually(l, "the destroy that waits for an approval", func() bool { return hasHeld(l.guest(l.engine.Report(), 202), cluster.OpDestroy, reason.Approval) })
 		stop()
 		stop = l.start()
 		l.waitForCondition(201, "WaitsFor", "VirtualMachine/app-1 depends on it, and has to be destroyed first")

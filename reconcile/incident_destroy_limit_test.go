@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 const limitOneYAML = clusterYAML + "  guards: {maxDestroysPerDay: 1}\n"
@@ -55,7 +55,7 @@ func TestIncidentFailedDestroysPassTheLimit(t *testing.T) {
 				time.Sleep(45 * time.Minute)
 				deletes, held := len(w.deletes()), 0
 				for _, g := range l.engine.Report().Guests {
-					if len(g.Held) == 1 && g.Held[0].Reason == gate.HoldDestroyLimit {
+					if len(g.Held) == 1 && g.Held[0].Reason == reason.DestroyLimit {
 						held++
 					}
 				}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 )
 
 // tokenWithout returns the default privileges of the agent's token without some privileges.
@@ -149,7 +149,7 @@ func TestDestroyLimitHoldsAcrossLanes(t *testing.T) {
 		time.Sleep(time.Hour)
 		destroyed, held := 0, 0
 		for _, g := range l.engine.Report().Guests {
-			if len(g.Held) == 1 && g.Held[0].Reason == gate.HoldDestroyLimit {
+			if len(g.Held) == 1 && g.Held[0].Reason == reason.DestroyLimit {
 				held++
 			}
 		}

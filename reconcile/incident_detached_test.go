@@ -10,9 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -203,8 +202,8 @@ func TestIncidentLostDiskIsReplacedByAnEmptyOne(t *testing.T) {
 					} else {
 						test.change(l)
 					}
-					l.waitForHold(test.vmid, gate.HoldApproval)
-					l.waitForCondition(test.vmid, "Blocked", string(plan.ReasonVolumeLost), test.slot, volume, test.why)
+					l.waitForHold(test.vmid, reason.Approval)
+					l.waitForCondition(test.vmid, "Blocked", string(reason.VolumeLost), test.slot, volume, test.why)
 					digest := l.digestOfHold(test.vmid)
 					if h := l.guest(l.engine.Report(), test.vmid).Held[0]; h.Class != guest.Destructive || !strings.Contains(h.Message, volume) {
 						t.Errorf("got hold %+v, want a destructive step that names %s", h, volume)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -49,6 +50,6 @@ func TestIncidentFreedVMIDIsAssignedAtOnce(t *testing.T) {
 
 func reportsReservedVMID(g report.Guest) bool {
 	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool {
-		return c.Reason == plan.ReasonNoVMID && strings.Contains(c.Message, "free for less than a day, so not assigned yet: 200")
+		return c.Reason == reason.NoVMID && strings.Contains(c.Message, "free for less than a day, so not assigned yet: 200")
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -36,7 +36,7 @@ func (l *lab) heldGuards(vmid int) []report.HeldStep {
 	}
 	var out []report.HeldStep
 	for _, h := range held {
-		if h.Reason == gate.HoldGuard {
+		if h.Reason == reason.Guard {
 			out = append(out, h)
 		}
 	}
@@ -253,7 +253,7 @@ func TestIncidentAdoptedGuestBeginsUnguarded(t *testing.T) {
 		}
 		delete(l.files, "erp.yaml")
 		l.waitForAcceptance(l.push("remove it", alice))
-		l.waitForHold(105, gate.HoldApproval)
+		l.waitForHold(105, reason.Approval)
 		time.Sleep(10 * time.Minute)
 		if l.destroyed(105) {
 			t.Error("got the adopted guest destroyed without an approval, want it to exist")
@@ -287,14 +287,14 @@ func TestIncidentManifestIsRestoredForAGoneGuest(t *testing.T) {
 				l.sim.ResetCounters()
 				delete(l.files, "web.yaml")
 				l.waitForAcceptance(l.push("remove it", alice))
-				l.waitForHold(201, gate.HoldApproval)
+				l.waitForHold(201, reason.Approval)
 				l.removeByHand(201)
 				eventually(l, "the end of the ownership", func() bool { _, owned := l.journal.State().Owned[201]; return !owned })
 				stop()
 				stop = l.start()
 				l.files["web.yaml"] = test.restored
 				l.waitForAcceptance(l.push("restore it", alice))
-				l.waitForHold(test.vmid, gate.HoldApproval)
+				l.waitForHold(test.vmid, reason.Approval)
 				time.Sleep(30 * time.Minute)
 				if got := l.creations(test.vmid); got != 0 {
 					t.Fatalf("got %d creations without an approval, want none", got)

@@ -8,9 +8,9 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -50,7 +50,7 @@ func TestIncidentHangingTasksBlockTheCluster(t *testing.T) {
 		}
 		hanging := 0
 		for _, g := range l.engine.Report().Guests {
-			hanging += countConditions(g, plan.Blocked, plan.ReasonTaskHangs)
+			hanging += countConditions(g, plan.Blocked, reason.TaskHangs)
 		}
 		if hanging != 8 {
 			t.Errorf("got %d guests whose task hangs, want 8", hanging)
@@ -59,8 +59,8 @@ func TestIncidentHangingTasksBlockTheCluster(t *testing.T) {
 		defer l.start()() // a restart of the agent finds the tasks again
 		put(6, "state: running")
 		l.push("one more on each node", alice)
-		l.waitForHold(vmidOf(1, 5), gate.HoldTaskHangs)
-		l.waitForHold(vmidOf(2, 5), gate.HoldTaskHangs)
+		l.waitForHold(vmidOf(1, 5), reason.TaskHangs)
+		l.waitForHold(vmidOf(2, 5), reason.TaskHangs)
 		eventually(t, "the start on the healthy node", func() bool { return l.sim.Running(vmidOf(3, 5)) })
 		for _, vmid := range []int{vmidOf(1, 5), vmidOf(2, 5)} {
 			if l.sim.Running(vmid) {
@@ -84,7 +84,7 @@ func TestIncidentHangingTasksBlockTheCluster(t *testing.T) {
 }
 
 // countConditions returns how many conditions of a guest have a type and a reason.
-func countConditions(g report.Guest, kind plan.ConditionType, reason plan.ConditionReason) int {
+func countConditions(g report.Guest, kind plan.ConditionType, reason reason.Name) int {
 	n := 0
 	for _, c := range g.Conditions {
 		if c.Type == kind && c.Reason == reason {
@@ -100,10 +100,10 @@ func TestIncidentHangingTaskOfAGuestInSync(t *testing.T) {
 	runLabWithOrders(t, nil, false, func(t *testing.T, l *lab, _ *probe) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/status/start$", Kind: pvesim.TaskNeverEnds}))
 		l.order("start" + web1)
-		l.waitForCondition(201, string(plan.Blocked)+" "+string(plan.ReasonTaskHangs))
+		l.waitForCondition(201, string(plan.Blocked)+" "+string(reason.TaskHangs))
 		for range 3 * 60 {
 			time.Sleep(time.Minute)
-			if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Blocked, plan.ReasonTaskHangs) {
+			if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Blocked, reason.TaskHangs) {
 				t.Fatalf("got conditions %+v at %s, want the hanging task", g.Conditions, time.Now())
 			}
 		}
@@ -113,7 +113,7 @@ func TestIncidentHangingTaskOfAGuestInSync(t *testing.T) {
 		l.endTasks()
 		l.waitForOrder("start"+web1, journal.OrderFailed)
 		l.converge()
-		if g := l.guest(l.engine.Report(), 201); hasCondition(g, plan.Blocked, plan.ReasonTaskHangs) {
+		if g := l.guest(l.engine.Report(), 201); hasCondition(g, plan.Blocked, reason.TaskHangs) {
 			t.Errorf("got conditions %+v, want none after the task", g.Conditions)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -181,7 +182,7 @@ func TestIncidentPartlyCreatedGuestIsChanged(t *testing.T) {
 				}
 				l.files["guest.yaml"] = test.manifest
 				l.waitForAcceptance(l.push("another one", alice))
-				l.waitForCondition(test.vmid, string(plan.ReasonPartlyCreated))
+				l.waitForCondition(test.vmid, string(reason.PartlyCreated))
 				partial := l.sim.Config(test.vmid)
 				if !strings.Contains(partial, "lock: c") {
 					t.Fatalf("got config %q, want a partly created guest", partial)
@@ -229,13 +230,13 @@ func TestIncidentAgentChangesTheUUIDOfItsGuest(t *testing.T) {
 					}
 					return
 				}
-				l.remains(203, "the uuid impossible", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, plan.ReasonImpossible) })
+				l.remains(203, "the uuid impossible", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, reason.Impossible) })
 				if got := l.sim.Value(203, "smbios1"); got != made {
 					t.Errorf("got smbios1 %q, want %q", got, made)
 				}
 				l.ok(l.sim.Edit(203, "smbios1", "uuid="+other))
 				eventually(t, "the report that it is another guest", func() bool {
-					return hasCondition(l.guest(l.engine.Report(), 203), plan.IdentityConflict, plan.ReasonDifferentGuest)
+					return hasCondition(l.guest(l.engine.Report(), 203), plan.IdentityConflict, reason.DifferentGuest)
 				})
 				known := l.journal.State().Owned[203]
 				for _, c := range l.guest(l.engine.Report(), 203).Conditions {

@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -35,7 +36,7 @@ func TestUnreadableGuestDoesNotStopOthers(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		l.wantRepair("the repair of the guest that can be read")
 		r := l.engine.Report()
-		if g := l.guest(r, 202); !r.Writes.Allowed || !hasCondition(g, plan.NotObserved, plan.ReasonNotObserved) || r.Time.Sub(g.ObservedAt) < 5*time.Minute {
+		if g := l.guest(r, 202); !r.Writes.Allowed || !hasCondition(g, plan.NotObserved, reason.NotObserved) || r.Time.Sub(g.ObservedAt) < 5*time.Minute {
 			t.Errorf("got writes %+v, and db-1 seen at %s with %+v, want it unknown, with the age of its last reading", r.Writes, g.ObservedAt, g.Conditions)
 		}
 		l.sim.ClearFaults()
@@ -56,7 +57,7 @@ func TestExhaustedRangeDoesNotStopOthers(t *testing.T) {
 		l.waitForAcceptance(l.push("one too many", alice))
 		l.wantRepair("the repair of a guest that has its vmid")
 		r := l.engine.Report()
-		if g := l.guest(r, 0); !hasCondition(g, plan.Blocked, plan.ReasonNoVMID) || !r.Writes.Allowed || !r.Proxmox.Ready {
+		if g := l.guest(r, 0); !hasCondition(g, plan.Blocked, reason.NoVMID) || !r.Writes.Allowed || !r.Proxmox.Ready {
 			t.Errorf("got %+v with writes %+v, want the condition only at that guest", g.Conditions, r.Writes)
 		}
 		l.files["cluster.yaml"] = clusterYAML

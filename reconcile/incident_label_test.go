@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -126,7 +126,7 @@ func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 			t.Fatal("got a second guest before the other vmid was approved, want the first one in sync")
 		}
 		l.waitForAcceptance(l.push(approve(moves), olga))
-		l.waitForHold(201, gate.HoldApproval)
+		l.waitForHold(201, reason.Approval)
 		digest := l.digestOfHold(201)
 		l.waitForCondition(201, string(plan.Orphaned), "VirtualMachine/web-1", "231")
 		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {

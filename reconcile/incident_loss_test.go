@@ -9,10 +9,11 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // hintOf returns the hint of a guest's condition.
-func (l *lab) hintOf(vmid int, kind plan.ConditionType, reason plan.ConditionReason) string {
+func (l *lab) hintOf(vmid int, kind plan.ConditionType, reason reason.Name) string {
 	l.Helper()
 	for _, c := range l.guest(l.engine.Report(), vmid).Conditions {
 		if c.Type == kind && c.Reason == reason {
@@ -40,13 +41,13 @@ func TestIncidentLostStateCreatesGuestsTwice(t *testing.T) {
 		for _, vmid := range []int{200, 201} {
 			markers[vmid] = guest.Markers(l.sim.Value(vmid, "tags"))[0]
 		}
-		l.waitForCondition(0, string(plan.Blocked), string(plan.ReasonMayExist), "200", markers[200])
+		l.waitForCondition(0, string(plan.Blocked), string(reason.MayExist), "200", markers[200])
 		l.waitForCondition(201, string(plan.IdentityConflict), "not-managed", markers[201])
 		w.wantNoWrites(t)
 		if r := l.engine.Report(); r.Converged || len(l.sim.Guests()) != 3 {
 			t.Errorf("got converged %t with guests %+v, want the two and the template, held", r.Converged, l.sim.Guests())
 		}
-		hints := map[int]string{200: l.hintOf(0, plan.Blocked, plan.ReasonMayExist), 201: l.hintOf(201, plan.IdentityConflict, plan.ReasonNotManaged)}
+		hints := map[int]string{200: l.hintOf(0, plan.Blocked, reason.MayExist), 201: l.hintOf(201, plan.IdentityConflict, reason.NotManaged)}
 		for vmid, hint := range hints {
 			if !strings.Contains(hint, markers[vmid]) || !strings.Contains(hint, "adopt: ifUnmanaged") {
 				t.Errorf("got hint %q, want the way to adopt %d", hint, vmid)

@@ -7,8 +7,8 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -28,7 +28,7 @@ func TestIncidentNodeInMaintenanceGetsWork(t *testing.T) {
 		l.push("a guest on each node", alice)
 		eventually(l, "the guest on the other node", func() bool { return l.sim.Running(201) })
 		time.Sleep(time.Minute)
-		if g := l.guest(l.engine.Report(), 210); l.sim.Config(210) != "" || !hasHeld(g, cluster.OpCreate, gate.HoldNodeMaintenance) {
+		if g := l.guest(l.engine.Report(), 210); l.sim.Config(210) != "" || !hasHeld(g, cluster.OpCreate, reason.NodeMaintenance) {
 			t.Errorf("got %+v, want the create held", g)
 		}
 		l.sim.SetMaintenance("pve2", false)
@@ -52,7 +52,7 @@ func TestIncidentGuestOfAnOfflineNodeIsUnknown(t *testing.T) {
 		l.sim.StopNode("pve2")
 		eventually(l, "the reason", func() bool {
 			g := l.guest(l.engine.Report(), 210)
-			return g.Sync == report.SyncUnknown && hasCondition(g, plan.NotObserved, plan.ReasonNodeOffline)
+			return g.Sync == report.SyncUnknown && hasCondition(g, plan.NotObserved, reason.NodeOffline)
 		})
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(210, pvesim.Created); got != 1 {

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -102,8 +103,8 @@ func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 		l.converge()
 		all := []pvesim.ACL{{Path: "/", Role: "Administrator"}}
 		l.sim.SetPrivileges("gitops@pve!agent", append(slices.Clone(all), pvesim.ACL{Path: "/vms/201", Role: "NoAccess"}))
-		eventually(t, "the report that it is hidden", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonHidden) })
-		l.remains(201, "the guest hidden", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, plan.ReasonHidden) })
+		eventually(t, "the report that it is hidden", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, reason.Hidden) })
+		l.remains(201, "the guest hidden", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, reason.Hidden) })
 		l.sim.SetPrivileges("gitops@pve!agent", all)
 		l.converge()
 		l.wantMadeOnce()

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/hostguest"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestIncidentAgentStopsItself runs the agent in one of two guests, which it knows by its uuid or by the config of the host. Then the manifests want both
@@ -37,7 +37,7 @@ func TestIncidentAgentStopsItself(t *testing.T) {
 					t.Helper()
 					eventually(l, "the hold", func() bool {
 						g := l.guest(l.engine.Report(), 201)
-						return len(g.Held) == 1 && g.Held[0].Reason == gate.HoldOwnGuest
+						return len(g.Held) == 1 && g.Held[0].Reason == reason.OwnGuest
 					})
 				}
 				wantHeldAsOwn()

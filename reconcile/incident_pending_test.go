@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -45,7 +46,7 @@ func TestIncidentPendingChangeReportedAsApplied(t *testing.T) {
 				waits := func(when string) {
 					t.Helper()
 					r := l.engine.Report()
-					if g := l.guest(r, test.vmid); r.Converged || g.Sync != report.OutOfSync || !hasCondition(g, plan.PendingRestart, plan.ReasonPendingRestart) {
+					if g := l.guest(r, test.vmid); r.Converged || g.Sync != report.OutOfSync || !hasCondition(g, plan.PendingRestart, reason.PendingRestart) {
 						t.Errorf("%s: got converged %t and %s with %+v, want a pending change", when, r.Converged, g.Sync, g.Conditions)
 					}
 					if got := l.sim.Value(test.vmid, test.key); got != old || !strings.Contains(strings.ToLower(l.sim.Config(test.vmid)), "pending]") {

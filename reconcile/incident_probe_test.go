@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -186,7 +187,7 @@ func (l *lab) approve(digest string) {
 }
 
 // hasCondition reports whether a guest has a condition of this type and, unless it is empty, this reason.
-func hasCondition(g report.Guest, kind plan.ConditionType, reason plan.ConditionReason) bool {
+func hasCondition(g report.Guest, kind plan.ConditionType, reason reason.Name) bool {
 	for _, c := range g.Conditions {
 		if c.Type == kind && (reason == "" || c.Reason == reason) {
 			return true

@@ -8,8 +8,8 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // runningWeb returns web-1, which runs and may be restarted.
@@ -88,7 +88,7 @@ func TestRebootPolicyWindow(t *testing.T) {
 		l.waitForAcceptance(l.push("two cores", alice))
 		eventually(t, "a written change and a restart that waits for its window", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return len(g.Held) == 1 && g.Held[0].Op == cluster.OpReboot && g.Held[0].Reason == gate.HoldWindow && hasCondition(g, plan.PendingRestart, plan.ReasonPendingRestart)
+			return len(g.Held) == 1 && g.Held[0].Op == cluster.OpReboot && g.Held[0].Reason == reason.Window && hasCondition(g, plan.PendingRestart, reason.PendingRestart)
 		})
 		time.Sleep(2*time.Hour + 30*time.Minute)
 		if got := l.sim.Effects(201, pvesim.Stopped); got != 0 {

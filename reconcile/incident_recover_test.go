@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/verify"
 )
@@ -50,7 +50,7 @@ func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
 				stop := l.start()
 				found := l.recoverable()
 				l.waitForCondition(201, string(plan.IdentityConflict), "not-managed", l.marker(201))
-				if hint := l.hintOf(201, plan.IdentityConflict, plan.ReasonNotManaged); !strings.Contains(hint, "gitops-agent recover") || !strings.Contains(hint, found.Digest) {
+				if hint := l.hintOf(201, plan.IdentityConflict, reason.NotManaged); !strings.Contains(hint, "gitops-agent recover") || !strings.Contains(hint, found.Digest) {
 					t.Errorf("got hint %q, want the command and the digest", hint)
 				}
 				switch how {
@@ -92,7 +92,7 @@ func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
 				eventually(t, "the repair", func() bool { return l.sim.Value(201, "memory") == "2048" })
 				delete(l.files, "web.yaml")
 				l.push("remove web", alice)
-				l.waitForHold(201, gate.HoldApproval)
+				l.waitForHold(201, reason.Approval)
 				l.approve(l.digestOfHold(201))
 				l.converge()
 				if got := l.sim.Effects(201, pvesim.Destroyed); got != 1 {

@@ -8,6 +8,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestIncidentKillDelaysTheGuest crashes the agent between the intent of a step and its call. The next start makes the call within seconds where
@@ -113,7 +114,7 @@ func TestFlappingOutlivesRestarts(t *testing.T) {
 		if got := l.journal.State().Flapping; len(got) != 0 {
 			t.Errorf("got records %v after normal work, want none", got)
 		}
-		flaps := func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonFlapping) }
+		flaps := func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, reason.Flapping) }
 		eventually(l, "spaced repairs", func() bool {
 			if l.sim.Value(201, "memory") == "2048" {
 				l.ok(l.sim.Edit(201, "memory", "4096"))

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -29,20 +29,20 @@ func blankYAML(lines ...string) string {
 // source.
 func TestIncidentGuestDestroyedByHandIsCreatedEmpty(t *testing.T) {
 	t.Parallel()
-	const held, free = gate.HoldApproval, gate.HoldReason("")
+	const held, free = reason.Approval, reason.Name("")
 	tests := map[string]struct {
 		vmid     int
 		manifest string
-		want     gate.HoldReason
+		want     reason.Name
 	}{
 		"machine_allow":   {201, blankYAML("lifecycle: {recreate: allow}"), free},
 		"machine_approve": {201, vmYAML("web-1", 201, "lifecycle: {recreate: approve}"), held},
-		"machine_deny":    {201, vmYAML("web-1", 201, "lifecycle: {recreate: deny}"), gate.HoldRecreateDenied},
+		"machine_deny":    {201, vmYAML("web-1", 201, "lifecycle: {recreate: deny}"), reason.RecreateDenied},
 		"running":         {201, blankYAML("state: running"), held},
 
 		"container_allow":   {210, dnsYAML("mounts: {mp0: {storage: local, size: 4Gi, path: /data}}", "lifecycle: {recreate: allow}"), free},
 		"container_approve": {210, dnsYAML("lifecycle: {recreate: approve}"), held},
-		"container_deny":    {210, dnsYAML("lifecycle: {recreate: deny}"), gate.HoldRecreateDenied},
+		"container_deny":    {210, dnsYAML("lifecycle: {recreate: deny}"), reason.RecreateDenied},
 
 		"default_clone":             {201, vmYAML("web-1", 201), free},
 		"default_clone_grown":       {201, vmYAML("web-1", 201, "disks: {scsi0: {size: 5Gi}}"), free},
@@ -115,7 +115,7 @@ func TestIncidentDeniedRecreationIsApproved(t *testing.T) {
 		digest := l.digestOfHold(201)
 		l.files["guest.yaml"] = blankYAML("lifecycle: {recreate: deny}")
 		l.push("deny", alice)
-		l.waitForHold(201, gate.HoldRecreateDenied)
+		l.waitForHold(201, reason.RecreateDenied)
 		l.approve(digest)
 		time.Sleep(30 * time.Minute)
 		if got := l.creations(201); got != 0 {
@@ -170,7 +170,7 @@ func (l *lab) removeByHand(vmid int) {
 }
 
 // waitForHold waits until a step of a guest is held for a reason.
-func (l *lab) waitForHold(vmid int, reason gate.HoldReason) {
+func (l *lab) waitForHold(vmid int, reason reason.Name) {
 	l.Helper()
 	eventually(l, fmt.Sprintf("a hold of %d for %s", vmid, reason), func() bool {
 		for _, g := range l.engine.Report().Guests {

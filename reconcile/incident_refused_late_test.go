@@ -10,9 +10,9 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -132,7 +132,7 @@ func TestIncidentApprovalIsUsedTwice(t *testing.T) {
 				l.ok(l.sim.Edit(210, "net0", before))
 				time.Sleep(5 * time.Minute)
 				g := l.guest(l.engine.Report(), 210)
-				if !strings.Contains(l.sim.Value(210, "net0"), "vmbr0") || len(g.Held) == 0 || g.Held[0].Reason != gate.HoldApproval || g.Held[0].Class != guest.Disruptive {
+				if !strings.Contains(l.sim.Value(210, "net0"), "vmbr0") || len(g.Held) == 0 || g.Held[0].Reason != reason.Approval || g.Held[0].Class != guest.Disruptive {
 					t.Errorf("got net0 %q and %+v, want another approval awaited", l.sim.Value(210, "net0"), g.Held)
 				}
 			})

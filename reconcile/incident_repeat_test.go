@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -84,7 +85,7 @@ func checkFlapping(t *testing.T, pushes bool) {
 				l.ok(l.sim.Edit(201, "memory", "4096"))
 				repairs++
 			}
-			spaced = spaced || hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonFlapping)
+			spaced = spaced || hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, reason.Flapping)
 		}
 		if !spaced {
 			t.Error("got no word of a fight, want the condition")

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -117,7 +118,7 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 				l.files["guest.yaml"] = test.after
 				l.push("after", alice)
 				if test.partial {
-					l.waitForCondition(test.vmid, string(plan.ReasonPartlyCreated), "create")
+					l.waitForCondition(test.vmid, string(reason.PartlyCreated), "create")
 					w.wantNoWrites(t)
 					if r := l.engine.Report(); r.Converged || l.sim.Effects(test.vmid, test.effect) != 0 {
 						t.Errorf("got converged %t with %q, want a partly created guest reported", r.Converged, l.sim.Config(test.vmid))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -44,7 +44,7 @@ func (l *lab) calledFor(vmid int) bool {
 }
 
 // heldFor returns the held step of a label with the reason.
-func (l *lab) heldFor(label string, reason gate.HoldReason) (report.HeldStep, bool) {
+func (l *lab) heldFor(label string, reason reason.Name) (report.HeldStep, bool) {
 	for _, g := range l.engine.Report().Guests {
 		if g.Label() != label {
 			continue
@@ -114,10 +114,10 @@ func TestIncidentNamesWidenAScope(t *testing.T) {
 				l.files["web.yaml"], l.files["web-9.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}"), test.manifest
 				l.waitForAcceptance(l.push("attack", wanda))
 				for range 2 {
-					eventually(l, "the hold", func() bool { _, held := l.heldFor(test.label, gate.HoldScope); return held })
+					eventually(l, "the hold", func() bool { _, held := l.heldFor(test.label, reason.Scope); return held })
 					eventually(l, "the rest of the revision", func() bool { return l.sim.Value(201, "memory") == "2048" })
 					time.Sleep(10 * time.Minute)
-					h, held := l.heldFor(test.label, gate.HoldScope)
+					h, held := l.heldFor(test.label, reason.Scope)
 					if !held || !strings.Contains(h.Message, "signer wanda wrote "+test.field+" in commit "+l.repo.Tip[:7]) || !strings.Contains(h.Message, test.touches) {
 						t.Errorf("got %q (held %t), want wanda's %s held because of %s", h.Message, held, test.field, test.touches)
 					}
@@ -148,11 +148,11 @@ func TestIncidentRelabelledGuestEscapesItsGuards(t *testing.T) {
 		l.sim.ResetCounters()
 		l.files["web-9.yaml"] = vmYAML("web-9", 220, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
 		l.waitForAcceptance(l.push("take it over", wanda))
-		eventually(l, "the hold", func() bool { _, held := l.heldFor("VirtualMachine/web-9", gate.HoldScope); return held })
+		eventually(l, "the hold", func() bool { _, held := l.heldFor("VirtualMachine/web-9", reason.Scope); return held })
 		stop()
 		stop = l.start()
 		time.Sleep(10 * time.Minute)
-		h, _ := l.heldFor("VirtualMachine/web-9", gate.HoldScope)
+		h, _ := l.heldFor("VirtualMachine/web-9", reason.Scope)
 		if want := "vmid 220, which belongs to VirtualMachine/mail-1"; !strings.Contains(h.Message, want) {
 			t.Errorf("got %q, want %q in it", h.Message, want)
 		}
@@ -179,7 +179,7 @@ func TestScopeAllowsWhatIsTheSigners(t *testing.T) {
 		vmids, sources []string
 		manifest       string
 		created        bool
-		held           gate.HoldReason
+		held           reason.Name
 	}{
 		"adopt":                  {vmids: []string{"990-1000"}, manifest: vmYAML("web-9", 1000, "adopt: ifUnmanaged", "description: adopted")},
 		"free_vmid":              {manifest: vmYAML("web-9", 250), created: true},
@@ -188,17 +188,17 @@ func TestScopeAllowsWhatIsTheSigners(t *testing.T) {
 		"template":               {manifest: web9, created: true},
 		"listed_template":        {sources: []string{"9000"}, manifest: web9, created: true},
 		"template_by_name":       {sources: []string{"VirtualMachine/tmpl-*"}, manifest: web9, created: true},
-		"template_not_listed":    {sources: []string{"9001", "VirtualMachine/other"}, manifest: web9, held: gate.HoldScope},
-		"guest_listed_by_name":   {sources: []string{"VirtualMachine/mail-*"}, manifest: withSource(web9, "{clone: {template: 1000}}"), held: gate.HoldScope},
+		"template_not_listed":    {sources: []string{"9001", "VirtualMachine/other"}, manifest: web9, held: reason.Scope},
+		"guest_listed_by_name":   {sources: []string{"VirtualMachine/mail-*"}, manifest: withSource(web9, "{clone: {template: 1000}}"), held: reason.Scope},
 		"guest_listed":           {sources: []string{"1000"}, manifest: withSource(web9, "{clone: {template: 1000, full: true}}"), created: true},
 		"guest_by_vmids":         {vmids: []string{"1000"}, manifest: withSource(web9, "{clone: {template: 1000, full: true}}"), created: true},
 		"own_guest":              {manifest: withSource(web9, "{clone: {template: 202, full: true}}"), created: true},
 		"attach_by_vmids":        {vmids: []string{"1000"}, manifest: web9 + indented([]string{`disks: {scsi1: {volume: "local-lvm:vm-1000-disk-7"}}`}), created: true},
 		"image":                  {manifest: withSource(web9, `{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2"}}`) + indented([]string{"disks: {scsi0: {storage: local-lvm, size: 4Gi}}"}), created: true},
-		"image_not_listed":       {sources: []string{"local:import/other*"}, manifest: withSource(web9, `{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2"}}`) + indented([]string{"disks: {scsi0: {storage: local-lvm, size: 4Gi}}"}), held: gate.HoldScope},
+		"image_not_listed":       {sources: []string{"local:import/other*"}, manifest: withSource(web9, `{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2"}}`) + indented([]string{"disks: {scsi0: {storage: local-lvm, size: 4Gi}}"}), held: reason.Scope},
 		"image_listed":           {sources: []string{"local:import/debian*"}, manifest: withSource(web9, `{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2"}}`) + indented([]string{"disks: {scsi0: {storage: local-lvm, size: 4Gi}}"}), created: true},
 		"new_disks":              {manifest: web9 + indented([]string{"disks: {scsi1: {storage: local-lvm, size: 4Gi}}", "cloudInit: {storage: local, user: ops}"}), created: true},
-		"attach_needs_own_vmids": {vmids: []string{"1001"}, manifest: web9 + indented([]string{`disks: {scsi1: {volume: "local-lvm:vm-1000-disk-7"}}`}), held: gate.HoldScope},
+		"attach_needs_own_vmids": {vmids: []string{"1001"}, manifest: web9 + indented([]string{`disks: {scsi1: {volume: "local-lvm:vm-1000-disk-7"}}`}), held: reason.Scope},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestIncidentTemplateIsReplacedBeforeItsClone(t *testing.T) {
 				if test.cloned {
 					l.converge()
 				} else {
-					eventually(l, "the hold", func() bool { _, held := l.heldFor("VirtualMachine/web-9", gate.HoldScope); return held })
+					eventually(l, "the hold", func() bool { _, held := l.heldFor("VirtualMachine/web-9", reason.Scope); return held })
 					time.Sleep(10 * time.Minute)
 				}
 				if sent := log.matching(before, regexp.MustCompile("/9000/clone$")); (len(sent) > 0) != test.cloned {
@@ -310,7 +310,7 @@ func TestScopeEndsWithTheRemedy(t *testing.T) {
 				l.converge()
 				l.files["web-9.yaml"] = adopt
 				l.push("adopt", wanda)
-				eventually(l, "the hold", func() bool { _, held := l.heldFor("VirtualMachine/web-9", gate.HoldScope); return held })
+				eventually(l, "the hold", func() bool { _, held := l.heldFor("VirtualMachine/web-9", reason.Scope); return held })
 				stop()
 				remedy(l)
 				stop = l.start()

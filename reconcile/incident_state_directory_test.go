@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestIncidentStateDirectoryIsRemoved removes or replaces the state directory, or only its lock file, while the agent runs. The agent must not write to the
@@ -52,7 +52,7 @@ func TestIncidentStateDirectoryIsRemoved(t *testing.T) {
 					t.Errorf("got %d writes without a state directory, want none: %v", counters.Writes, counters.Routes)
 				}
 				w := l.engine.Report().Writes
-				if w.Allowed || w.Reason != gate.StopStateDirectory || !strings.Contains(w.Message, "put the same directory back") {
+				if w.Allowed || w.Reason != reason.StopStateDirectory || !strings.Contains(w.Message, "put the same directory back") {
 					t.Errorf("got writes %+v, want them stopped with the remedy", w)
 				}
 				if _, err := os.Stat(l.state); (err == nil) != test.exists {

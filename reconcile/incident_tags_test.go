@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestIncidentTagsAreRestricted runs on a datacenter whose options forbid the agent's tags. The guests are not created, nothing is left of them,
@@ -25,7 +26,7 @@ func TestIncidentTagsAreRestricted(t *testing.T) {
 				defer l.start()()
 				for _, vmid := range []int{201, 210} {
 					l.waitForCondition(vmid, "user-tag-access", "registered-tags")
-					if g := l.guest(l.engine.Report(), vmid); !hasCondition(g, plan.Failed, plan.ReasonDenied) || l.sim.Config(vmid) != "" {
+					if g := l.guest(l.engine.Report(), vmid); !hasCondition(g, plan.Failed, reason.Denied) || l.sim.Config(vmid) != "" {
 						t.Errorf("guest %d: got %+v and config %q, want it denied and not created", vmid, g.Conditions, l.sim.Config(vmid))
 					}
 				}

@@ -7,8 +7,8 @@ import (
 
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -40,7 +40,7 @@ func TestReplacedTrustedRootAppliesWhileTheRemoteIsDown(t *testing.T) {
 		l.repo.Git(nil, "update-ref", "-d", "refs/heads/main")
 		eventually(t, "the error of the source", func() bool { return l.engine.Report().Source.Error != "" })
 		l.policy.Store(l.otherPolicy())
-		stopped := func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified }
+		stopped := func() bool { return l.engine.Report().Writes.Reason == reason.StopUnverified }
 		eventually(t, "writes to stop", stopped)
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		time.Sleep(10 * time.Minute)
@@ -68,10 +68,10 @@ func TestUnverifiedStartReportsUnknownGuests(t *testing.T) {
 		l.policy.Store(l.otherPolicy())
 		l.opts.Hooks.OnDrift = func(o report.DriftOutcome) { t.Errorf("got drift %+v, want none reported", o) }
 		defer l.start()()
-		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified })
+		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == reason.StopUnverified })
 		time.Sleep(5 * time.Minute)
 		g := l.guest(l.engine.Report(), 201)
-		if g.Sync != report.SyncUnknown || !hasCondition(g, plan.NotObserved, plan.ReasonNoRevision) || len(g.Held) != 0 {
+		if g.Sync != report.SyncUnknown || !hasCondition(g, plan.NotObserved, reason.NoRevision) || len(g.Held) != 0 {
 			t.Errorf("got %s with %+v and %+v, want its state unknown and no step", g.Sync, g.Conditions, g.Held)
 		}
 	})
@@ -115,7 +115,7 @@ func TestDryRunWritesNoState(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("one guest", alice)
 		r := l.once()
-		if len(r.Guests) != 1 || r.Guests[0].Held[0].Reason != gate.HoldWritesStopped || r.Writes.Reason != gate.StopDryRun {
+		if len(r.Guests) != 1 || r.Guests[0].Held[0].Reason != reason.WritesStopped || r.Writes.Reason != reason.StopDryRun {
 			t.Errorf("got %+v with writes %+v, want one guest's steps held by the dry run", r.Guests, r.Writes)
 		}
 		l.open()

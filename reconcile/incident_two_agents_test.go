@@ -15,10 +15,10 @@ import (
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -130,7 +130,7 @@ func (a *agents) hint() {
 // superseded returns the number of agents that are superseded.
 func (a *agents) superseded() (n int) {
 	for _, l := range a.all {
-		if l.engine != nil && l.engine.Report().Writes.Reason == gate.StopSuperseded {
+		if l.engine != nil && l.engine.Report().Writes.Reason == reason.StopSuperseded {
 			n++
 		}
 	}
@@ -207,7 +207,7 @@ func TestIncidentTwoAgentsWithCopiedState(t *testing.T) {
 				first := 0 // the agent that writes
 				for i, l := range a.all {
 					switch w := l.engine.Report().Writes; {
-					case w.Reason != gate.StopSuperseded:
+					case w.Reason != reason.StopSuperseded:
 						first = i
 					case !strings.Contains(w.Message, "run --take-over"):
 						t.Errorf("agent %d: got message %q, want the remedy", i, w.Message)
@@ -243,7 +243,7 @@ func (a *agents) takeOver(first int) {
 	a.files["new-5.yaml"] = vmYAML("new-5", 251) // with a vmid: the other guests have markers that no record of this agent explains
 	a.repo.Push(a.sig, alice, "add new-5")
 	a.hint()
-	eventually(old, "the earlier agent to be superseded", func() bool { return old.engine.Report().Writes.Reason == gate.StopSuperseded })
+	eventually(old, "the earlier agent to be superseded", func() bool { return old.engine.Report().Writes.Reason == reason.StopSuperseded })
 	a.ok(a.sim.Edit(201, "description", "by hand"))
 	time.Sleep(10 * time.Minute)
 	if w := next.engine.Report().Writes; !w.Allowed || strings.HasPrefix(a.sim.Value(201, "description"), "by hand") {
@@ -289,7 +289,7 @@ func TestIncidentCopiedAgentClaimsInBetween(t *testing.T) {
 				for _, w := range a.log.sent[before+1:] { // after the claim
 					t.Errorf("got %s %s sent by a superseded agent", w.method, w.path)
 				}
-				if r := l.engine.Report().Writes; r.Reason != gate.StopSuperseded {
+				if r := l.engine.Report().Writes; r.Reason != reason.StopSuperseded {
 					t.Errorf("got writes %+v, want superseded", r)
 				}
 			})
@@ -327,7 +327,7 @@ func TestIncidentSupersededAgentSeemsReady(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				l.claimAsAnother()
 				time.Sleep(90 * time.Second)
-				if r := l.engine.Report().Writes; r.Reason != gate.StopSuperseded {
+				if r := l.engine.Report().Writes; r.Reason != reason.StopSuperseded {
 					t.Errorf("got writes %+v, want superseded", r)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // acceptAsOlderRelease records that an older release accepted the tip, whose manifests this release refuses. The agent must not run.
@@ -83,7 +84,7 @@ func TestIncidentUpgradeMakesTheRevisionInForceInvalid(t *testing.T) {
 				l.acceptAsOlderRelease()
 				l.sim.ResetCounters()
 				defer l.start()()
-				l.waitForCondition(test.vmid, append([]string{string(plan.Blocked), string(plan.ReasonInvalid)}, test.words...)...)
+				l.waitForCondition(test.vmid, append([]string{string(plan.Blocked), string(reason.Invalid)}, test.words...)...)
 				eventually(l, "the other guest", func() bool { return strings.HasPrefix(l.sim.Value(202, "description"), "second") })
 				time.Sleep(time.Hour)
 				r := l.engine.Report()

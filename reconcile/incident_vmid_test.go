@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -105,7 +106,7 @@ func TestIncidentVMIDIsTakenBeforeTheCreate(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the conflict", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 2 && hasCondition(l.guest(r, 201), plan.IdentityConflict, plan.ReasonDifferentGuest)
+			return len(r.Guests) == 2 && hasCondition(l.guest(r, 201), plan.IdentityConflict, reason.DifferentGuest)
 		})
 		time.Sleep(10 * time.Minute)
 		if got := p.count(cluster.OpConfig, 201); got != 0 {

@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -52,7 +53,7 @@ func TestIncidentDestroyRemovesADiskOfAnotherGuest(t *testing.T) {
 				l.waitForAcceptance(l.push("the old one goes", alice))
 				l.waitForCondition(201, "volume-in-use", volume, "VirtualMachine/new (202) as scsi1", test.message)
 				l.remains(gone, "a kept guest without a step to approve", func(g report.Guest) bool {
-					return len(g.Held) == 0 && hasCondition(g, plan.Blocked, plan.ReasonVolumeInUse)
+					return len(g.Held) == 0 && hasCondition(g, plan.Blocked, reason.VolumeInUse)
 				})
 				if !slices.Contains(l.volumesOf(201), volume) || l.sim.Effects(201, pvesim.Destroyed) != 0 {
 					t.Fatalf("got volumes %v and %d destroys, want the disk of 202, and no destroy", l.volumesOf(201), l.sim.Effects(201, pvesim.Destroyed))

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -21,7 +21,7 @@ func TestDependencyThatCannotExistIsWaitedFor(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the hold", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 2 && len(l.guest(r, 201).Held) > 0 && l.guest(r, 201).Held[0].Reason == gate.HoldWaits
+			return len(r.Guests) == 2 && len(l.guest(r, 201).Held) > 0 && l.guest(r, 201).Held[0].Reason == reason.WaitsFor
 		})
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(201, pvesim.Cloned); got != 0 {

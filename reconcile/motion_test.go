@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 )
 
 // runLabWithTwoNodes runs a test in virtual time with a cluster of two nodes.
@@ -136,7 +136,7 @@ func (l *lab) approveAll(vmid int) {
 			return false
 		}
 		for _, g := range r.Guests {
-			if g.VMID == vmid && len(g.Held) == 1 && g.Held[0].Reason == gate.HoldApproval {
+			if g.VMID == vmid && len(g.Held) == 1 && g.Held[0].Reason == reason.Approval {
 				digest = g.Held[0].Digest
 				return true
 			}

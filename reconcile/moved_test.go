@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -23,7 +24,7 @@ func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
 		if config := l.sim.Config(201); !strings.Contains(config, "scsi1: local-lvm:") || !strings.Contains(config, "unused0: local:") {
 			t.Errorf("got config %q, want the disk on local-lvm and its old volume kept", config)
 		}
-		if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Leftover, plan.ReasonUnusedVolumes) {
+		if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Leftover, reason.UnusedVolumes) {
 			t.Errorf("got %+v, want a condition with the kept volume", g.Conditions)
 		}
 	})
@@ -88,7 +89,7 @@ func TestPoolThatTheTokenCannotRead(t *testing.T) {
 		l.push("into the pool", alice)
 		eventually(l, "a condition with the privilege", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return hasCondition(g, plan.Failed, plan.ReasonDenied) && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
+			return hasCondition(g, plan.Failed, reason.Denied) && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
 		})
 		l.sim.ResetCounters()
 		time.Sleep(20 * time.Minute)

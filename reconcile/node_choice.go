@@ -9,7 +9,6 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
@@ -18,6 +17,7 @@ import (
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/placement"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // chooseNodes chooses nodes for the new guests whose manifests leave the choice to the agent, and journals the choices before they are used. A choice stays
@@ -44,7 +44,7 @@ func (e *Engine) chooseNodes(ctx context.Context) {
 			records = append(records, journal.Placed{VMID: c.Guest.VMID, Kind: string(c.Guest.Kind), Name: c.Guest.Name, Node: c.Node, Reason: c.Reason})
 		}
 	}
-	if len(records) > 0 && e.basis.Load().NoWrites == gate.WritesAllowed {
+	if len(records) > 0 && e.basis.Load().NoWrites == reason.WritesAllowed {
 		if err := e.opts.Journal.Append(ctx, records...); err != nil {
 			e.log.WarnContext(ctx, "nodes not chosen", "error", err)
 		} else {
@@ -103,7 +103,7 @@ func withoutUnavailableNodes(guests []guest.Desired, isNew map[string]bool, inve
 func (e *Engine) choiceWaits(c placement.Choice) string {
 	basis := e.basis.Load()
 	switch policy := e.policies.Of(c.Guest); {
-	case basis.NoWrites != gate.WritesAllowed:
+	case basis.NoWrites != reason.WritesAllowed:
 		return "nothing may be written: " + basis.Why
 	case policy.Observe:
 		return "the guest has mode: observe"

@@ -18,6 +18,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -148,7 +149,7 @@ func TestGuestThatFitsNowhereWaits(t *testing.T) {
 func (l *lab) noNode() *plan.Condition {
 	for _, g := range l.engine.Report().Guests {
 		for i := range g.Conditions {
-			if g.Conditions[i].Reason == plan.ReasonNoNode {
+			if g.Conditions[i].Reason == reason.NoNode {
 				return &g.Conditions[i]
 			}
 		}

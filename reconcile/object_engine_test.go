@@ -9,10 +9,10 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -249,7 +249,7 @@ func (l *lab) wantLive(c objectCase, want string, exists bool) {
 	}
 }
 
-func (l *lab) objectHasReason(c objectCase, reason plan.ConditionReason) bool {
+func (l *lab) objectHasReason(c objectCase, reason reason.Name) bool {
 	return slices.ContainsFunc(l.object(c.label).Conditions, func(cond plan.Condition) bool { return cond.Reason == reason })
 }
 
@@ -293,7 +293,7 @@ func TestForeignObjectIsLeftAlone(t *testing.T) {
 		before, _ := c.live(l.sim)
 		l.push("an object", alice)
 		defer l.start()()
-		eventually(t, "the conflict", func() bool { return l.objectHasReason(c, plan.ReasonNotManaged) })
+		eventually(t, "the conflict", func() bool { return l.objectHasReason(c, reason.NotManaged) })
 		time.Sleep(5 * time.Minute)
 		l.wantLive(c, before, true)
 		l.files["object.yaml"] = c.manifest("adopt: ifUnmanaged")
@@ -302,7 +302,7 @@ func TestForeignObjectIsLeftAlone(t *testing.T) {
 		l.wantLive(c, c.want, true)
 		c.edit(l.sim, "gitops-01234567")
 		edited, _ := c.live(l.sim)
-		eventually(t, "the foreign marker", func() bool { return l.objectHasReason(c, plan.ReasonForeignMarker) })
+		eventually(t, "the foreign marker", func() bool { return l.objectHasReason(c, reason.ForeignMarker) })
 		l.wantLive(c, edited, true)
 	})
 }
@@ -316,7 +316,7 @@ func TestRemovedObjectWaitsForAnApproval(t *testing.T) {
 		l.converge()
 		delete(l.files, "object.yaml")
 		l.push("remove it", alice)
-		eventually(t, "the hold", func() bool { return l.objectHasReason(c, plan.ConditionReason(gate.HoldApproval)) })
+		eventually(t, "the hold", func() bool { return l.objectHasReason(c, reason.Approval) })
 		l.wantLive(c, c.want, true)
 		l.approve(l.object(c.label).Held[0].Digest)
 		eventually(t, "the removal", func() bool { _, exists := c.live(l.sim); return !exists })
@@ -327,7 +327,7 @@ func TestRemovedObjectWaitsForAnApproval(t *testing.T) {
 		l.converge()
 		delete(l.files, "object.yaml")
 		l.push("remove it again", alice)
-		eventually(t, "the second hold", func() bool { return l.objectHasReason(c, plan.ConditionReason(gate.HoldApproval)) })
+		eventually(t, "the second hold", func() bool { return l.objectHasReason(c, reason.Approval) })
 		digest := l.object(c.label).Held[0].Digest
 		c.edit(l.sim, "")
 		eventually(t, "the end of the second record", func() bool { return len(l.journal.State().Objects) == 0 })
@@ -368,7 +368,7 @@ func TestObjectCallWithoutReply(t *testing.T) {
 				l.converge()
 				delete(l.files, "object.yaml")
 				l.push("remove it", alice)
-				eventually(t, "the hold", func() bool { return l.objectHasReason(c, plan.ConditionReason(gate.HoldApproval)) })
+				eventually(t, "the hold", func() bool { return l.objectHasReason(c, reason.Approval) })
 				if fault.Kind != pvesim.DropBefore { // the outcome of that call is unknown, which uses up the approval
 					lose("DELETE")
 				}
@@ -419,7 +419,7 @@ func TestObservedObjectIsReportedOnly(t *testing.T) {
 		l.converge()
 		c.edit(l.sim, l.markerOf(c))
 		edited, _ := c.live(l.sim)
-		eventually(t, "the hold", func() bool { return l.objectHasReason(c, plan.ConditionReason(gate.HoldObserve)) })
+		eventually(t, "the hold", func() bool { return l.objectHasReason(c, reason.ObserveMode) })
 		time.Sleep(2 * time.Minute)
 		l.wantLive(c, edited, true)
 		l.files["object.yaml"] = c.manifest("lifecycle: {destroy: allow}")
@@ -429,7 +429,7 @@ func TestObservedObjectIsReportedOnly(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		delete(l.files, "object.yaml")
 		l.push("remove it", alice)
-		eventually(t, "the strongest permission", func() bool { return l.objectHasReason(c, plan.ConditionReason(gate.HoldDenied)) })
+		eventually(t, "the strongest permission", func() bool { return l.objectHasReason(c, reason.DestroyDenied) })
 	})
 }
 
@@ -516,7 +516,7 @@ func TestObjectsWithoutGuests(t *testing.T) {
 		l.push("nothing left", alice)
 		for _, label := range []string{"Alias/two", "Alias/three"} {
 			eventually(t, "the hold of "+label, func() bool {
-				return l.objectHasReason(objectCase{label: label}, plan.ConditionReason(gate.HoldEmptyDesired))
+				return l.objectHasReason(objectCase{label: label}, reason.EmptyDesired)
 			})
 		}
 		time.Sleep(time.Hour)
@@ -537,7 +537,7 @@ func TestLeftOverObjectDestroysNoGuest(t *testing.T) {
 		delete(l.files, "web.yaml")
 		l.push("an alias", alice)
 		eventually(t, "the hold", func() bool {
-			return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, plan.ConditionReason(gate.HoldEmptyDesired))
+			return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.EmptyDesired)
 		})
 		time.Sleep(time.Hour)
 		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {
@@ -561,7 +561,7 @@ func TestFlappingObjectOutlivesRestarts(t *testing.T) {
 		marker := l.markerOf(c)
 		flapping := func() (plan.Condition, bool) {
 			list := l.object(c.label).Conditions
-			at := slices.IndexFunc(list, func(cond plan.Condition) bool { return cond.Reason == plan.ReasonFlapping })
+			at := slices.IndexFunc(list, func(cond plan.Condition) bool { return cond.Reason == reason.Flapping })
 			if at < 0 {
 				return plan.Condition{}, false
 			}
@@ -635,7 +635,7 @@ func TestUnreadableReplicationStopsNoOther(t *testing.T) {
 		c.edit(l.sim, l.markerOf(c))
 		eventually(t, "its repair", func() bool { got, _ := c.live(l.sim); return got == c.want })
 		other := objectCase{label: "Replication/300-0"}
-		if got := l.object(other.label); !l.objectHasReason(other, plan.ReasonNotObserved) || !strings.Contains(got.Conditions[0].Message, "300-0 could not be read") {
+		if got := l.object(other.label); !l.objectHasReason(other, reason.NotObserved) || !strings.Contains(got.Conditions[0].Message, "300-0 could not be read") {
 			t.Errorf("got %+v, want the job of the guest without the privilege not observed", got)
 		}
 		l.grant(c.needs...)
@@ -654,7 +654,7 @@ func TestSecondReplicationToANodeWaits(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the condition", func() bool {
 			return slices.ContainsFunc(l.object(c.label).Conditions, func(cond plan.Condition) bool {
-				return cond.Reason == plan.ReasonAwaits && strings.Contains(cond.Message, "job 9000-5 copies guest 9000 to pve2")
+				return cond.Reason == reason.Awaits && strings.Contains(cond.Message, "job 9000-5 copies guest 9000 to pve2")
 			})
 		})
 		time.Sleep(5 * time.Minute)

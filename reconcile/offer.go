@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/reason"
 )
 
 // offer hands every guest with a released step, or with an open step of an earlier run, to its lane.
@@ -19,17 +20,17 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	e.claimWaits = false
 	state := e.opts.Journal.State()
 	basis := e.basis.Load()
-	retries := e.retryClaim && basis.NoWrites == gate.StopUnclaimed
+	retries := e.retryClaim && basis.NoWrites == reason.StopUnclaimed
 	if e.retryClaim = false; retries {
 		allowed := *basis
-		allowed.NoWrites = gate.WritesAllowed
+		allowed.NoWrites = reason.WritesAllowed
 		basis = &allowed
 	}
 	now := time.Now()
 	judge := basis.Gate(state, now)
 	work := make(map[object.Key]queue.Work)
 	for _, open := range state.Open {
-		if basis.NoWrites == gate.WritesAllowed || basis.NoWrites == gate.StopNoRevision {
+		if basis.NoWrites == reason.WritesAllowed || basis.NoWrites == reason.StopNoRevision {
 			work[open.Key()] = queue.Work{Holds: []object.Key{open.Key(), cmp.Or(object.Guest(open.TaskVMID), open.Key())}, Uses: []queue.Resource{{Node: open.Node}}}
 		}
 	}

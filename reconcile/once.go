@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -97,7 +97,7 @@ func (e *Engine) cycleError() error {
 		return e.clusterErr()
 	case !r.Journal.Healthy:
 		return errors.New(r.Journal.Error)
-	case slices.Contains([]gate.WriteStop{gate.StopSuperseded, gate.StopUnclaimed, gate.StopStateDirectory}, r.Writes.Reason):
+	case slices.Contains([]reason.Stop{reason.StopSuperseded, reason.StopUnclaimed, reason.StopStateDirectory}, r.Writes.Reason):
 		return errors.New(r.Writes.Message)
 	}
 	return nil

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestOrderIsNotExecutedByACopy copies the state directory while an order waits for a locked guest. The first agent executes it. An agent on the copy executes it neither
@@ -34,7 +34,7 @@ func TestOrderIsNotExecutedByACopy(t *testing.T) {
 
 		time.Sleep(2 * time.Minute)
 		stop = copied.start()
-		eventually(copied, "the copy to be superseded", func() bool { return copied.engine.Report().Writes.Reason == gate.StopSuperseded })
+		eventually(copied, "the copy to be superseded", func() bool { return copied.engine.Report().Writes.Reason == reason.StopSuperseded })
 		time.Sleep(time.Hour)
 		stop()
 		copied.takeOver = true

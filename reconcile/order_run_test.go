@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/verify"
 )
 
@@ -231,7 +232,7 @@ func TestOrderWhoseTaskHangs(t *testing.T) {
 	runLabWithOrders(t, nil, false, func(t *testing.T, l *lab, p *probe) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/status/start$", Kind: pvesim.TaskNeverEnds}))
 		l.order("start" + web1)
-		l.waitForCondition(201, string(plan.Blocked)+" "+string(plan.ReasonTaskHangs))
+		l.waitForCondition(201, string(plan.Blocked)+" "+string(reason.TaskHangs))
 		if got := l.orderOf("start" + web1).State; got != journal.OrderReleased {
 			t.Errorf("got order %s, want it released", got)
 		}
@@ -341,13 +342,13 @@ func TestOrdersAgainstTheManifest(t *testing.T) {
 		}
 		l.order("shutdown" + web1 + " for=2h")
 		l.waitForOrder("shutdown"+web1+" for=2h", journal.OrderRun)
-		l.waitForCondition(201, string(plan.Warned)+" "+string(plan.ReasonOverridden))
+		l.waitForCondition(201, string(plan.Warned)+" "+string(reason.Overridden))
 		time.Sleep(100 * time.Minute)
 		if g := l.guest(l.engine.Report(), 201); l.sim.Running(201) || g.Sync != "Synced" {
 			t.Errorf("got running %t and %s, want it down and in sync during the override", l.sim.Running(201), g.Sync)
 		}
 		time.Sleep(30 * time.Minute)
-		if g := l.guest(l.engine.Report(), 201); !l.sim.Running(201) || hasCondition(g, plan.Warned, plan.ReasonOverridden) || len(l.journal.State().Overridden) != 0 {
+		if g := l.guest(l.engine.Report(), 201); !l.sim.Running(201) || hasCondition(g, plan.Warned, reason.Overridden) || len(l.journal.State().Overridden) != 0 {
 			t.Errorf("got running %t, %+v and %v, want it up without an override", l.sim.Running(201), g.Conditions, l.journal.State().Overridden)
 		}
 	})

@@ -12,9 +12,9 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 const (
@@ -132,7 +132,7 @@ func TestOrderedSnapshotThatFails(t *testing.T) {
 		if o := l.waitForOrder(snapshotWeb1, journal.OrderFailed); !strings.Contains(o.Why, "snapshot feature is not available") || !strings.Contains(o.Log, "not available") {
 			t.Errorf("got %q, want the error of the task", o.Why)
 		}
-		l.waitForCondition(201, string(plan.Blocked)+" "+string(plan.ReasonLocked))
+		l.waitForCondition(201, string(plan.Blocked)+" "+string(reason.Locked))
 		time.Sleep(time.Hour)
 		if got := p.count(cluster.OpSnapshot, 201); got != 1 {
 			t.Errorf("got %d calls, want one", got)
@@ -300,7 +300,7 @@ func TestSnapshotOfAForeignVolume(t *testing.T) {
 		l.order(snapshotWeb1)
 		time.Sleep(time.Hour)
 		g := l.guest(l.engine.Report(), 201)
-		if got := l.sim.Effects(201, pvesim.Snapshotted); got != 0 || !hasCondition(g, plan.Blocked, plan.ConditionReason(gate.HoldVolumeInUse)) {
+		if got := l.sim.Effects(201, pvesim.Snapshotted); got != 0 || !hasCondition(g, plan.Blocked, reason.VolumeInUse) {
 			t.Errorf("got %d snapshots and %+v, want a refusal", got, g.Conditions)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -40,7 +41,7 @@ func (e *Engine) noteSource(ctx context.Context, was report.SourceReason) {
 
 // noteHidden logs that the token may not see a guest any more, and that it may again.
 func (e *Engine) noteHidden(t *track, p plan.Guest) {
-	hidden := slices.ContainsFunc(t.now.conditions, func(c plan.Condition) bool { return c.Reason == plan.ReasonHidden })
+	hidden := slices.ContainsFunc(t.now.conditions, func(c plan.Condition) bool { return c.Reason == reason.Hidden })
 	switch {
 	case hidden && !t.hidden:
 		e.log.Warn("guest hidden from the token", event.Key, event.GuestHidden, "vmid", p.Ref.VMID, "guest", p.Ref.Label())

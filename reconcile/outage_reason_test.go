@@ -17,7 +17,7 @@ import (
 	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -102,7 +102,7 @@ func TestOutagesHaveTheirReason(t *testing.T) {
 					time.Sleep(16 * time.Second)
 					for range 10 {
 						r := l.engine.Report()
-						if r.Proxmox.Reason != test.want || r.Proxmox.Ready || r.Proxmox.Error == "" || r.Writes.Reason != gate.StopNotReady || r.Source.Reason != report.SourceAnswers {
+						if r.Proxmox.Reason != test.want || r.Proxmox.Ready || r.Proxmox.Error == "" || r.Writes.Reason != reason.StopNotReady || r.Source.Reason != report.SourceAnswers {
 							t.Fatalf("got cluster %q (%s), writes %q, source %q, want the cluster %q alone", r.Proxmox.Reason, r.Proxmox.Error, r.Writes.Reason, r.Source.Reason, test.want)
 						}
 						time.Sleep(15 * time.Second)

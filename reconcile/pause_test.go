@@ -11,9 +11,9 @@ import (
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/reason"
 )
 
 // newPausableLab returns a lab whose engine and client obey the file of a pause, as the agent wires them.
@@ -51,7 +51,7 @@ func TestPauseStopsWritesAndResumeContinues(t *testing.T) {
 				l.sim.ResetCounters()
 				time.Sleep(2 * time.Second)
 				r := l.engine.Report()
-				if r.Writes.Allowed || r.Writes.Reason != gate.StopPaused || r.Writes.Paused == nil || r.Writes.Paused.Reason != note.Reason || !r.Converged {
+				if r.Writes.Allowed || r.Writes.Reason != reason.StopPaused || r.Writes.Paused == nil || r.Writes.Paused.Reason != note.Reason || !r.Converged {
 					t.Errorf("two seconds later: got writes %+v, converged %t, want paused and converged", r.Writes, r.Converged)
 				}
 				l.ok(l.sim.Edit(201, "memory", "4096"))
@@ -59,7 +59,7 @@ func TestPauseStopsWritesAndResumeContinues(t *testing.T) {
 				l.pushNow("db-1")
 				time.Sleep(30 * time.Minute)
 				r = l.engine.Report()
-				if held := l.guest(r, 201).Held; len(held) != 1 || held[0].Reason != gate.HoldWritesStopped || !strings.Contains(held[0].Message, "kernel update") {
+				if held := l.guest(r, 201).Held; len(held) != 1 || held[0].Reason != reason.WritesStopped || !strings.Contains(held[0].Message, "kernel update") {
 					t.Errorf("drift: got held steps %+v, want one that names the pause", held)
 				}
 				if held := l.guest(r, 202).Held; len(held) == 0 {
@@ -155,7 +155,7 @@ func TestPauseLastsOverRestarts(t *testing.T) {
 	l.ok(file.Write(pause.Note{Since: time.Now()}))
 	for range 2 {
 		r := l.once()
-		if r.Writes.Reason != gate.StopPaused || r.Source.Accepted == nil || r.Source.Accepted.Commit != commit {
+		if r.Writes.Reason != reason.StopPaused || r.Source.Accepted == nil || r.Source.Accepted.Commit != commit {
 			t.Errorf("got writes %+v, accepted %v, want paused with the revision in force", r.Writes, r.Source.Accepted)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 )
 
 // exampleRules are the ten policies of examples/policies.
@@ -142,7 +142,7 @@ func benchmarkPlan(b *testing.B, inSets bool, changes func(int) bool, rules *pol
 	judge := func(b *testing.B, p reconcile.Preview) {
 		b.Helper()
 		for _, step := range p.Plan.Steps() {
-			if v := p.Gate.Judge(step); v.Held && v.Reason == gate.HoldPolicy {
+			if v := p.Gate.Judge(step); v.Held && v.Reason == reason.Policy {
 				b.Fatalf("got %s held: %s", step.Guest, v.Message)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 )
 
 // withRules gives policies to the engine.
@@ -34,7 +34,7 @@ func TestPolicyHoldsOneGuest(t *testing.T) {
 		l.files["web.yaml"], l.files["db.yaml"] = vmYAML("web-1", 201, "memory: {size: 8Gi}"), vmYAML("db-1", 202, "memory: {size: 2Gi}", "cpu: {cores: 2}")
 		l.push("two guests", alice)
 		defer l.start()()
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		l.waitForCondition(201, "Held policy", "create: policy memory denies it: told")
 		eventually(l, "the other guest", func() bool { return l.sim.Value(202, "memory") == "2048" })
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 4Gi}")
@@ -42,7 +42,7 @@ func TestPolicyHoldsOneGuest(t *testing.T) {
 		l.converge()
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 16Gi}", "cpu: {cores: 1}")
 		l.push("more memory again", alice)
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		l.waitForCondition(201, "Warned policy", "policy cores warns: told")
 		if got := l.sim.Value(201, "memory"); got != "4096" {
 			t.Errorf("got memory %s, want 4096", got)
@@ -61,12 +61,12 @@ func TestPolicyRequiresApprovals(t *testing.T) {
 		l.files["web.yaml"], l.files["db.yaml"] = vmYAML("web-1", 201, "tags: [web]", "lifecycle: {destroy: allow}"), vmYAML("db-1", 202)
 		l.push("two guests", alice)
 		defer l.start()()
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		l.push(approve(l.heldStep(201).Digest), olga)
 		l.converge()
 		delete(l.files, "web.yaml")
 		l.push("one guest", alice)
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		held := l.heldStep(201)
 		if !strings.Contains(held.Message, "policy destroy requires an approval: told: 0 of 2 approvals") || len(held.Policies) != 1 {
 			t.Errorf("got %+v", held)
@@ -90,7 +90,7 @@ func TestPolicyOfTheTime(t *testing.T) {
 		l.converge()
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("memory", alice)
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		time.Sleep(6 * time.Hour)
 		l.converge()
 	})

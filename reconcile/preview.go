@@ -18,6 +18,7 @@ import (
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/rollout"
 )
 
@@ -83,7 +84,7 @@ func NewPreview(
 		Objects:  set.Objects, Images: set.Images, AllowedServer: host.AllowedServer,
 		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Rules: gate.NewRules(host.Rules.With(policy.CompileRepository(resolved.Policies)), guests, resolved.Left), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
-		Limits: host.Limits, Separate: host.SeparateApprover, Inventory: seen.Inventory, Seen: seen.Guests, SeenObjects: seen.Objects, NoWrites: gate.WritesAllowed,
+		Limits: host.Limits, Separate: host.SeparateApprover, Inventory: seen.Inventory, Seen: seen.Guests, SeenObjects: seen.Objects, NoWrites: reason.WritesAllowed,
 		OwnGuests: map[int]bool{host.OwnVMID: host.OwnVMID != 0},
 	}
 	b.Withheld = withheldInPreview(guests, state)

@@ -11,8 +11,8 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // heldDigest waits until a guest has one held step that an approval would release, and whose digest is none of others.
@@ -448,7 +448,7 @@ func TestRepairDoesNotLiftTheProtection(t *testing.T) {
 		l.protect(201, "1")
 		l.ok(l.sim.Edit(201, "memory", "1024"))
 		eventually(l, "the repair", func() bool { return l.sim.Value(201, "memory") == "2048" })
-		l.waitForHold(201, gate.HoldApproval)
+		l.waitForHold(201, reason.Approval)
 		digest := l.heldDigest(201, byProtection)
 		time.Sleep(time.Hour)
 		if !l.isProtected(201) {

@@ -11,6 +11,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -22,7 +23,7 @@ func (e *Engine) publish(planned plan.Plan) {
 	snapshot := e.observer.Snapshot()
 	r := report.Report{
 		Time: now, Cluster: basis.Cluster, Source: e.source, Proxmox: e.proxmox, QueueDepth: e.queue.Depth(), Cycle: e.cycles,
-		Writes:    report.Writes{Allowed: basis.NoWrites == gate.WritesAllowed, Reason: basis.NoWrites, Message: basis.Why, Paused: e.pauseReport()},
+		Writes:    report.Writes{Allowed: basis.NoWrites == reason.WritesAllowed, Reason: basis.NoWrites, Message: basis.Why, Paused: e.pauseReport()},
 		Journal:   report.Journal{Healthy: true, Reason: journal.FaultNone, Inflight: len(state.Open)},
 		Guests:    make([]report.Guest, 0, len(planned.Guests)),
 		Converged: e.convergence.now, Guards: e.guards.report, Late: e.late(now),

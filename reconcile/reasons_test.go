@@ -11,7 +11,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/verify"
 )
 
@@ -26,7 +26,7 @@ func TestIncidentUnreachableClusterReportedAsUnverified(t *testing.T) {
 		for range 20 {
 			time.Sleep(15 * time.Second)
 			r := l.engine.Report()
-			if r.Writes.Reason != gate.StopNotReady || r.Source.Error != "" || r.Proxmox.Ready || r.Proxmox.Error == "" || r.Source.Accepted == nil {
+			if r.Writes.Reason != reason.StopNotReady || r.Source.Error != "" || r.Proxmox.Ready || r.Proxmox.Error == "" || r.Source.Accepted == nil {
 				t.Fatalf("got writes %q (%s), source error %q, proxmox error %q, want the cluster alone to blame", r.Writes.Reason, r.Writes.Message, r.Source.Error, r.Proxmox.Error)
 			}
 		}
@@ -43,7 +43,7 @@ func TestUnreachableClusterAtTheFirstStart(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.DropBefore, Times: -1}))
 		defer l.start()()
 		time.Sleep(2 * time.Minute)
-		if r := l.engine.Report(); r.Writes.Reason != gate.StopNotReady || r.Source.Error != "" || r.Source.Refused != nil || r.Source.LastSuccess.IsZero() {
+		if r := l.engine.Report(); r.Writes.Reason != reason.StopNotReady || r.Source.Error != "" || r.Source.Refused != nil || r.Source.LastSuccess.IsZero() {
 			t.Errorf("got writes %q (%s), source error %q, want the cluster to blame", r.Writes.Reason, r.Writes.Message, r.Source.Error)
 		}
 		l.sim.ClearFaults()
@@ -60,7 +60,7 @@ func TestFloorThatMayNotBeReadIsUnchecked(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "^/pools", Kind: pvesim.ErrorText, Text: "no such luck", Times: -1}))
 		defer l.start()()
 		time.Sleep(time.Minute)
-		if r := l.engine.Report(); r.Writes.Reason != gate.StopUnchecked || !strings.Contains(r.Writes.Message, "floor") || r.Source.Error != "" || !r.Proxmox.Ready {
+		if r := l.engine.Report(); r.Writes.Reason != reason.StopUnchecked || !strings.Contains(r.Writes.Message, "floor") || r.Source.Error != "" || !r.Proxmox.Ready {
 			t.Errorf("got writes %q (%s), source error %q, cluster ready %t, want the floor to blame", r.Writes.Reason, r.Writes.Message, r.Source.Error, r.Proxmox.Ready)
 		}
 		l.sim.ClearFaults()
@@ -82,14 +82,14 @@ func TestIncidentLostQuorumNoticedOnlyByWork(t *testing.T) {
 		l.sim.LoseQuorum()
 		time.Sleep(16 * time.Second)
 		for range 10 {
-			if r := l.engine.Report(); r.Writes.Reason != gate.StopNotReady || r.Proxmox.Ready || !strings.Contains(r.Proxmox.Error, "no quorum") || r.Converged {
+			if r := l.engine.Report(); r.Writes.Reason != reason.StopNotReady || r.Proxmox.Ready || !strings.Contains(r.Proxmox.Error, "no quorum") || r.Converged {
 				t.Fatalf("got writes %q, ready %t, error %q, converged %t, want no quorum", r.Writes.Reason, r.Proxmox.Ready, r.Proxmox.Error, r.Converged)
 			}
 			time.Sleep(15 * time.Second)
 		}
 		l.sim.RegainQuorum()
 		time.Sleep(16 * time.Second)
-		if r := l.engine.Report(); r.Writes.Reason != gate.WritesAllowed || !r.Proxmox.Ready || !r.Converged {
+		if r := l.engine.Report(); r.Writes.Reason != reason.WritesAllowed || !r.Proxmox.Ready || !r.Converged {
 			t.Errorf("got writes %q (%s), ready %t, converged %t, want all well within a tick", r.Writes.Reason, r.Writes.Message, r.Proxmox.Ready, r.Converged)
 		}
 	})
@@ -156,7 +156,7 @@ func TestUnreadablePolicyIsItsOwnReason(t *testing.T) {
 		missing = true
 		defer l.start()()
 		time.Sleep(2 * time.Minute)
-		if r := l.engine.Report(); r.Writes.Reason != gate.StopPolicy || r.Source.Error != "" || !r.Proxmox.Ready {
+		if r := l.engine.Report(); r.Writes.Reason != reason.StopPolicy || r.Source.Error != "" || !r.Proxmox.Ready {
 			t.Errorf("got writes %q (%s), source error %q, want the policy to blame", r.Writes.Reason, r.Writes.Message, r.Source.Error)
 		}
 	})
@@ -175,7 +175,7 @@ func TestIncidentLostQuorumWithoutOfflineNodes(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.only("/cluster/status", replies(200, `{"data":[{"type":"cluster","name":"lab","quorate":0},{"type":"node","name":"pve1","online":1}]}`))
 		time.Sleep(16 * time.Second)
-		if r := l.engine.Report(); r.Proxmox.Reason != cluster.OutageNoQuorum || r.Writes.Reason != gate.StopNotReady || r.Converged {
+		if r := l.engine.Report(); r.Proxmox.Reason != cluster.OutageNoQuorum || r.Writes.Reason != reason.StopNotReady || r.Converged {
 			t.Errorf("got cluster %q, writes %q, converged %t, want no quorum within a tick", r.Proxmox.Reason, r.Writes.Reason, r.Converged)
 		}
 		w.cause.Store(nil)

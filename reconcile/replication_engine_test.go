@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 const replicationOfWeb = "apiVersion: proxmox.gitops/v1alpha1\nkind: Replication\nmetadata: {name: 201-0}\nspec: {target: pve2, lifecycle: {destroy: allow}}\n"
@@ -22,7 +22,7 @@ func TestReplicationWaitsForItsGuest(t *testing.T) {
 		l.files["keep.yaml"] = vmYAML("keep-1", 209)
 		l.push("a job without a guest", alice)
 		defer l.start()()
-		eventually(t, "the condition", func() bool { return l.objectHasReason(job, plan.ReasonAwaits) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(job, reason.Awaits) })
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("the guest", alice)
 		l.converge()
@@ -32,13 +32,13 @@ func TestReplicationWaitsForItsGuest(t *testing.T) {
 
 		l.files["copy.yaml"] = strings.Replace(replicationOfWeb, "pve2", "pve3", 1)
 		l.push("another target", alice)
-		eventually(t, "the condition", func() bool { return l.objectHasReason(job, plan.ReasonImpossible) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(job, reason.Impossible) })
 		delete(l.files, "copy.yaml")
 		l.push("no job", alice)
 		eventually(t, "the mark", func() bool { return l.sim.Replication("201-0")["remove_job"] == "full" })
 		l.files["copy.yaml"] = replicationOfWeb
 		l.push("the job again", alice)
-		eventually(t, "the condition", func() bool { return l.objectHasReason(job, plan.ReasonLeaving) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(job, reason.Leaving) })
 		eventually(t, "the end of the job", func() bool { return l.sim.Replication("201-0")["remove_job"] == "" })
 		l.converge()
 		if l.sim.Replication("201-0") == nil {
@@ -79,7 +79,7 @@ func TestReplicationFollowsItsGuest(t *testing.T) {
 				t.Fatalf("got the guest on %s with copies on %s and %s, want %+v", l.nodeOf(201), first, second, move)
 			}
 			r := l.engine.Report()
-			if !r.Converged || l.objectHasReason(job, plan.ReasonImpossible) || l.objectHasReason(job, plan.ReasonOtherNode) != (move.first != "pve2") {
+			if !r.Converged || l.objectHasReason(job, reason.Impossible) || l.objectHasReason(job, reason.OtherNode) != (move.first != "pve2") {
 				t.Errorf("after the move to %s: got %+v, want it in sync, and the condition other-node if it differs", move.to, l.object(job.label))
 			}
 		}

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/verify"
 )
 
@@ -28,7 +28,7 @@ func TestRepositoryPolicy(t *testing.T) {
 		l.converge()
 		l.files["teams/web/web.yaml"], l.files["teams/db/db.yaml"] = vmYAML("web-1", 201, "memory: {size: 8Gi}"), vmYAML("db-1", 202, "memory: {size: 8Gi}")
 		l.push("memory", alice)
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		l.waitForCondition(201, "Held policy", "policy memory (teams/web/policy.yaml:1:1) denies it: told")
 		eventually(l, "the other guest", func() bool { return l.sim.Value(202, "memory") == "8192" })
 		delete(l.files, "teams/web/policy.yaml")
@@ -39,7 +39,7 @@ func TestRepositoryPolicy(t *testing.T) {
 		digest := l.waitForHeldGuard(0, "Policy/memory: deny in teams/web -> removed")
 		l.push(approve(digest), alice)
 		eventually(l, "the approval that does not count", func() bool { held := l.heldGuards(0); return len(held) == 1 && len(held[0].Uncounted) == 1 })
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		if got := l.sim.Value(201, "memory"); got == "8192" {
 			t.Errorf("got memory %s before the approval, want the former", got)
 		}
@@ -65,11 +65,11 @@ func TestRepositoryPolicyStrengthened(t *testing.T) {
 		l.files["policy.yaml"] = policyYAML("memory", tooMuchMemory)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 9Gi}")
 		l.push("a denial", alice)
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		l.files["policy.yaml"] = policyYAML("memory", "new.memory > 9 * 1024 * 1024 * 1024")
 		l.push("a larger bound", alice)
 		digest := l.waitForHeldGuard(0, "Policy/memory: when new.memory > 4 *", "-> when new.memory > 9 *", "(policy.yaml:1:1)")
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		l.push(approve(digest), olga)
 		l.converge()
 		if got := l.sim.Value(201, "memory"); got != "9216" {
@@ -93,7 +93,7 @@ func TestRepositoryPolicyOfALimitedSigner(t *testing.T) {
 		l.waitForAcceptance(l.push("deny everything", wanda))
 		l.files["web.yaml"], l.files["db.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}"), vmYAML("db-1", 202, "memory: {size: 3Gi}")
 		l.push("memory", alice)
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		eventually(l, "the guest of others", func() bool { return l.sim.Value(202, "memory") == "3072" })
 		delete(l.files, "policy.yaml")
 		l.files["other.yaml"] = policyYAML("all", `"true"`)
@@ -109,7 +109,7 @@ func TestRepositoryPolicyMistake(t *testing.T) {
 		l.files["teams/web/web.yaml"], l.files["teams/db/db.yaml"] = vmYAML("web-1", 201), vmYAML("db-1", 202)
 		l.push("two guests and a mistake", alice)
 		defer l.start()()
-		l.waitForHold(201, gate.HoldPolicy)
+		l.waitForHold(201, reason.Policy)
 		l.waitForCondition(201, "it has a mistake: teams/web/policy.yaml:5:9: when: undefined field 'memmory', at 1:4 of the expression")
 		eventually(l, "the other guest", func() bool { return l.sim.Value(202, "name") == "db-1" })
 		l.files["teams/web/policy.yaml"] = policyYAML("memory", tooMuchMemory)
@@ -133,7 +133,7 @@ func TestRepositoryPolicyOfTheFormerFolder(t *testing.T) {
 		delete(l.files, "keep/db.yaml")
 		l.files["test/web.yaml"] = vmYAML("web-1", 201, "memory: {size: 8Gi}")
 		l.push("moved and removed", alice)
-		l.waitForHold(202, gate.HoldPolicy)
+		l.waitForHold(202, reason.Policy)
 		digest := l.waitForHeldGuard(201, "policies of its folder: memory -> none of them in test")
 		l.waitForCondition(201, "Held policy", "policy memory (web/policy.yaml:1:1) denies it")
 		l.push(approve(digest), olga)

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/retry"
 )
 
@@ -203,9 +204,9 @@ func (e *Engine) remaining(g retry.Guest) []retry.Remains {
 	if !known {
 		return list
 	}
-	held := make(map[plan.ConditionReason]bool)
+	held := make(map[reason.Name]bool)
 	for _, h := range t.now.held {
-		held[plan.ConditionReason(h.Reason)] = true
+		held[h.Reason] = true
 		list = append(list, retry.Remains{Reason: string(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint})
 	}
 	for _, c := range t.now.conditions {

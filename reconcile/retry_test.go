@@ -8,12 +8,12 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/retry"
 )
 
@@ -84,7 +84,7 @@ func TestRetryEndsFlapping(t *testing.T) {
 		l.push("one guest", alice)
 		stop := l.start()
 		l.converge()
-		flaps := func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonFlapping) }
+		flaps := func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, reason.Flapping) }
 		for range 30 {
 			l.ok(l.sim.Edit(201, "memory", "4096"))
 			time.Sleep(time.Minute / 2)
@@ -167,14 +167,14 @@ func TestRetryLiftsNothingElse(t *testing.T) {
 			}
 			t.Errorf("got %+v, want %s named for guest %d", l.engine.Report().Retried.Guests, want, vmid)
 		}
-		remains("held", 201, string(gate.HoldApproval))
+		remains("held", 201, string(reason.Approval))
 		remains("open", 203, retry.OpenStep)
 		if got := l.sim.Counters().Routes[route]; got != starts || starts == 0 {
 			t.Errorf("got %d calls of start, want none after the first %d", got, starts)
 		}
-		eventually(t, "the hanging task", func() bool { return hasCondition(l.guest(l.engine.Report(), 202), plan.Blocked, plan.ReasonTaskHangs) })
+		eventually(t, "the hanging task", func() bool { return hasCondition(l.guest(l.engine.Report(), 202), plan.Blocked, reason.TaskHangs) })
 		starts = l.sim.Counters().Routes[route]
-		remains("hanging", 202, string(plan.ReasonTaskHangs))
+		remains("hanging", 202, string(reason.TaskHangs))
 		for _, g := range l.engine.Report().Retried.Guests {
 			if g.VMID == 202 && slices.ContainsFunc(g.Remains, func(r retry.Remains) bool { return r.Reason == retry.OpenStep }) {
 				t.Errorf("got %+v, want no %s beside the task that hangs: its call has a known task", g.Remains, retry.OpenStep)

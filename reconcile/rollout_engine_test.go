@@ -13,8 +13,8 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -143,7 +143,7 @@ func TestRolloutOfAClass(t *testing.T) {
 			t.Errorf("got %v changed, want the machines of three batches", got)
 		}
 		held := f.guest(f.engine.Report(), firstWeb+50)
-		if f.engine.Report().Converged || held.Sync != report.Synced || len(held.Held) != 1 || held.Held[0].Reason != gate.HoldRollout {
+		if f.engine.Report().Converged || held.Sync != report.Synced || len(held.Held) != 1 || held.Held[0].Reason != reason.Rollout {
 			t.Errorf("got %+v, want a machine that is held", held)
 		}
 		f.sick.Store(0)
@@ -255,7 +255,7 @@ func TestRolloutOfDestroys(t *testing.T) {
 		if l.destroyed(202) || l.destroyed(203) {
 			t.Error("got machines destroyed that the rollout holds")
 		}
-		if held := l.heldStep(202); held.Reason != gate.HoldRollout || held.Op != cluster.OpDestroy {
+		if held := l.heldStep(202); held.Reason != reason.Rollout || held.Op != cluster.OpDestroy {
 			t.Errorf("got %+v, want the destroy held", held)
 		}
 	})

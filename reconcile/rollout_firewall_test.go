@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // walled writes the class of all machines with a firewall that admits connections to some ports.
@@ -69,7 +69,7 @@ func TestRolloutOpensGuardedFirewalls(t *testing.T) {
 				if r := f.rollout(); r.State != journal.RolloutRunning || r.Batch != 1 || r.Revision != revision || !strings.Contains(r.Why, "approval") {
 					t.Errorf("got %+v, want the first batch to wait for the approval", r)
 				}
-				if held := f.guest(f.engine.Report(), firstWeb+2).Held; len(held) == 0 || held[len(held)-1].Reason != gate.HoldRollout {
+				if held := f.guest(f.engine.Report(), firstWeb+2).Held; len(held) == 0 || held[len(held)-1].Reason != reason.Rollout {
 					t.Errorf("got %+v, want a machine that its rollout holds", held)
 				}
 				f.approve(digest)
@@ -156,7 +156,7 @@ func TestRolloutAndAGuardedGroup(t *testing.T) {
 		f.waitForRollout(journal.RolloutPaused, 1)
 		time.Sleep(12 * time.Minute)
 		held := f.object("SecurityGroup/web").Held
-		if len(held) != 1 || held[0].Reason != gate.HoldGuard || !strings.Contains(held[0].Message, "VirtualMachine/web-3") || admits() {
+		if len(held) != 1 || held[0].Reason != reason.Guard || !strings.Contains(held[0].Message, "VirtualMachine/web-3") || admits() {
 			t.Fatalf("got %+v, want the group held for all machines, also for those that the rollout holds", held)
 		}
 		f.approve(held[0].Digest)

@@ -19,6 +19,7 @@ import (
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/rollout"
@@ -54,7 +55,7 @@ const maxAdvances = 3
 func (e *Engine) advanceRollouts(ctx context.Context, planned plan.Plan) plan.Plan {
 	for range maxAdvances {
 		state := e.opts.Journal.State()
-		if !rolloutsGoOn(state) || e.basis.Load().NoWrites != gate.WritesAllowed {
+		if !rolloutsGoOn(state) || e.basis.Load().NoWrites != reason.WritesAllowed {
 			break
 		}
 		e.groupRollouts(state)

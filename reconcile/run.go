@@ -11,7 +11,6 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -19,6 +18,7 @@ import (
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/volumes"
@@ -42,7 +42,7 @@ func NewEngine(opts Options) *Engine {
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 		source:   report.Source{Branch: opts.Branch, Reason: report.SourceUnread},
 	}
-	e.epoch, e.stopped, e.outage, e.fault = e.epochs.Now(), gate.StopNoRevision, cluster.OutageUnread, journal.FaultNone
+	e.epoch, e.stopped, e.outage, e.fault = e.epochs.Now(), reason.StopNoRevision, cluster.OutageUnread, journal.FaultNone
 	if opts.Journal != nil {
 		e.orders = loggedOrders(opts.Journal.State().Orders, time.Now())
 		e.rollouts.logged = opts.Journal.State().Rollouts
@@ -71,7 +71,7 @@ func NewEngine(opts Options) *Engine {
 		Confirm:   e.writer.Confirm,
 		TaskTimes: opts.Tasks,
 	})
-	e.basis.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: gate.StopNoRevision, Why: "no revision was accepted yet"})
+	e.basis.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: reason.StopNoRevision, Why: "no revision was accepted yet"})
 	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source, Proxmox: report.Proxmox{Reason: cluster.OutageUnread}})
 	return e
 }

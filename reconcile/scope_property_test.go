@@ -15,7 +15,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 )
 
 // callLog notes every call that the agent makes.
@@ -174,7 +174,7 @@ func (l *lab) pushAtRandom(r *rand.Rand, judged, held *atomic.Int64) {
 		time.Sleep(3 * time.Minute)
 		if l.engine.Report().Source.Refused != nil {
 			delete(l.files, file+".yaml") // such as a vmid that another manifest has
-		} else if _, isHeld := l.heldFor("VirtualMachine/"+file, gate.HoldScope); isHeld {
+		} else if _, isHeld := l.heldFor("VirtualMachine/"+file, reason.Scope); isHeld {
 			held.Add(1)
 		}
 		if r.IntN(4) == 0 {

@@ -12,9 +12,9 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // guestsWithANewSlot are guests whose manifests get another slot.
@@ -350,7 +350,7 @@ func TestUpgradeKnowsNewSlots(t *testing.T) {
 					l.converge()
 					return
 				}
-				l.waitForHold(201, gate.HoldApproval)
+				l.waitForHold(201, reason.Approval)
 				l.waitForCondition(201, "volume-lost", test.held+" held an unknown volume", "unused0=local-lvm:vm-201-disk-0")
 				time.Sleep(10 * time.Minute)
 				if got := l.volume(201, test.held); got != "" {
@@ -387,7 +387,7 @@ func TestOlderStateDoubtsSlots(t *testing.T) {
 		l.write(201, "delete=unused0")
 		l.state, l.opts.Note = backup, intake.RewriteNote{Dir: backup}
 		defer l.start()()
-		l.waitForHold(201, gate.HoldApproval)
+		l.waitForHold(201, reason.Approval)
 		l.waitForCondition(201, "volume-lost", "scsi1 held an unknown volume")
 	})
 }
@@ -435,7 +435,7 @@ func TestCrashWhileASlotIsFilled(t *testing.T) {
 							l.converge()
 							return
 						}
-						l.waitForHold(test.vmid, gate.HoldApproval)
+						l.waitForHold(test.vmid, reason.Approval)
 						l.waitForCondition(test.vmid, "volume-lost", test.slot+" held an unknown volume")
 						time.Sleep(30 * time.Minute)
 						if diff := cmp.Diff(before, l.volumesOf(test.vmid)); diff != "" {

@@ -17,7 +17,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -345,7 +345,7 @@ func (h *slotHistory) approveOne() {
 	}
 	for _, g := range h.engine.Report().Guests {
 		for _, step := range g.Held {
-			if step.Reason != gate.HoldApproval || step.Digest == "" {
+			if step.Reason != reason.Approval || step.Digest == "" {
 				continue
 			}
 			h.watch.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -39,7 +40,7 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 			return nil
 		}
 		return []plan.Condition{{
-			Type: plan.Leftover, Reason: plan.ReasonSnapshotsLeft, Message: "the agent took snapshots of the guest, and the manifest has no schedule any more: " + namesOf(record.Taken),
+			Type: plan.Leftover, Reason: reason.SnapshotsLeft, Message: "the agent took snapshots of the guest, and the manifest has no schedule any more: " + namesOf(record.Taken),
 			Hint: "delete those that are not needed by an order delete-snapshot, or in Proxmox; or restore spec.snapshots",
 		}}
 	}
@@ -56,7 +57,7 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 		return nil
 	}
 	return []plan.Condition{{
-		Type: plan.Warned, Reason: plan.ReasonSnapshotFailed, Message: strings.Join(words, "; "),
+		Type: plan.Warned, Reason: reason.SnapshotFailed, Message: strings.Join(words, "; "),
 		Hint: "remove the cause; a storage without snapshots cannot have a schedule. The next try is at " + d.Snapshots.Times.Next(time.Now()).UTC().Format(time.RFC3339),
 	}}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestStandbySaysWhyItCouldNotTakeOver makes each obstacle that a standby would have as the leader: it reports it, and that it is a standby otherwise.
@@ -23,25 +23,25 @@ func TestStandbySaysWhyItCouldNotTakeOver(t *testing.T) {
 		l.opts.Standby = "another agent leads"
 		l.sim.ResetCounters()
 		defer l.start()()
-		reason := func(what string, want gate.WriteStop) {
+		stops := func(what string, want reason.Stop) {
 			t.Helper()
 			time.Sleep(2 * time.Minute)
 			if w := l.engine.Report().Writes; w.Allowed || w.Reason != want {
 				t.Errorf("%s: got writes %+v, want the reason %s", what, w, want)
 			}
 		}
-		reason("nothing", gate.StopStandby)
+		stops("nothing", reason.StopStandby)
 		l.sim.LoseQuorum()
-		reason("no quorum", gate.StopNotReady)
+		stops("no quorum", reason.StopNotReady)
 		l.sim.RegainQuorum()
 		l.ok(file.Write(pause.Note{Reason: "upgrade", Since: time.Now()}))
-		reason("a pause", gate.StopPaused)
+		stops("a pause", reason.StopPaused)
 		_, err := file.Remove()
 		l.ok(err)
 		before := l.policy.Swap(l.otherPolicy())
-		reason("a revision that does not verify", gate.StopUnverified)
+		stops("a revision that does not verify", reason.StopUnverified)
 		l.policy.Store(before)
-		reason("nothing any more", gate.StopStandby)
+		stops("nothing any more", reason.StopStandby)
 		if n := l.sim.Counters().Writes; n != 0 {
 			t.Errorf("got %d writes of a standby, want none", n)
 		}

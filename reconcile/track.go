@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/volumes"
 )
@@ -97,9 +98,9 @@ func (t *track) volumeHold(step plan.Step) (gate.Verdict, bool) {
 	if !refused || step.Former == nil && step.Op != t.failedStep.Op || len(step.Touches) == 0 {
 		return gate.Verdict{}, false
 	}
-	v := gate.Verdict{Held: true, Reason: gate.HoldVolumeUsersUnknown, Message: refusal.Error(), Hint: refusal.Hint()}
+	v := gate.Verdict{Held: true, Reason: reason.VolumeUsersUnknown, Message: refusal.Error(), Hint: refusal.Hint()}
 	if inUse {
-		v.Reason = gate.HoldVolumeInUse
+		v.Reason = reason.VolumeInUse
 	}
 	return v, true
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -163,7 +163,7 @@ func TestFailedPollStopsWritesOfAnUnverifiedRevision(t *testing.T) {
 	e, _ := stoppedEngine(t)
 	doubt := errors.New("log entry is from a log that the trusted root does not trust")
 	e.take(t.Context(), intake.Polled{Err: errors.New("keep 0123456: no space left on device"), InForce: intake.InForce{Unverified: doubt}})
-	if stop, why := e.writeStop(); stop != gate.StopUnverified || why != doubt.Error() {
-		t.Errorf("got %s: %s, want %s: %s", stop, why, gate.StopUnverified, doubt)
+	if stop, why := e.writeStop(); stop != reason.StopUnverified || why != doubt.Error() {
+		t.Errorf("got %s: %s, want %s: %s", stop, why, reason.StopUnverified, doubt)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // uuidSearch looks for the machine that has the SMBIOS uuid of a manifest without a vmid, among the virtual machines that the agent does not own. After a loss
@@ -54,7 +55,7 @@ func (s *uuidSearch) uuid(ctx context.Context, row cluster.Row) (string, error) 
 // uuidCondition prevents the creation of a machine whose uuid another one has.
 func uuidCondition(vmid int) plan.Condition {
 	return plan.Condition{
-		Type: plan.Blocked, Reason: plan.ReasonMayExist,
+		Type: plan.Blocked, Reason: reason.MayExist,
 		Message: fmt.Sprintf("the guest may exist already, and is not created a second time: %d has the SMBIOS uuid of the manifest", vmid),
 		Hint: fmt.Sprintf("if the manifest means guest %d: set spec.vmid: %d and spec.adopt: ifUnmanaged, or claim it with gitops-agent recover; if not: give the manifest another uuid",
 			vmid, vmid),

@@ -17,7 +17,7 @@ import (
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 )
 
 var volumeSeeds = newSeeds("volume", 8, "random clusters with references to volumes")
@@ -242,7 +242,7 @@ func (w *volumeWorld) approveAll() {
 	var orders []string
 	for _, g := range w.engine.Report().Guests {
 		for _, h := range g.Held {
-			if h.Digest != "" && h.Reason == gate.HoldApproval {
+			if h.Digest != "" && h.Reason == reason.Approval {
 				orders = append(orders, "Gitops-Approve: "+h.Digest)
 			}
 		}

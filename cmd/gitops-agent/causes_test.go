@@ -31,9 +31,9 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/selection"
 )
@@ -201,7 +201,7 @@ func (o *outlets) edit() { o.ok(o.sim.Edit(201, "memory", "4096")) }
 
 // stateOf is what the outlets have to show for a cause. The zero value of a field is the state of an agent that works.
 type stateOf struct {
-	writes  gate.WriteStop
+	writes  reason.Stop
 	proxmox cluster.Outage
 	source  report.SourceReason
 	journal journal.Fault
@@ -219,10 +219,10 @@ type stateOf struct {
 // else.
 func TestEachCauseHasItsReason(t *testing.T) {
 	t.Parallel()
-	lost := func(reason cluster.Outage) stateOf {
+	lost := func(why cluster.Outage) stateOf {
 		return stateOf{
-			writes: gate.StopNotReady, proxmox: reason, waits: true, ready: []string{"cluster: " + string(reason) + ": "},
-			page: "The cluster cannot be written to: " + string(reason), text: "proxmox +" + string(reason) + ": ", event: "cluster.lost " + string(reason),
+			writes: reason.StopNotReady, proxmox: why, waits: true, ready: []string{"cluster: " + string(why) + ": "},
+			page: "The cluster cannot be written to: " + string(why), text: "proxmox +" + string(why) + ": ", event: "cluster.lost " + string(why),
 		}
 	}
 	fetch := func(reason report.SourceReason) stateOf {
@@ -283,7 +283,7 @@ func TestEachCauseHasItsReason(t *testing.T) {
 			})
 		}, stateOf{ready: []string{"ok", "clock: the clock of 127.0.0.1:"}, page: "The clock of this host and that of a node differ", text: "clock +the clock of 127.0.0.1:", event: "clock.differs", metric: "gitops_agent_proxmox_endpoint_clock_ahead_seconds{endpoint="}},
 		"disk_full": {false, func(o *outlets) { o.ok(fulldisk.Fill(o.path("state"))); o.edit() }, stateOf{
-			writes: gate.StopJournal, waits: true, journal: journal.FaultDiskFull, ready: []string{"journal: disk-full: "}, text: "journal +disk-full: ",
+			writes: reason.StopJournal, waits: true, journal: journal.FaultDiskFull, ready: []string{"journal: disk-full: "}, text: "journal +disk-full: ",
 			page: "The journal cannot be written, so the agent does not write to the cluster: disk-full", event: "journal.failed disk-full",
 		}},
 		"read_only": {true, func(o *outlets) {
@@ -293,7 +293,7 @@ func TestEachCauseHasItsReason(t *testing.T) {
 			o.Cleanup(func() { _ = syscall.Unmount(o.path("state"), syscall.MNT_DETACH) })
 			o.ok(syscall.Mount("", o.path("state"), "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 		}, stateOf{
-			writes: gate.StopJournal, waits: true, journal: journal.FaultReadOnly, ready: []string{"journal: read-only: "}, text: "journal +read-only: ",
+			writes: reason.StopJournal, waits: true, journal: journal.FaultReadOnly, ready: []string{"journal: read-only: "}, text: "journal +read-only: ",
 			page: "The journal cannot be written, so the agent does not write to the cluster: read-only", event: "journal.failed read-only",
 		}},
 		"superseded": {false, func(o *outlets) {
@@ -307,7 +307,7 @@ func TestEachCauseHasItsReason(t *testing.T) {
 			o.ok(other.Close())
 			o.edit()
 		}, stateOf{
-			writes: gate.StopSuperseded, waits: true, ready: []string{"writes: another agent has claimed this cluster"}, page: "Another agent has claimed this cluster",
+			writes: reason.StopSuperseded, waits: true, ready: []string{"writes: another agent has claimed this cluster"}, page: "Another agent has claimed this cluster",
 			text: "no writes +another agent has claimed this cluster", event: "agent.superseded",
 		}},
 		"hidden_guest": {false, func(o *outlets) {
@@ -326,7 +326,7 @@ func TestEachCauseHasItsReason(t *testing.T) {
 		"paused": {false, func(o *outlets) {
 			o.ok(o.config.PauseFile().Write(pause.Note{Reason: "a move", Since: time.Now()}))
 		}, stateOf{
-			writes: gate.StopPaused, ready: []string{"ok", "paused: by user "}, page: "The agent is paused", text: "paused +by user ", event: "agent.paused a move",
+			writes: reason.StopPaused, ready: []string{"ok", "paused: by user "}, page: "The agent is paused", text: "paused +by user ", event: "agent.paused a move",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -365,7 +365,7 @@ func (o *outlets) check(want stateOf) {
 		return [5]string{string(r.Writes.Reason), string(r.Proxmox.Reason), string(r.Source.Reason), string(r.Journal.Reason), refused}
 	}
 	expected := [5]string{
-		or(string(want.writes), string(gate.WritesAllowed)), or(string(want.proxmox), string(cluster.OutageNone)), or(string(want.source), string(report.SourceAnswers)),
+		or(string(want.writes), string(reason.WritesAllowed)), or(string(want.proxmox), string(cluster.OutageNone)), or(string(want.source), string(report.SourceAnswers)),
 		or(string(want.journal), string(journal.FaultNone)), want.refused,
 	}
 	o.until(fmt.Sprintf("the state %q", expected), func(r report.Report) bool {

@@ -18,8 +18,8 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/metrics"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/selection"
 
@@ -142,7 +142,7 @@ func onceOutcome(r report.Report) error {
 		}
 	}
 	switch {
-	case r.Writes.Reason == gate.StopUnverified:
+	case r.Writes.Reason == reason.StopUnverified:
 		return term.WithStatus(term.ExitRefused, fmt.Errorf("the accepted revision no longer verifies: %s", r.Writes.Message))
 	case r.Source.Refused != nil:
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint))

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -33,7 +33,7 @@ func TestOnceOutcome(t *testing.T) {
 	failed := report.Guest{GuestName: report.GuestName{Kind: "VirtualMachine", Name: "web-1"}, Conditions: []plan.Condition{{Type: plan.Failed, Message: "no space"}}}
 	held := report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{}}}
 	refused := report.Source{Refused: &report.Refused{Error: "reject x", Hint: "sign it"}}
-	unverified := report.Writes{Reason: gate.StopUnverified, Message: "reject y"}
+	unverified := report.Writes{Reason: reason.StopUnverified, Message: "reject y"}
 	tests := map[string]struct {
 		report report.Report
 		status int

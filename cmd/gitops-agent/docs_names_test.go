@@ -366,7 +366,7 @@ func TestWrongNamesInDocs(t *testing.T) {
 	journal := tree.packages["reconcile/journal"]
 	for text, from := range map[string]*codePackage{
 		"metrics/doc.go": nil, "reconcile/guest/rows_*.go": nil, "record.go": journal, "docs/adr/": nil, "docs/adr/0003": nil, "config.yaml": nil,
-		"plan.New": nil, "verify.Policy.Check": nil, "cluster.operations": nil, "context.Context": nil, "HoldReasons": nil,
+		"plan.New": nil, "verify.Policy.Check": nil, "cluster.operations": nil, "context.Context": nil, "Holds": nil,
 		"Journal.Append returns": journal, "see kindOf in kinds.go": journal, "proxmox.vmlist_file": nil, "Drifted": nil,
 	} {
 		if got := tree.wrongNames(text, from); len(got) > 0 {

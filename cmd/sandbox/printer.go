@@ -10,9 +10,9 @@ import (
 	"unicode"
 
 	"gitops-agent/internal/sandbox"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -178,7 +178,7 @@ func planOf(g report.Guest) string {
 
 func (p printer) conditions(g report.Guest) {
 	for _, c := range g.Conditions {
-		if c.Type == plan.Held && strings.Contains(c.Message, string(gate.StopDryRun)) || c.Type == plan.Drifted {
+		if c.Type == plan.Held && strings.Contains(c.Message, string(reason.StopDryRun)) || c.Type == plan.Drifted {
 			continue // the plan shows it
 		}
 		p.line("      %s: %s", c.Type, c.Message)

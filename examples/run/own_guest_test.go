@@ -16,7 +16,7 @@ import (
 	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -131,7 +131,7 @@ func TestOwnGuestIsHeld(t *testing.T) {
 			h.push("stopped", "state: running", "state: stopped")
 			h.until(running, "the hold", func(r report.Report) bool {
 				for _, g := range r.Guests {
-					if g.VMID == vmids.own && len(g.Held) == 1 && g.Held[0].Reason == gate.HoldOwnGuest {
+					if g.VMID == vmids.own && len(g.Held) == 1 && g.Held[0].Reason == reason.OwnGuest {
 						return !h.sim.Running(vmids.other)
 					}
 				}

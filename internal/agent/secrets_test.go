@@ -17,7 +17,7 @@ import (
 	"gitops-agent/internal/traces/collectortest"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -117,7 +117,7 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 func blocked(d report.Document, name string) bool {
 	for _, g := range d.Guests {
 		for _, c := range g.Conditions {
-			if g.Name == name && c.Reason == plan.ReasonNoSecret && c.Hint != "" {
+			if g.Name == name && c.Reason == reason.NoSecret && c.Hint != "" {
 				return true
 			}
 		}

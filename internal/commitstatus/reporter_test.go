@@ -17,8 +17,8 @@ import (
 	"gitops-agent/internal/commitstatus"
 	"gitops-agent/internal/forge"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -89,9 +89,9 @@ func converged(r *report.Report) {
 }
 
 func held(r *report.Report) {
-	r.Guests[0].Held = []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: gate.HoldReasons()[0]}, Digest: "4f1c"}}
-	if gate.HoldReasons()[0] == gate.HoldWritesStopped {
-		r.Guests[0].Held[0].Reason = gate.HoldReasons()[1]
+	r.Guests[0].Held = []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: reason.Holds()[0]}, Digest: "4f1c"}}
+	if reason.Holds()[0] == reason.WritesStopped {
+		r.Guests[0].Held[0].Reason = reason.Holds()[1]
 	}
 }
 

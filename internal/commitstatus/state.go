@@ -3,7 +3,7 @@ package commitstatus
 import (
 	"fmt"
 
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -53,7 +53,7 @@ func statusesOf(r report.Report) map[string]Status {
 func acceptedStatus(r report.Report) Status {
 	first, held := "", 0
 	note := func(subject string, h report.HeldStep) {
-		if h.Reason == gate.HoldWritesStopped {
+		if h.Reason == reason.WritesStopped {
 			return
 		}
 		if held++; held == 1 {

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,12 +41,12 @@ func TestNewRow(t *testing.T) {
 			r.State, r.Problem, r.Time = Stale, "the first cycle has not ended yet", time.Time{}
 		}},
 		"paused": {func(r *report.Report) {
-			r.Writes = report.Writes{Reason: gate.StopPaused, Message: "by mia:\nmaintenance"}
+			r.Writes = report.Writes{Reason: reason.StopPaused, Message: "by mia:\nmaintenance"}
 		}, func(r *Row) {
 			r.State, r.Problem = Stopped, "paused: by mia: maintenance"
 		}},
-		"stopped_without_message": {func(r *report.Report) { r.Writes = report.Writes{Reason: gate.StopDryRun} }, func(r *Row) {
-			r.State, r.Problem = Stopped, string(gate.StopDryRun)
+		"stopped_without_message": {func(r *report.Report) { r.Writes = report.Writes{Reason: reason.StopDryRun} }, func(r *Row) {
+			r.State, r.Problem = Stopped, string(reason.StopDryRun)
 		}},
 		"refused": {func(r *report.Report) {
 			r.Source.Head, r.Source.HeadSeen = "bbbb", now.Add(-time.Minute)
@@ -62,7 +62,7 @@ func TestNewRow(t *testing.T) {
 		}},
 		"held": {func(r *report.Report) {
 			r.Converged, r.Guests[1].Sync = false, report.OutOfSync
-			r.Guests[1].Held = []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: gate.HoldApproval, Message: "needs an approval"}}}
+			r.Guests[1].Held = []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: reason.Approval, Message: "needs an approval"}}}
 		}, func(r *Row) {
 			r.State, r.Problem, r.Drifted, r.Held = Held, "Container/dns-1: destroy: approval: needs an approval", 1, 1
 		}},

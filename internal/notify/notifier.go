@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -105,8 +105,8 @@ func isOrdinary(e Event) bool {
 	if e.Name != event.WritesStopped {
 		return false
 	}
-	switch gate.WriteStop(e.Attributes["reason"]) { //nolint:exhaustive // every other reason is worth a message
-	case gate.StopClosing, gate.StopNoRevision, gate.StopDryRun, gate.StopStandby:
+	switch reason.Stop(e.Attributes["reason"]) { //nolint:exhaustive // every other reason is worth a message
+	case reason.StopClosing, reason.StopNoRevision, reason.StopDryRun, reason.StopStandby:
 		return true
 	}
 	return false

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -22,40 +22,42 @@ func TestGuardRailsAreVisible(t *testing.T) {
 		page   string
 	}{
 		"pause": {func(r *report.Report) {
-			r.Writes = stop(gate.StopPaused, "by user 0")
+			r.Writes = stop(reason.StopPaused, "by user 0")
 			r.Writes.Paused = &pause.Note{UID: 0, Since: noon.Add(-time.Hour), Reason: "a move"}
 		}, 200, "ok\npaused: ", "The agent is paused"},
 		"superseded": {
-			func(r *report.Report) { r.Writes = stop(gate.StopSuperseded, "another agent has claimed this cluster") },
+			func(r *report.Report) {
+				r.Writes = stop(reason.StopSuperseded, "another agent has claimed this cluster")
+			},
 			503, "writes: another agent", "Another agent has claimed this cluster",
 		},
 		"weakening": {func(r *report.Report) {
-			held := report.HeldStep{Digest: "d1", Hold: report.Hold{Reason: gate.HoldGuard, Message: "approvals of 2 to 1"}}
+			held := report.HeldStep{Digest: "d1", Hold: report.Hold{Reason: reason.Guard, Message: "approvals of 2 to 1"}}
 			r.Guards = &report.Guards{Held: []report.HeldStep{held}}
 		}, 200, "ok\nheld: 1 weaker guards", "A weaker guard of the Cluster waits"},
 		"weakening_of_a_guest": {func(r *report.Report) {
-			r.Guests[0].Held = []report.HeldStep{{Digest: "d1", Hold: report.Hold{Reason: gate.HoldGuard, Message: "protection"}}}
+			r.Guests[0].Held = []report.HeldStep{{Digest: "d1", Hold: report.Hold{Reason: reason.Guard, Message: "protection"}}}
 		}, 200, "ok\nheld: 1 weaker guards", "weakens a guard"},
 		"hidden": {func(r *report.Report) {
-			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Blocked, Reason: plan.ReasonHidden, Message: "the token may not see it"}}
+			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Blocked, Reason: reason.Hidden, Message: "the token may not see it"}}
 		}, 200, "ok\nhidden: 1 guests", "the token may not see it"},
 		"state_directory": {
-			func(r *report.Report) { r.Writes = stop(gate.StopStateDirectory, "the state directory was removed") },
+			func(r *report.Report) { r.Writes = stop(reason.StopStateDirectory, "the state directory was removed") },
 			503, "writes: the state directory", "The state directory was removed",
 		},
 		"unclaimed": {
-			func(r *report.Report) { r.Writes = stop(gate.StopUnclaimed, "claim the cluster: denied") },
+			func(r *report.Report) { r.Writes = stop(reason.StopUnclaimed, "claim the cluster: denied") },
 			503, "writes: claim the cluster", "could not claim the cluster",
 		},
 		"task_hangs": {func(r *report.Report) {
-			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Blocked, Reason: plan.ReasonTaskHangs, Message: "UPID hangs"}}
+			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Blocked, Reason: reason.TaskHangs, Message: "UPID hangs"}}
 		}, 200, "ok\ntask-hangs: 1 guests", "UPID hangs"},
 		"unchecked": {
-			func(r *report.Report) { r.Writes = stop(gate.StopUnchecked, "read the floor: denied") },
+			func(r *report.Report) { r.Writes = stop(reason.StopUnchecked, "read the floor: denied") },
 			503, "revision: read the floor", "not known yet which revision",
 		},
 		"policy": {
-			func(r *report.Report) { r.Writes = stop(gate.StopPolicy, "read the policy: no such file") },
+			func(r *report.Report) { r.Writes = stop(reason.StopPolicy, "read the policy: no such file") },
 			503, "policy: read the policy", "The trust policy cannot be read",
 		},
 		"late": {func(r *report.Report) {
@@ -72,7 +74,7 @@ func TestGuardRailsAreVisible(t *testing.T) {
 			200, "ok\nsource: unauthorized: HTTP status 401", "The remote could not be read: unauthorized",
 		},
 		"cluster": {func(r *report.Report) {
-			r.Writes = stop(gate.StopNotReady, "cluster home has no quorum")
+			r.Writes = stop(reason.StopNotReady, "cluster home has no quorum")
 			r.Proxmox.Ready, r.Proxmox.Reason, r.Proxmox.Error = false, cluster.OutageNoQuorum, "cluster home has no quorum"
 		}, 503, "cluster: no-quorum: cluster home has no quorum", "The cluster cannot be written to: no-quorum"},
 	} {

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"gitops-agent/internal/status"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -82,19 +82,19 @@ func TestRunbookLinks(t *testing.T) {
 		return body
 	}
 	runbook := status.Links{Runbook: "https://runbook.test/operations.md"}
-	for _, stop := range gate.WriteStops() {
+	for _, stop := range reason.Stops() {
 		r := troubled()
 		r.Writes = report.Writes{Reason: stop, Paused: &pause.Note{}}
 		r.Source.Error = "no route to host"
 		look(r, runbook)
 	}
-	for _, reason := range gate.HoldReasons() {
+	for _, reason := range reason.Holds() {
 		r := troubled()
 		r.Guests = []report.Guest{orphaned()}
 		r.Guests[0].Held[0].Reason = reason
 		look(r, runbook)
 	}
-	for _, reason := range plan.ConditionReasons() {
+	for _, reason := range reason.Conditions() {
 		for _, kind := range []plan.ConditionType{
 			plan.Drifted, plan.PendingRestart, plan.Blocked, plan.Failed, plan.IdentityConflict, plan.Suspended, plan.NotObserved, plan.WaitsFor, plan.Leftover, plan.Warned,
 		} {

@@ -19,11 +19,11 @@ import (
 
 	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/status"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -373,45 +373,45 @@ func TestPageTexts(t *testing.T) {
 			"No revision is accepted yet", "the head 9be1d772 is refused (missing-anchor)", "No revision is in force.",
 		}, []string{"Writing is stopped"}},
 		"journal": {func(r *report.Report) {
-			r.Writes, r.Journal = stop(gate.StopJournal, "no space left on device"), report.Journal{Error: "no space left on device"}
+			r.Writes, r.Journal = stop(reason.StopJournal, "no space left on device"), report.Journal{Error: "no space left on device"}
 		}, []string{"<title>The journal cannot be written, so the agent does not write to the cluster"}, []string{`<h2>The journal cannot be written</h2>`}},
 		"etcd_gone": {func(r *report.Report) {
-			r.Writes, r.Journal = stop(gate.StopJournal, "no answer in time"), report.Journal{Error: "no answer in time", Reason: journal.FaultUnreachable}
+			r.Writes, r.Journal = stop(reason.StopJournal, "no answer in time"), report.Journal{Error: "no answer in time", Reason: journal.FaultUnreachable}
 		}, []string{"store-unreachable", "bring etcd back"}, []string{"free space"}},
 		"etcd_of_before": {func(r *report.Report) {
-			r.Writes, r.Journal = stop(gate.StopJournal, "it ends with record 7"), report.Journal{Error: "it ends with record 7", Reason: journal.FaultRolledBack}
+			r.Writes, r.Journal = stop(reason.StopJournal, "it ends with record 7"), report.Journal{Error: "it ends with record 7", Reason: journal.FaultRolledBack}
 		}, []string{"store-rolled-back", "restored from an old copy"}, []string{"free space"}},
 		"journal_in_dry_run": {func(r *report.Report) {
-			r.Writes, r.Journal = stop(gate.StopDryRun, ""), report.Journal{Error: "no space left on device"}
+			r.Writes, r.Journal = stop(reason.StopDryRun, ""), report.Journal{Error: "no space left on device"}
 		}, []string{"<title>The journal cannot be written · ", "Dry run"}, nil},
 		"cluster": {func(r *report.Report) {
-			r.Writes, r.Proxmox = stop(gate.StopNotReady, "no quorum"), report.Proxmox{Error: "no quorum"}
+			r.Writes, r.Proxmox = stop(reason.StopNotReady, "no quorum"), report.Proxmox{Error: "no quorum"}
 		}, []string{"<title>The cluster cannot be written to"}, []string{"could not be read completely"}},
 		"cluster_before_a_revision": {func(r *report.Report) {
 			*r = unaccepted()
 			r.Proxmox = report.Proxmox{Error: "no route to host"}
 		}, []string{"The cluster could not be read completely", "no route to host", "known: the cluster has not been read yet"}, nil},
 		"unverified": {
-			func(r *report.Report) { r.Writes = stop(gate.StopUnverified, "its log is not trusted") },
+			func(r *report.Report) { r.Writes = stop(reason.StopUnverified, "its log is not trusted") },
 			[]string{"The accepted revision no longer verifies", "its log is not trusted"},
 			nil,
 		},
 		"superseded": {func(r *report.Report) {
-			r.Writes = stop(gate.StopSuperseded, "gitops-agent run --take-over")
+			r.Writes = stop(reason.StopSuperseded, "gitops-agent run --take-over")
 		}, []string{"<title>Another agent has claimed this cluster", "gitops-agent run --take-over"}, nil},
 		"unclaimed": {func(r *report.Report) {
-			r.Writes = stop(gate.StopUnclaimed, "permission check failed")
+			r.Writes = stop(reason.StopUnclaimed, "permission check failed")
 		}, []string{"<title>The agent could not claim the cluster", "permission check failed"}, nil},
 		"state_directory": {func(r *report.Report) {
-			r.Writes = stop(gate.StopStateDirectory, "lstat lock: no such file or directory")
+			r.Writes = stop(reason.StopStateDirectory, "lstat lock: no such file or directory")
 		}, []string{"<title>The state directory was removed or replaced", "lstat lock"}, nil},
-		"stopping": {func(r *report.Report) { r.Writes = stop(gate.StopClosing, "the agent is stopping") }, []string{"<h2>The agent is stopping</h2>"}, nil},
+		"stopping": {func(r *report.Report) { r.Writes = stop(reason.StopClosing, "the agent is stopping") }, []string{"<h2>The agent is stopping</h2>"}, nil},
 		"paused": {func(r *report.Report) {
-			r.Writes = stop(gate.StopPaused, "by user 1000")
+			r.Writes = stop(reason.StopPaused, "by user 1000")
 			r.Writes.Paused = &pause.Note{UID: 1000, Since: noon.Add(-time.Hour), Until: noon.Add(time.Hour), Reason: "kernel update"}
 		}, []string{"<title>The agent is paused", "paused by user 1000 since ", ": kernel update", "gitops-agent resume"}, []string{"The agent does not write to the cluster"}},
 		"paused_in_dry_run": {func(r *report.Report) {
-			r.Writes = stop(gate.StopDryRun, "")
+			r.Writes = stop(reason.StopDryRun, "")
 			r.Writes.Paused = &pause.Note{Since: noon}
 		}, []string{"<title>The agent is paused", "Dry run"}, nil},
 		"forge_down": {
@@ -431,7 +431,7 @@ func TestPageTexts(t *testing.T) {
 		"origin":   {func(r *report.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="guests/212"`}, nil},
 		"guarded": {func(r *report.Report) {
 			g := orphaned()
-			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = gate.HoldEmptyDesired, "", "check source.paths and the repository"
+			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = reason.EmptyDesired, "", "check source.paths and the repository"
 			r.Guests, r.Converged = append(r.Guests, g), false
 		}, []string{"1 guest is not destroyed because of a guard", "check source.paths and the repository"}, []string{"gitops-agent approve"}},
 		"suspended": {func(r *report.Report) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/status/words"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -60,18 +60,18 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 	switch {
 	case r.Source.Accepted == nil:
 		reasons = append(reasons, "revision: none is accepted yet: "+words.NoRevision(r))
-	case r.Writes.Reason == gate.StopUnverified:
+	case r.Writes.Reason == reason.StopUnverified:
 		reasons = append(reasons, "revision: the accepted revision no longer verifies: "+r.Writes.Message)
 	}
 	switch r.Writes.Reason {
-	case gate.StopUnchecked:
+	case reason.StopUnchecked:
 		reasons = append(reasons, "revision: "+r.Writes.Message)
-	case gate.StopPolicy:
+	case reason.StopPolicy:
 		reasons = append(reasons, "policy: "+r.Writes.Message)
-	case gate.WritesAllowed, gate.StopNoRevision, gate.StopDryRun, gate.StopJournal, gate.StopPaused, gate.StopNotReady, gate.StopUnverified,
-		gate.StopClosing, gate.StopSuperseded, gate.StopUnclaimed, gate.StopStateDirectory, gate.StopStandby:
+	case reason.WritesAllowed, reason.StopNoRevision, reason.StopDryRun, reason.StopJournal, reason.StopPaused, reason.StopNotReady, reason.StopUnverified,
+		reason.StopClosing, reason.StopSuperseded, reason.StopUnclaimed, reason.StopStateDirectory, reason.StopStandby:
 	}
-	if slices.Contains([]gate.WriteStop{gate.StopStateDirectory, gate.StopSuperseded, gate.StopUnclaimed}, r.Writes.Reason) {
+	if slices.Contains([]reason.Stop{reason.StopStateDirectory, reason.StopSuperseded, reason.StopUnclaimed}, r.Writes.Reason) {
 		reasons = append(reasons, "writes: "+r.Writes.Message)
 	}
 	if !r.Proxmox.Ready {
@@ -121,7 +121,7 @@ func guardRailNotes(r report.Report) []string {
 	guards := make(map[string]bool) // digests: one change of a guard may concern several guests
 	count := func(held []report.HeldStep) {
 		for _, h := range held {
-			if h.Reason == gate.HoldGuard {
+			if h.Reason == reason.Guard {
 				guards[h.Digest] = true
 			}
 		}
@@ -134,9 +134,9 @@ func guardRailNotes(r report.Report) []string {
 		count(g.Held)
 		for _, c := range g.Conditions {
 			switch {
-			case c.Reason == plan.ReasonHidden:
+			case c.Reason == reason.Hidden:
 				hidden++
-			case c.Reason == plan.ReasonTaskHangs && c.Type == plan.Blocked:
+			case c.Reason == reason.TaskHangs && c.Type == plan.Blocked:
 				hanging++
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/internal/status"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -32,8 +32,8 @@ func TestReadiness(t *testing.T) {
 		"forge_down": {func(r *report.Report) {
 			r.Source.Reason, r.Source.Error = report.SourceUnreachable, "fetch: connection refused"
 		}, "ok\nsource: unreachable: fetch: connection refused\n"},
-		"dry_run":       {func(r *report.Report) { r.Writes = stop(gate.StopDryRun, "started with --dry-run") }, ""},
-		"paused":        {func(r *report.Report) { r.Writes = stop(gate.StopPaused, "by user 0") }, ""},
+		"dry_run":       {func(r *report.Report) { r.Writes = stop(reason.StopDryRun, "started with --dry-run") }, ""},
+		"paused":        {func(r *report.Report) { r.Writes = stop(reason.StopPaused, "by user 0") }, ""},
 		"nothing_read":  {func(r *report.Report) { r.Source = report.Source{} }, "revision: none is accepted yet: the remote has not been read yet\n"},
 		"nothing_taken": {func(r *report.Report) { r.Source.Accepted = nil }, "revision: none is accepted yet: the head has not been verified yet\n"},
 		"remote_never_answered": {func(r *report.Report) {
@@ -41,16 +41,16 @@ func TestReadiness(t *testing.T) {
 		}, "revision: none is accepted yet: the remote could not be read: fetch https://git.example.org: no such host\n"},
 		"only_a_refused_head": {func(r *report.Report) { *r = unaccepted() }, "revision: none is accepted yet: the head 9be1d772 is refused (missing-anchor)\n"},
 		"unverified": {func(r *report.Report) {
-			r.Writes = stop(gate.StopUnverified, "reject 3f2a1c9:\nits log is not trusted")
+			r.Writes = stop(reason.StopUnverified, "reject 3f2a1c9:\nits log is not trusted")
 		}, "revision: the accepted revision no longer verifies: reject 3f2a1c9: its log is not trusted\n"},
 		"superseded": {func(r *report.Report) {
-			r.Writes = stop(gate.StopSuperseded, "another agent has claimed this cluster")
+			r.Writes = stop(reason.StopSuperseded, "another agent has claimed this cluster")
 		}, "writes: another agent has claimed this cluster\n"},
 		"unclaimed": {func(r *report.Report) {
-			r.Writes = stop(gate.StopUnclaimed, "claim the cluster: permission check failed")
+			r.Writes = stop(reason.StopUnclaimed, "claim the cluster: permission check failed")
 		}, "writes: claim the cluster: permission check failed\n"},
 		"state_directory": {func(r *report.Report) {
-			r.Writes = stop(gate.StopStateDirectory, "the state directory was removed")
+			r.Writes = stop(reason.StopStateDirectory, "the state directory was removed")
 		}, "writes: the state directory was removed\n"},
 		"cluster": {func(r *report.Report) { r.Proxmox = report.Proxmox{Error: "no quorum"} }, "cluster: no quorum\n"},
 		"journal": {func(r *report.Report) { r.Journal = report.Journal{Error: "no space left on device"} }, "journal: no space left on device\n"},
@@ -82,7 +82,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-func stop(reason gate.WriteStop, message string) report.Writes {
+func stop(reason reason.Stop, message string) report.Writes {
 	return report.Writes{Reason: reason, Message: message}
 }
 

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -38,7 +39,7 @@ func steady() report.Report {
 				ProvenTime: noon.Add(-51 * time.Hour), AcceptedAt: noon.Add(-50 * time.Hour), Converged: noon.Add(-49 * time.Hour),
 			},
 		},
-		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},
+		Writes: report.Writes{Allowed: true, Reason: reason.WritesAllowed},
 		Proxmox: report.Proxmox{
 			Ready: true, Reason: cluster.OutageNone, LastSuccess: noon.Add(-4 * time.Second),
 			VMList: &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Skipped: 4},
@@ -109,7 +110,7 @@ func orphaned() report.Guest {
 	g.Managed, g.Sync, g.Operation, g.DriftSince = false, report.OutOfSync, report.Waiting, noon.Add(-3*time.Hour)
 	g.Held = []report.HeldStep{{
 		Op: cluster.OpDestroy, Class: guest.Destructive, Hold: report.Hold{
-			Reason: gate.HoldApproval, Message: "it destroys the guest and its volumes: 0 of 1 approvals", Hint: "gitops-agent approve " + stepDigest,
+			Reason: reason.Approval, Message: "it destroys the guest and its volumes: 0 of 1 approvals", Hint: "gitops-agent approve " + stepDigest,
 			Uncounted: []gate.Uncounted{{
 				Reason: gate.UncountedRole, Signer: "ops", Subject: "olga@example.org",
 				Message: "approval by olga@example.org does not count: the entry ops of trust.signers lacks the role approve",
@@ -142,7 +143,7 @@ func toBeCreated() report.Guest {
 		Changes:    []report.Change{{Key: "cores", To: "2", Class: guest.Live, Origin: "guests/web.yaml:31:5"}},
 		Held: []report.HeldStep{{
 			Op: cluster.OpCreate, Class: guest.Live, Since: noon.Add(-20 * time.Second),
-			Hold: report.Hold{Reason: gate.HoldWaits, Message: "it depends on VirtualMachine/web-2, which is not running yet"},
+			Hold: report.Hold{Reason: reason.WaitsFor, Message: "it depends on VirtualMachine/web-2, which is not running yet"},
 		}},
 	}
 }
@@ -180,6 +181,6 @@ func unaccepted() report.Report {
 	r.Source.Accepted = nil
 	r.Source.Head = commitRefused
 	r.Source.Refused = &report.Refused{Commit: commitRefused, Reason: "missing-anchor", Error: "reject 9be1d77: anchor is not in the history", Since: noon}
-	r.Writes = report.Writes{Reason: gate.StopNoRevision, Message: "no revision was accepted yet"}
+	r.Writes = report.Writes{Reason: reason.StopNoRevision, Message: "no revision was accepted yet"}
 	return r
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -34,7 +34,7 @@ func Summary(r report.Report) string {
 	if r.Source.Waiting != nil {
 		text += ", newest revision waits: " + r.Source.Waiting.Reason
 	}
-	if r.Writes.Reason != gate.WritesAllowed {
+	if r.Writes.Reason != reason.WritesAllowed {
 		text += ", no writes: " + string(r.Writes.Reason)
 	}
 	return strings.ReplaceAll(text, "\n", " ")

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -19,12 +19,12 @@ func TestSummary(t *testing.T) {
 		"the first cycle has not ended yet":                                            {},
 		"no revision accepted yet: 0 of 0 guests in sync":                              {Time: time.Unix(1, 0)},
 		"3f2a91c01b2d: 1 of 2 guests in sync, 2 held steps":                            {Time: time.Unix(1, 0), Source: accepted, Guests: guests},
-		"3f2a91c01b2d: 1 of 1 guests in sync, no writes: " + string(gate.StopPaused):   {Time: time.Unix(1, 0), Source: accepted, Guests: guests[:1], Writes: report.Writes{Reason: gate.StopPaused}},
+		"3f2a91c01b2d: 1 of 1 guests in sync, no writes: " + string(reason.StopPaused): {Time: time.Unix(1, 0), Source: accepted, Guests: guests[:1], Writes: report.Writes{Reason: reason.StopPaused}},
 		"3f2a91c01b2d: 1 of 1 guests in sync, newest revision waits: evidence-missing": {Time: time.Unix(1, 0), Source: waiting, Guests: guests[:1]},
 		"3f2a91c01b2d: 1 of 1 guests in sync, newest revision refused: unsigned":       {Time: time.Unix(1, 0), Source: refused, Guests: guests[:1]},
 	} {
 		if r.Writes.Reason == "" {
-			r.Writes.Reason = gate.WritesAllowed
+			r.Writes.Reason = reason.WritesAllowed
 		}
 		if got := Summary(r); got != want {
 			t.Errorf("got %q, want %q", got, want)

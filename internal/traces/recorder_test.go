@@ -14,10 +14,10 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -329,7 +329,7 @@ func TestTraceOfAHold(t *testing.T) {
 		l.accept(first)
 		l.spans()
 		began := time.Now()
-		held := report.HoldOutcome{Guest: web, Event: report.Held, Step: report.HeldStep{Op: cluster.OpDestroy, Class: guest.Destructive, Digest: "d1", Hold: report.Hold{Reason: gate.HoldApproval}}}
+		held := report.HoldOutcome{Guest: web, Event: report.Held, Step: report.HeldStep{Op: cluster.OpDestroy, Class: guest.Destructive, Digest: "d1", Hold: report.Hold{Reason: reason.Approval}}}
 		l.Hold(held)
 		time.Sleep(time.Second)
 		l.Hold(held) // a reload

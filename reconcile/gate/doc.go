@@ -6,8 +6,8 @@
 //   - Policies are the parts of manifests that the gate reads: mode, suspend, lifecycle and window.
 //   - Approvals are the signed approvals in the journal that are not spent, by step digest, with the scope of their signers.
 //   - Scope decides whether the signers who introduced what a step does may touch what it touches. Scope.Authors names these signers.
-//   - Gate combines them with the present state: the time, the destroyed guests, whether the agent may write (WriteStop).
-//   - Gate.Judge returns a Verdict: the step is released, or it is held with a HoldReason, a message and a hint. Gate.Next returns the first
+//   - Gate combines them with the present state: the time, the destroyed guests, whether the agent may write (reason.Stop).
+//   - Gate.Judge returns a Verdict: the step is released, or it is held with a reason, a message and a hint. Gate.Next returns the first
 //     step of a guest that may run.
 //
 // Invariants:

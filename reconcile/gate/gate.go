@@ -13,54 +13,9 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/schedule"
 )
-
-// HoldReason is the reason why a step is held. It is a label of metrics.
-type HoldReason string
-
-// Reasons to hold a step.
-const (
-	HoldApproval        HoldReason = "approval"         // a signed approval releases it
-	HoldDenied          HoldReason = "destroy-denied"   // lifecycle.destroy: deny; approvals have no effect
-	HoldDestroyLimit    HoldReason = "destroy-limit"    // too many calls to destroy a guest were sent in 24 hours
-	HoldEmptyDesired    HoldReason = "empty-desired"    // no manifest names any guest, so nothing is destroyed
-	HoldNodeMaintenance HoldReason = "node-maintenance" // the node is in maintenance, and gets no creates, starts or moves
-	HoldNodeOffline     HoldReason = "node-offline"     // the node does not take part in the cluster now
-	HoldNotReady        HoldReason = "not-ready"        // a guest that the step's guest depends on has converged and does not pass its checks
-	HoldObserve         HoldReason = "observe-mode"
-	HoldOwnGuest        HoldReason = "own-guest" // it would stop, restart, move or destroy the guest in which the agent runs; approvals have no effect
-	HoldPolicy          HoldReason = "policy"    // a policy denies the step, or requires approvals that it does not have
-	HoldScope           HoldReason = "scope"     // the signer who wrote a field may not touch what the step touches; approvals have no effect
-	HoldSuspended       HoldReason = "suspended"
-	HoldTaskHangs       HoldReason = "task-hangs" // two tasks hang on the node, so it gets no further one
-	HoldWindow          HoldReason = "window"     // the guest may restart only within lifecycle.window
-	HoldWaits           HoldReason = "waits-for"  // a dependency or a lower wave comes first
-	HoldWritesStopped   HoldReason = "writes-stopped"
-
-	HoldRecreateDenied HoldReason = "recreate-denied" // lifecycle.recreate: deny; approvals have no effect
-
-	HoldVolumeInUse        HoldReason = "volume-in-use"        // another guest uses a volume on which the step would act; the last check found it
-	HoldVolumeUsersUnknown HoldReason = "volume-users-unknown" // the last check could not read every guest that may use a volume of the step
-
-	HoldRollout HoldReason = "rollout" // the change reaches other guests first
-
-	HoldGuard HoldReason = "guard" // the manifest weakens a guard; the approvals that the guards in force require release it
-)
-
-// IsOrder reports whether the step waits for other guests, and for no person.
-func (r HoldReason) IsOrder() bool { return r == HoldWaits || r == HoldNotReady }
-
-// IsKept reports whether the manifest keeps the agent from the step for good, so that no other guest waits for it.
-func (r HoldReason) IsKept() bool { return r == HoldDenied || r == HoldObserve || r == HoldSuspended }
-
-// HoldReasons lists every reason, for metrics that start at zero.
-func HoldReasons() []HoldReason {
-	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldNodeMaintenance, HoldNodeOffline, HoldNotReady, HoldObserve, HoldOwnGuest, HoldPolicy, HoldRecreateDenied, HoldRollout, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
-		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
-	}
-}
 
 // Gate releases or holds steps. It is pure, and the caller makes a new one for every judgement.
 type Gate struct {
@@ -125,7 +80,7 @@ func policyKey(ref guest.Ref) guest.Ref {
 // Verdict is the gate's decision on one step.
 type Verdict struct {
 	Held         bool
-	Reason       HoldReason
+	Reason       reason.Name
 	Message      string
 	Hint         string
 	Digest       string      // of the step, if an approval would release it
@@ -141,15 +96,15 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	own := g.Policies.Of(step.Guest)
 	switch {
 	case g.NoWrites != "":
-		return held(HoldWritesStopped, g.NoWrites, "")
+		return held(reason.WritesStopped, g.NoWrites, "")
 	case step.Weakens != nil:
 		return g.judgeWeakening(step)
 	case step.Refused != "":
 		return Verdict{} // it makes no call: the order ends
 	case own.Observe || step.Object != nil && step.Object.Observe:
-		return held(HoldObserve, "the manifest contains mode: observe", "set spec.mode: enforce")
+		return held(reason.ObserveMode, "the manifest contains mode: observe", "set spec.mode: enforce")
 	case own.Suspend.Active(g.Now):
-		return held(HoldSuspended, own.Suspend.String(), "remove spec.suspend")
+		return held(reason.Suspended, own.Suspend.String(), "remove spec.suspend")
 	}
 	for _, judge := range []func(plan.Step) Verdict{g.judgeRollout, g.Scope.Judge, g.judgeOwnGuest, g.judgeNode} {
 		if v := judge(step); v.Held {
@@ -157,7 +112,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		}
 	}
 	if node := g.hangingNode(step); node != "" {
-		return held(HoldTaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
+		return held(reason.TaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
 	}
 	findings := g.Findings(step)
 	v := g.judgePermitted(step, own, findings)
@@ -221,9 +176,9 @@ func (g Gate) judgeOrder(step plan.Step) Verdict {
 	}
 	switch wait := g.Waits(step); {
 	case wait.NotReady:
-		return held(HoldNotReady, wait.Message, "look at the guest that is not ready; spec.health of its manifest says what is checked")
+		return held(reason.NotReady, wait.Message, "look at the guest that is not ready; spec.health of its manifest says what is checked")
 	case wait.Message != "":
-		return held(HoldWaits, wait.Message, "")
+		return held(reason.WaitsFor, wait.Message, "")
 	}
 	return Verdict{}
 }
@@ -299,9 +254,9 @@ func (g Gate) judgeReboot(step plan.Step, own Policy) Verdict {
 		window := own.Window
 		switch {
 		case window == schedule.Window{}:
-			return held(HoldWindow, fmt.Sprintf("the window %q is invalid", own.Lifecycle.Window), "correct lifecycle.window")
+			return held(reason.Window, fmt.Sprintf("the window %q is invalid", own.Lifecycle.Window), "correct lifecycle.window")
 		case !window.Contains(g.Now):
-			return held(HoldWindow, fmt.Sprintf("it may restart in %s, next at %s", own.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
+			return held(reason.Window, fmt.Sprintf("it may restart in %s, next at %s", own.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
 		case step.Doubt == "":
 			return Verdict{}
 		}
@@ -319,7 +274,7 @@ func (g Gate) judgeObject(step plan.Step) Verdict {
 		permission := guard.DestroyObject(step.Object.Destroy, g.Minimum)
 		switch {
 		case permission == guest.Deny:
-			return held(HoldDenied, "one of its accepted manifests contained lifecycle.destroy: deny", "restore the manifest, or remove the object in Proxmox")
+			return held(reason.DestroyDenied, "one of its accepted manifests contained lifecycle.destroy: deny", "restore the manifest, or remove the object in Proxmox")
 		case g.namesNothing():
 			return heldEmpty("guest, Image or other object")
 		case len(step.Loses) > 0:
@@ -351,7 +306,7 @@ func (g Gate) namesNothing() bool { return g.NamedGuests+g.NamedObjects == 0 }
 
 // heldEmpty holds a removal because no manifest names anything of this sort: the revision may lack its manifests by accident.
 func heldEmpty(what string) Verdict {
-	return held(HoldEmptyDesired, "no manifest names any "+what+", and an empty desired set never prunes", "check source.paths and the repository")
+	return held(reason.EmptyDesired, "no manifest names any "+what+", and an empty desired set never prunes", "check source.paths and the repository")
 }
 
 // judgeDestroy counts guests alone for the guard against an empty repository: an object that is left over must not release the destruction of all guests.
@@ -359,11 +314,11 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	permission := guard.Destroy(g.Remembered[step.Guest.VMID], g.Minimum)
 	switch {
 	case permission == guest.Deny:
-		return held(HoldDenied, "its last accepted manifest contains lifecycle.destroy: deny", "restore the manifest with lifecycle.destroy: approve or allow, then remove it")
+		return held(reason.DestroyDenied, "its last accepted manifest contains lifecycle.destroy: deny", "restore the manifest with lifecycle.destroy: approve or allow, then remove it")
 	case g.NamedGuests == 0:
 		return heldEmpty("guest")
 	case g.Destroyed >= g.MaxDestroy:
-		return held(HoldDestroyLimit, fmt.Sprintf("%d calls to destroy a guest were sent in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
+		return held(reason.DestroyLimit, fmt.Sprintf("%d calls to destroy a guest were sent in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
 	case permission == guest.Allow && step.Doubt == "" && !step.Protected:
 		return Verdict{}
 	case step.Doubt != "":
@@ -377,7 +332,7 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 func (g Gate) judgeRecreate(step plan.Step, own Policy) Verdict {
 	switch guard.Recreate(own.Lifecycle.Recreate, g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)], g.Minimum) {
 	case guest.Deny:
-		return held(HoldRecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
+		return held(reason.RecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
 			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")
 	case guest.Allow:
 		return Verdict{}
@@ -391,14 +346,14 @@ const adoptedFirst = "approve it when the guest is adopted: an approval names th
 
 func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	if step.AfterAdoption {
-		return held(HoldApproval, why+": the guest is adopted first", adoptedFirst)
+		return held(reason.Approval, why+": the guest is adopted first", adoptedFirst)
 	}
-	return g.judgeDigest(HoldApproval, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
+	return g.judgeDigest(reason.Approval, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
 }
 
 // judgeDigest releases the step that a digest identifies if enough people have approved it: as many as the guards require, and at least a number. A step
 // against which the protection of its guest stands needs as many as the destruction of the guest.
-func (g Gate) judgeDigest(reason HoldReason, step plan.Step, digest, why string, least int) Verdict {
+func (g Gate) judgeDigest(because reason.Name, step plan.Step, digest, why string, least int) Verdict {
 	var excluded map[string]bool
 	if g.SeparateApprover {
 		excluded = g.Scope.Authors(step)
@@ -415,7 +370,7 @@ func (g Gate) judgeDigest(reason HoldReason, step plan.Step, digest, why string,
 	if tally.People >= need {
 		return Verdict{Digest: digest, ApprovalKeys: tally.Keys}
 	}
-	v := held(reason, fmt.Sprintf("%s: %d of %d approvals", why, tally.People, need), "gitops-agent approve "+digest)
+	v := held(because, fmt.Sprintf("%s: %d of %d approvals", why, tally.People, need), "gitops-agent approve "+digest)
 	v.Digest, v.Uncounted = digest, tally.Uncounted
 	return v
 }
@@ -431,8 +386,8 @@ func (g Gate) identity(step plan.Step) string {
 	return g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)].Identity
 }
 
-func held(reason HoldReason, message, hint string) Verdict {
-	return Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
+func held(because reason.Name, message, hint string) Verdict {
+	return Verdict{Held: true, Reason: because, Message: message, Hint: hint}
 }
 
 // Next returns the first step of the guest's plan that may run now, those of orders first. After a held create or adoption it returns no later step.

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 func TestGateJudge(t *testing.T) {
@@ -52,61 +53,61 @@ func TestGateJudge(t *testing.T) {
 	tests := map[string]struct {
 		step plan.Step
 		with []func(*Gate)
-		want HoldReason // "" is released
+		want reason.Name // "" is released
 	}{
 		"live_config":                  {step: config},
-		"interrupting_config":          {step: linkFlap, want: HoldApproval},
+		"interrupting_config":          {step: linkFlap, want: reason.Approval},
 		"interrupting_config_approved": {step: linkFlap, with: []func(*Gate){approval(linkFlap, time.Hour, "olga")}},
 		"shutdown_is_asked_for":        {step: shutdown},
 		"reboot_auto":                  {step: reboot, with: []func(*Gate){rebooting(guest.RebootAuto, "")}},
-		"reboot_auto_foreign_pending":  {step: foreign, with: []func(*Gate){rebooting(guest.RebootAuto, "")}, want: HoldApproval},
-		"reboot_approve":               {step: reboot, with: []func(*Gate){rebooting(guest.RebootApprove, "")}, want: HoldApproval},
+		"reboot_auto_foreign_pending":  {step: foreign, with: []func(*Gate){rebooting(guest.RebootAuto, "")}, want: reason.Approval},
+		"reboot_approve":               {step: reboot, with: []func(*Gate){rebooting(guest.RebootApprove, "")}, want: reason.Approval},
 		"reboot_approved":              {step: reboot, with: []func(*Gate){rebooting(guest.RebootApprove, ""), approval(reboot, time.Hour, "olga")}},
 		"reboot_in_window":             {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 11:00-13:00 UTC")}},
-		"reboot_out_of_window":         {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 13:00-14:00 UTC")}, want: HoldWindow},
+		"reboot_out_of_window":         {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 13:00-14:00 UTC")}, want: reason.Window},
 		"reboot_approved_out_of_window": {
-			step: foreign, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 13:00-14:00 UTC"), approval(foreign, time.Hour, "olga")}, want: HoldWindow,
+			step: foreign, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 13:00-14:00 UTC"), approval(foreign, time.Hour, "olga")}, want: reason.Window,
 		},
-		"reboot_in_window_foreign_pending": {step: foreign, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 11:00-13:00 UTC")}, want: HoldApproval},
-		"reboot_unreadable_window":         {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "someday")}, want: HoldWindow},
-		"destroy":                          {step: destroy, want: HoldApproval},
+		"reboot_in_window_foreign_pending": {step: foreign, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 11:00-13:00 UTC")}, want: reason.Approval},
+		"reboot_unreadable_window":         {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "someday")}, want: reason.Window},
+		"destroy":                          {step: destroy, want: reason.Approval},
 		"destroy_approved":                 {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga")}},
-		"destroy_approved_for_another":     {step: destroy, with: []func(*Gate){approval(config, time.Hour, "olga")}, want: HoldApproval},
-		"destroy_approval_expired":         {step: destroy, with: []func(*Gate){approval(destroy, 7*24*time.Hour, "olga")}, want: HoldApproval},
+		"destroy_approved_for_another":     {step: destroy, with: []func(*Gate){approval(config, time.Hour, "olga")}, want: reason.Approval},
+		"destroy_approval_expired":         {step: destroy, with: []func(*Gate){approval(destroy, 7*24*time.Hour, "olga")}, want: reason.Approval},
 		"destroy_denied_though_approved": {
-			step: destroy, with: []func(*Gate){lifecycle("deny"), approval(destroy, time.Hour, "olga")}, want: HoldDenied,
+			step: destroy, with: []func(*Gate){lifecycle("deny"), approval(destroy, time.Hour, "olga")}, want: reason.DestroyDenied,
 		},
 		"destroy_allowed":            {step: destroy, with: []func(*Gate){lifecycle("allow")}},
-		"destroy_allowed_with_doubt": {step: doubtful, with: []func(*Gate){lifecycle("allow")}, want: HoldApproval},
-		"destroy_over_the_limit":     {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Destroyed = 3 }}, want: HoldDestroyLimit},
-		"destroy_of_everything":      {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests = 0 }}, want: HoldEmptyDesired},
+		"destroy_allowed_with_doubt": {step: doubtful, with: []func(*Gate){lifecycle("allow")}, want: reason.Approval},
+		"destroy_over_the_limit":     {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Destroyed = 3 }}, want: reason.DestroyLimit},
+		"destroy_of_everything":      {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests = 0 }}, want: reason.EmptyDesired},
 		"destroy_of_every_guest": {
-			step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests, g.NamedObjects = 0, 1 }}, want: HoldEmptyDesired,
+			step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests, g.NamedObjects = 0, 1 }}, want: reason.EmptyDesired,
 		},
-		"two_needed_one_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: HoldApproval},
-		"two_needed_one_person_twice": {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: HoldApproval},
+		"two_needed_one_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: reason.Approval},
+		"two_needed_one_person_twice": {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: reason.Approval},
 		"two_needed_two_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "pia"), func(g *Gate) { g.RequiredApprovals = 2 }}},
-		"observe":                     {step: config, with: []func(*Gate){policy(Policy{Observe: true})}, want: HoldObserve},
-		"suspended":                   {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Reason: "migration"}})}, want: HoldSuspended},
+		"observe":                     {step: config, with: []func(*Gate){policy(Policy{Observe: true})}, want: reason.ObserveMode},
+		"suspended":                   {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Reason: "migration"}})}, want: reason.Suspended},
 		"suspended_until_then": {
-			step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now.Add(time.Second)}})}, want: HoldSuspended,
+			step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now.Add(time.Second)}})}, want: reason.Suspended,
 		},
 		"suspended_no_more":          {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now}})}},
-		"no_writes":                  {step: config, with: []func(*Gate){func(g *Gate) { g.NoWrites = "journal: no space left" }}, want: HoldWritesStopped},
-		"waits":                      {step: create, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }}, want: HoldWaits},
-		"recreate_without_lifecycle": {step: again, want: HoldApproval},
+		"no_writes":                  {step: config, with: []func(*Gate){func(g *Gate) { g.NoWrites = "journal: no space left" }}, want: reason.WritesStopped},
+		"waits":                      {step: create, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }}, want: reason.WaitsFor},
+		"recreate_without_lifecycle": {step: again, want: reason.Approval},
 		"recreate_approved":          {step: again, with: []func(*Gate){approval(again, time.Hour, "olga")}},
 		"recreate_approved_for_another": {
-			step: again, with: []func(*Gate){recreation("approve", guest.Approve), approval(destroy, time.Hour, "olga")}, want: HoldApproval,
+			step: again, with: []func(*Gate){recreation("approve", guest.Approve), approval(destroy, time.Hour, "olga")}, want: reason.Approval,
 		},
 		"recreate_allowed":                {step: again, with: []func(*Gate){recreation("allow", guest.Allow)}},
-		"recreate_allowed_by_manifest":    {step: again, with: []func(*Gate){recreation("approve", guest.Allow)}, want: HoldApproval},
-		"recreate_allowed_older_journal":  {step: again, with: []func(*Gate){recreation("", guest.Allow)}, want: HoldApproval},
-		"recreate_allowed_in_the_past":    {step: again, with: []func(*Gate){recreation("allow", guest.Approve)}, want: HoldApproval},
-		"recreate_denied_by_manifest":     {step: again, with: []func(*Gate){recreation("allow", guest.Deny)}, want: HoldRecreateDenied},
-		"recreate_denied_though_approved": {step: again, with: []func(*Gate){recreation("deny", guest.Deny), approval(again, time.Hour, "olga")}, want: HoldRecreateDenied},
+		"recreate_allowed_by_manifest":    {step: again, with: []func(*Gate){recreation("approve", guest.Allow)}, want: reason.Approval},
+		"recreate_allowed_older_journal":  {step: again, with: []func(*Gate){recreation("", guest.Allow)}, want: reason.Approval},
+		"recreate_allowed_in_the_past":    {step: again, with: []func(*Gate){recreation("allow", guest.Approve)}, want: reason.Approval},
+		"recreate_denied_by_manifest":     {step: again, with: []func(*Gate){recreation("allow", guest.Deny)}, want: reason.RecreateDenied},
+		"recreate_denied_though_approved": {step: again, with: []func(*Gate){recreation("deny", guest.Deny), approval(again, time.Hour, "olga")}, want: reason.RecreateDenied},
 		"recreate_waits": {
-			step: again, with: []func(*Gate){recreation("allow", guest.Allow), func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }}, want: HoldWaits,
+			step: again, with: []func(*Gate){recreation("allow", guest.Allow), func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }}, want: reason.WaitsFor,
 		},
 		"drift_does_not_wait": {
 			step: config, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }},
@@ -125,7 +126,7 @@ func TestGateJudge(t *testing.T) {
 			if got.Held != (test.want != "") || got.Reason != test.want {
 				t.Errorf("got held %t for %q (%s), want %q", got.Held, got.Reason, got.Message, test.want)
 			}
-			if got.Reason == HoldApproval && !strings.Contains(got.Hint, got.Digest) {
+			if got.Reason == reason.Approval && !strings.Contains(got.Hint, got.Digest) {
 				t.Errorf("got hint %q, want it to name the digest %s", got.Hint, got.Digest)
 			}
 		})
@@ -141,11 +142,11 @@ func TestGateJudgeTakesDown(t *testing.T) {
 			Cluster: "home", Owned: map[int]journal.Owned{201: {Identity: "identity"}}, Approvals: Approvals{}, RequiredApprovals: 1, NamedGuests: 5, MaxDestroy: 3,
 			Waits: func(plan.Step) plan.Wait { return plan.Wait{Message: "app-1 depends on it"} },
 		}
-		if got := g.Judge(step); op == cluster.OpDestroy && (got.Reason != HoldApproval || got.Digest == "") {
+		if got := g.Judge(step); op == cluster.OpDestroy && (got.Reason != reason.Approval || got.Digest == "") {
 			t.Errorf("%s: got %+v, want it held for an approval first", op, got)
 		}
 		g.Approvals[step.Digest("home", "identity")] = []Approval{{Key: "k", Person: "olga"}}
-		if got := g.Judge(step); got.Reason != HoldWaits || got.Message != "app-1 depends on it" {
+		if got := g.Judge(step); got.Reason != reason.WaitsFor || got.Message != "app-1 depends on it" {
 			t.Errorf("%s: got %+v, want it to wait", op, got)
 		}
 		g.Waits = func(plan.Step) plan.Wait { return plan.Wait{} }

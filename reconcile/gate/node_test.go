@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestNodes judges steps on pve1, which is available, pve2, which is in maintenance, and pve3, which is offline.
@@ -25,24 +26,24 @@ func TestNodes(t *testing.T) {
 	}
 	tests := map[string]struct {
 		step plan.Step
-		want HoldReason
+		want reason.Name
 	}{
 		"create":               {on("pve1", cluster.OpCreate), ""},
-		"create_maintenance":   {on("pve2", cluster.OpCreate), HoldNodeMaintenance},
-		"create_offline":       {on("pve3", cluster.OpCreate), HoldNodeOffline},
-		"start_maintenance":    {on("pve2", cluster.OpStart), HoldNodeMaintenance},
-		"ha_maintenance":       {on("pve2", cluster.OpHASet, "state", "started"), HoldNodeMaintenance},
-		"snapshot_maintenance": {scheduled(on("pve2", cluster.OpSnapshot)), HoldNodeMaintenance},
+		"create_maintenance":   {on("pve2", cluster.OpCreate), reason.NodeMaintenance},
+		"create_offline":       {on("pve3", cluster.OpCreate), reason.NodeOffline},
+		"start_maintenance":    {on("pve2", cluster.OpStart), reason.NodeMaintenance},
+		"ha_maintenance":       {on("pve2", cluster.OpHASet, "state", "started"), reason.NodeMaintenance},
+		"snapshot_maintenance": {scheduled(on("pve2", cluster.OpSnapshot)), reason.NodeMaintenance},
 		"snapshot":             {scheduled(on("pve1", cluster.OpSnapshot)), ""},
 		"ordered_snapshot":     {on("pve2", cluster.OpSnapshot), ""},
-		"reboot_maintenance":   {on("pve2", cluster.OpReboot), HoldNodeMaintenance},
+		"reboot_maintenance":   {on("pve2", cluster.OpReboot), reason.NodeMaintenance},
 		"config_maintenance":   {on("pve2", cluster.OpConfig), ""},
 		"stop_maintenance":     {on("pve2", cluster.OpShutdown), ""},
-		"config_offline":       {on("pve3", cluster.OpConfig), HoldNodeOffline},
-		"move_to_maintenance":  {on("pve1", cluster.OpMigrate, "target", "pve2"), HoldNodeMaintenance},
-		"move_to_offline":      {on("pve1", cluster.OpMigrate, "target", "pve3"), HoldNodeOffline},
+		"config_offline":       {on("pve3", cluster.OpConfig), reason.NodeOffline},
+		"move_to_maintenance":  {on("pve1", cluster.OpMigrate, "target", "pve2"), reason.NodeMaintenance},
+		"move_to_offline":      {on("pve1", cluster.OpMigrate, "target", "pve3"), reason.NodeOffline},
 		"move_away":            {on("pve2", cluster.OpMigrate, "target", "pve1"), ""},
-		"move_from_offline":    {on("pve3", cluster.OpMigrate, "target", "pve1"), HoldNodeOffline},
+		"move_from_offline":    {on("pve3", cluster.OpMigrate, "target", "pve1"), reason.NodeOffline},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // judgeOwnGuest holds a step that would stop, restart, move or destroy the guest in which the agent runs: the agent would end before it could finish
@@ -16,7 +17,7 @@ func (g Gate) judgeOwnGuest(step plan.Step) Verdict {
 	if !g.OwnGuests[step.Guest.VMID] || !slices.ContainsFunc(step.Calls, endsGuest) {
 		return Verdict{}
 	}
-	return held(HoldOwnGuest, fmt.Sprintf("the agent runs in guest %d, and would stop itself", step.Guest.VMID),
+	return held(reason.OwnGuest, fmt.Sprintf("the agent runs in guest %d, and would stop itself", step.Guest.VMID),
 		"do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config")
 }
 

@@ -6,6 +6,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestOwnGuest judges steps on the guest in which the agent runs, with and without an approval of them, and on another guest.
@@ -41,11 +42,11 @@ func TestOwnGuest(t *testing.T) {
 			t.Parallel()
 			step := plan.Step{Guest: guest.Ref{Kind: guest.VirtualMachine, VMID: 105}, Op: test.calls[len(test.calls)-1].Op, Class: guest.Disruptive, Calls: test.calls}
 			g := Gate{OwnGuests: map[int]bool{105: true}, MaxDestroy: 5, NamedGuests: 1}
-			if v := g.Judge(step); (v.Reason == HoldOwnGuest) != test.want {
+			if v := g.Judge(step); (v.Reason == reason.OwnGuest) != test.want {
 				t.Errorf("got %+v, want it held as own-guest: %t", v, test.want)
 			}
 			step.Guest.VMID = 106
-			if v := g.Judge(step); v.Reason == HoldOwnGuest {
+			if v := g.Judge(step); v.Reason == reason.OwnGuest {
 				t.Errorf("another guest: got %+v", v)
 			}
 		})

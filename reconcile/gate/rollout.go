@@ -5,6 +5,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // Withheld is a guest that a rollout has not released: it does not get the revision in force yet.
@@ -29,4 +30,4 @@ func (g Gate) judgeRollout(step plan.Step) Verdict {
 }
 
 // NewWithheld returns the verdict on a guest that waits for its turn in a rollout.
-func NewWithheld(message, hint string) Verdict { return held(HoldRollout, message, hint) }
+func NewWithheld(message, hint string) Verdict { return held(reason.Rollout, message, hint) }

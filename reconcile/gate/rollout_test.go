@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestWithheldGuests: what would bring the newest revision to a guest is held, unless the guest is planned for its last released revision.
@@ -34,7 +35,7 @@ func TestWithheldGuests(t *testing.T) {
 		test.withheld.Hold = hold
 		g := Gate{Withheld: map[int]Withheld{201: test.withheld}, RequiredApprovals: 1, NamedGuests: 1, MaxDestroy: 3}
 		v := g.Judge(test.step)
-		if got := v.Held && v.Reason == HoldRollout; got != test.held || got && (v.Message != hold.Message || v.Hint != "wait") {
+		if got := v.Held && v.Reason == reason.Rollout; got != test.held || got && (v.Message != hold.Message || v.Hint != "wait") {
 			t.Errorf("%s: got %+v, want held by the rollout: %t", name, v, test.held)
 		}
 	}
@@ -51,7 +52,7 @@ func TestScopeOfAnEarlierRevision(t *testing.T) {
 		t.Fatal("got a step of alice held, want a scope without limit")
 	}
 	s.Former = map[journal.Label][]journal.Introduction{label: {{Signer: "wanda", Entry: wandasEntry, Limited: true, Fields: []string{journal.AllFields}}}}
-	if v := s.Judge(step); !v.Held || v.Reason != HoldScope {
+	if v := s.Judge(step); !v.Held || v.Reason != reason.Scope {
 		t.Errorf("got %+v, want the scope of wanda, who wrote the earlier revision", v)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 )
 
 // Rules are policies with the guests that manifests name. A guest is judged once for each reading that differs. Several goroutines may use a Rules; a nil
@@ -215,7 +216,7 @@ func judgeDenial(findings []policy.Finding) Verdict {
 	if len(denied) == 0 {
 		return Verdict{}
 	}
-	return held(HoldPolicy, "policy "+strings.Join(denied, "; policy "), "correct what the policy is about; approvals have no effect")
+	return held(reason.Policy, "policy "+strings.Join(denied, "; policy "), "correct what the policy is about; approvals have no effect")
 }
 
 // judgeRequired holds a step that has fewer approvals than a policy requires.
@@ -228,16 +229,16 @@ func (g Gate) judgeRequired(step plan.Step, findings []policy.Finding) Verdict {
 	why := "policy " + f.String()
 	switch {
 	case step.AfterAdoption:
-		return held(HoldPolicy, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
+		return held(reason.Policy, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
 	case step.Op == cluster.OpCreate && step.Guest.VMID == 0:
-		return held(HoldPolicy, why, "approve it when the agent has chosen a vmid: an approval names it")
+		return held(reason.Policy, why, "approve it when the agent has chosen a vmid: an approval names it")
 	}
 	digest := step.Digest(g.Cluster, g.identity(step))
 	if d := g.Rules.guests[policyKey(step.Guest)]; step.Op == cluster.OpCreate && d != nil {
 		digest = creationDigest(g.Cluster, d)
 	}
 	required := policy.Approvals(findings)
-	v := g.judgeDigest(HoldPolicy, step, digest, why, required)
+	v := g.judgeDigest(reason.Policy, step, digest, why, required)
 	v.Required = required
 	if step.TakesOwnership {
 		v.ApprovalKeys = nil // the call that creates the guest uses them up
@@ -272,7 +273,7 @@ func PolicyConditions(verdicts []Verdict) []plan.Condition {
 			if f.Result == policy.Warn && !told[f] {
 				told[f] = true
 				conditions = append(conditions, plan.Condition{
-					Type: plan.Warned, Reason: plan.ReasonPolicy, Message: fmt.Sprintf("policy %s", f), Hint: "this holds nothing",
+					Type: plan.Warned, Reason: reason.Policy, Message: fmt.Sprintf("policy %s", f), Hint: "this holds nothing",
 				})
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 )
 
 func rulesOf(t *testing.T, guests []guest.Desired, rules ...policy.Rule) *Rules {
@@ -74,34 +75,34 @@ func TestJudgePolicies(t *testing.T) {
 		step    plan.Step
 		rule    policy.Rule
 		with    func(*Gate)
-		want    HoldReason
+		want    reason.Name
 		message string
 		spends  int
 	}{
 		"about_another_guest":          {step: config, rule: deny(`new.name == "web-2"`)},
-		"denied":                       {step: config, rule: deny(`size(new.networks) < 2 && new.labels.stage == "prod"`), want: HoldPolicy, message: "policy rule denies it: told"},
+		"denied":                       {step: config, rule: deny(`size(new.networks) < 2 && new.labels.stage == "prod"`), want: reason.Policy, message: "policy rule denies it: told"},
 		"a_broken_guest_may_stop":      {step: shutdown, rule: deny("true")},
-		"creation_denied":              {step: create, rule: deny("new.memory == 2048 * 1024 * 1024"), want: HoldPolicy},
-		"signer":                       {step: config, rule: deny(`new.networks.exists(n, n.bridge == "vmbr1" && !("ops" in n.signers))`), want: HoldPolicy},
-		"signer_of_the_step":           {step: config, rule: onStep(`"wanda" in step.signers`), want: HoldPolicy},
+		"creation_denied":              {step: create, rule: deny("new.memory == 2048 * 1024 * 1024"), want: reason.Policy},
+		"signer":                       {step: config, rule: deny(`new.networks.exists(n, n.bridge == "vmbr1" && !("ops" in n.signers))`), want: reason.Policy},
+		"signer_of_the_step":           {step: config, rule: onStep(`"wanda" in step.signers`), want: reason.Policy},
 		"order_is_not_about_the_guest": {step: reboot, rule: deny("true")},
-		"order_denied":                 {step: reboot, rule: onStep(`step.order != "" && now.getDayOfWeek() == 5`), want: HoldPolicy},
+		"order_denied":                 {step: reboot, rule: onStep(`step.order != "" && now.getDayOfWeek() == 5`), want: reason.Policy},
 		"other_operation":              {step: config, rule: onStep("true", "destroy")},
-		"fails":                        {step: config, rule: onStep(`new.labels.owner == "x"`), want: HoldPolicy, message: "cannot be evaluated: no such key: owner"},
+		"fails":                        {step: config, rule: onStep(`new.labels.owner == "x"`), want: reason.Policy, message: "cannot be evaluated: no such key: owner"},
 		"warned":                       {step: config, rule: policy.Rule{Name: "rule", When: "true", Result: policy.Warn}},
-		"approval":                     {step: config, rule: asks(1, "true"), want: HoldPolicy, message: "policy rule requires an approval: told: 0 of 1 approvals"},
+		"approval":                     {step: config, rule: asks(1, "true"), want: reason.Policy, message: "policy rule requires an approval: told: 0 of 1 approvals"},
 		"approved":                     {step: config, rule: asks(1, "true"), with: approved(config.Digest("home", "identity"), "olga"), spends: 1},
 		"adoption_first":               {step: adopt, rule: asks(1, "true")},
-		"destroy_needs_two":            {step: destroy, rule: asks(2, `"protected" in old.tags`, "destroy"), with: approved(destroyDigest, "olga"), want: HoldPolicy, message: "1 of 2 approvals"},
+		"destroy_needs_two":            {step: destroy, rule: asks(2, `"protected" in old.tags`, "destroy"), with: approved(destroyDigest, "olga"), want: reason.Policy, message: "1 of 2 approvals"},
 		"destroy_has_two":              {step: destroy, rule: asks(2, `"protected" in old.tags`, "destroy"), with: approved(destroyDigest, "olga", "otto"), spends: 2},
 		"guards_need_more": {
-			step: destroy, rule: asks(1, "true"), want: HoldPolicy, message: "1 of 2 approvals",
+			step: destroy, rule: asks(1, "true"), want: reason.Policy, message: "1 of 2 approvals",
 			with: func(g *Gate) { g.RequiredApprovals = 2; approved(destroyDigest, "olga")(g) },
 		},
 		"no_approval_releases": {
-			step: destroy, rule: asks(1, "true"), want: HoldDenied, with: func(g *Gate) { g.Remembered[201] = journal.Guarded{VMID: 201, Destroy: "deny"} },
+			step: destroy, rule: asks(1, "true"), want: reason.DestroyDenied, with: func(g *Gate) { g.Remembered[201] = journal.Guarded{VMID: 201, Destroy: "deny"} },
 		},
-		"creation_before_its_vmid": {step: unnumbered, rule: asks(1, "true"), want: HoldPolicy},
+		"creation_before_its_vmid": {step: unnumbered, rule: asks(1, "true"), want: reason.Policy},
 		"creation_approved":        {step: create, rule: asks(1, "true"), with: approved(creationDigest("home", &d), "olga")},
 	}
 	for name, test := range tests {
@@ -200,7 +201,7 @@ func TestPolicyConditions(t *testing.T) {
 	t.Parallel()
 	warn := Verdict{Policies: []policy.Finding{{Policy: "rule", Result: policy.Warn, Message: "told"}, {Policy: "other", Result: policy.Deny, Message: "no"}}}
 	got := PolicyConditions([]Verdict{warn, warn})
-	if len(got) != 1 || got[0].Message != "policy rule warns: told" || got[0].Reason != plan.ReasonPolicy {
+	if len(got) != 1 || got[0].Message != "policy rule warns: told" || got[0].Reason != reason.Policy {
 		t.Errorf("got %+v", got)
 	}
 }

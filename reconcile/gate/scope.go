@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // Fields of a manifest that are no native keys, as in journal.Introduction.
@@ -58,7 +59,7 @@ func (v violation) verdict() Verdict {
 	if v.remedy != "" {
 		hint += fmt.Sprintf(", or add %s to the entry %s of trust.signers on the agent's host and restart the agent", v.remedy, v.by.Signer)
 	}
-	return held(HoldScope, fmt.Sprintf("signer %s wrote %s in commit %.7s and may not touch %s", v.by.Signer, v.field, v.by.Commit, v.touches), hint)
+	return held(reason.Scope, fmt.Sprintf("signer %s wrote %s in commit %.7s and may not touch %s", v.by.Signer, v.field, v.by.Commit, v.touches), hint)
 }
 
 // author is a signer with a limit who introduced a field.
@@ -155,7 +156,7 @@ func (s Scope) describe(vmid int) string {
 func (s Scope) Judge(step plan.Step) Verdict {
 	if step.Order != nil && step.Order.Scheduled == nil {
 		if why := s.Order(step.Order.Ordered, step.Guest); why != "" {
-			return held(HoldScope, why, "extend the guests, vmids or paths of the entry "+step.Order.Signer+" of trust.signers, or let another signer sign the order")
+			return held(reason.Scope, why, "extend the guests, vmids or paths of the entry "+step.Order.Signer+" of trust.signers, or let another signer sign the order")
 		}
 		return Verdict{}
 	}

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 const wandasEntry = "0123456789abcdef"
@@ -133,10 +134,10 @@ func TestScopeJudge(t *testing.T) {
 			if got.Held != (test.holds != "") || !strings.Contains(got.Message, test.holds) {
 				t.Errorf("got held %t: %s, want %q", got.Held, got.Message, test.holds)
 			}
-			if got.Held && (got.Reason != HoldScope || !strings.Contains(got.Hint, "trust.signers") || !strings.Contains(got.Message, "wanda")) {
+			if got.Held && (got.Reason != reason.Scope || !strings.Contains(got.Hint, "trust.signers") || !strings.Contains(got.Message, "wanda")) {
 				t.Errorf("got %s with hint %q, want the reason scope, the signer and the remedy", got.Reason, got.Hint)
 			}
-			if v := g.Judge(test.step); got.Held && v.Reason != HoldScope {
+			if v := g.Judge(test.step); got.Held && v.Reason != reason.Scope {
 				t.Errorf("got %+v from the gate, want the step held for its scope", v)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // judgeWeakening releases a weaker guard with the approvals that the guards in force require. Neither mode: observe nor a suspension holds it, since
@@ -26,16 +27,16 @@ func (g Gate) judgeWeakening(step plan.Step) Verdict {
 			least = max(least, g.destroyApprovals(o.Ref))
 		}
 	}
-	return g.judgeDigest(HoldGuard, step, w.Digest, why+"; the old value stays in force", least)
+	return g.judgeDigest(reason.Guard, step, w.Digest, why+"; the old value stays in force", least)
 }
 
 // judgeLoss releases a step that takes something from guests with guards, with the approvals that the guards in force require.
 func (g Gate) judgeLoss(step plan.Step) Verdict {
 	why := "it weakens guards of guests: " + lossesOf(step)
 	if step.AfterAdoption {
-		return held(HoldGuard, why+": the guest is adopted first", adoptedFirst)
+		return held(reason.Guard, why+": the guest is adopted first", adoptedFirst)
 	}
-	v := g.judgeDigest(HoldGuard, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
+	v := g.judgeDigest(reason.Guard, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
 	if v.Held {
 		v.Hint += otherWays(step)
 	}

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // TestHoldOfALossNamesEveryWayOut holds steps that take something from guests with guards.
@@ -28,7 +29,7 @@ func TestHoldOfALossNamesEveryWayOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.step.Loses = loses
 			v := gate.Gate{NamedGuests: 1}.Judge(test.step)
-			if v.Reason != gate.HoldGuard || !strings.HasPrefix(v.Hint, "gitops-agent approve "+v.Digest) || !strings.Contains(v.Hint, test.want) {
+			if v.Reason != reason.Guard || !strings.HasPrefix(v.Hint, "gitops-agent approve "+v.Digest) || !strings.Contains(v.Hint, test.want) {
 				t.Errorf("got %s with the hint %q, want the approval and %q", v.Reason, v.Hint, test.want)
 			}
 		})
@@ -40,7 +41,7 @@ func TestLossAfterAnAdoption(t *testing.T) {
 	t.Parallel()
 	db := guest.Ref{Kind: guest.VirtualMachine, Name: "db-1", VMID: 201}
 	step := plan.Step{Op: cluster.OpConfig, Guest: db, AfterAdoption: true, Loses: []kind.Weakening{{Guest: db, Field: guest.GuardBackup, Old: "in its backups", New: "in no backup"}}}
-	if v := (gate.Gate{NamedGuests: 1}).Judge(step); v.Reason != gate.HoldGuard || v.Digest != "" || !strings.Contains(v.Hint, "when the guest is adopted") {
+	if v := (gate.Gate{NamedGuests: 1}).Judge(step); v.Reason != reason.Guard || v.Digest != "" || !strings.Contains(v.Hint, "when the guest is adopted") {
 		t.Errorf("got %s with the digest %q and the hint %q, want a hold without a digest until the adoption", v.Reason, v.Digest, v.Hint)
 	}
 }
@@ -54,7 +55,7 @@ func TestRollbackSaysWhatItWeakens(t *testing.T) {
 	plain := gate.Gate{NamedGuests: 1}.Judge(step)
 	step.Loses = []kind.Weakening{{Guest: db, Field: guest.GuardBackup, Old: "scsi1 (local-lvm:vm-201-disk-1) in its backups", New: "in no backup"}}
 	v := gate.Gate{NamedGuests: 1}.Judge(step)
-	if v.Reason != gate.HoldApproval || v.Digest == plain.Digest || !strings.Contains(v.Message, step.Loses[0].String()) {
+	if v.Reason != reason.Approval || v.Digest == plain.Digest || !strings.Contains(v.Message, step.Loses[0].String()) {
 		t.Errorf("got %s, %q with the digest %s, want an approval of another digest than %s that names the volume", v.Reason, v.Message, v.Digest, plain.Digest)
 	}
 }

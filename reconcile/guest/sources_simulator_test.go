@@ -10,13 +10,13 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/volumes"
 )
@@ -45,7 +45,7 @@ func newSourceLab(l lab) *sourceLab {
 		Basis:  func() *lane.Basis { return s.basis },
 		StepID: func() string { steps++; return fmt.Sprintf("STEP%06d", steps) },
 	})
-	s.basis = &lane.Basis{Cluster: "home", Revision: "main@sha1:0", Epoch: epochs.Now(), NoWrites: gate.WritesAllowed}
+	s.basis = &lane.Basis{Cluster: "home", Revision: "main@sha1:0", Epoch: epochs.Now(), NoWrites: reason.WritesAllowed}
 	return s
 }
 

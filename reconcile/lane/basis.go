@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // Basis is the input of the lanes. The engine makes a new one whenever a part changes. It is immutable.
@@ -39,7 +40,7 @@ type Basis struct {
 	Seen          map[int]guest.Observed         // every guest that was read, by vmid
 	SeenObjects   map[guest.Kind]cluster.Objects // the newest reading of other objects
 	OwnGuests     map[int]bool                   // vmids of the guests in which the agent may run itself
-	NoWrites      gate.WriteStop
+	NoWrites      reason.Stop
 	Why           string                                        // why nothing may be written
 	Waits         func(plan.Step) plan.Wait                     // what a step has to wait for; nil never waits
 	Hanging       func(journal.State, time.Time) map[string]int // number of hanging tasks by node; nil knows none
@@ -156,7 +157,7 @@ func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 			g.Destroyed++
 		}
 	}
-	if b.NoWrites != gate.WritesAllowed {
+	if b.NoWrites != reason.WritesAllowed {
 		g.NoWrites = strings.TrimSpace(string(b.NoWrites) + ": " + b.Why)
 	}
 	return g

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -180,7 +181,7 @@ func isRisky(step plan.Step, call cluster.Call) bool {
 func (w *Worker) finishCheck(call cluster.Call) cluster.LastCheck {
 	return func(ctx context.Context) error {
 		basis := w.basis()
-		if basis.NoWrites != gate.WritesAllowed {
+		if basis.NoWrites != reason.WritesAllowed {
 			return fmt.Errorf("writing is not allowed now: %s", basis.Why)
 		}
 		if forbidden := basis.finishForbiddenBy(call.Op, call.VMID, time.Now()); forbidden != "" {

@@ -10,13 +10,13 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // Keys of journal.Begun.Detail that finishOrder needs.
@@ -144,7 +144,7 @@ func (w *Worker) restoreMarks(ctx context.Context, step journal.OpenStep, task s
 	}
 	upid, err := w.cluster.Do(ctx, call, func(ctx context.Context) error {
 		switch {
-		case basis.NoWrites != gate.WritesAllowed:
+		case basis.NoWrites != reason.WritesAllowed:
 			return fmt.Errorf("%w: %s", cluster.ErrWritesStopped, basis.Why)
 		case w.superseded(basis):
 			return epoch.ErrSuperseded // the step stays open, and the call is made under the next basis

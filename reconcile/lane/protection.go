@@ -12,12 +12,12 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // A step that lifts the protection of its guest ends with a destroyed or a protected guest. The intent says so before the call that lifts, and the step stays
@@ -137,7 +137,7 @@ func (w *Worker) protect(ctx context.Context, seen guest.Observed) error {
 	basis, call := w.basis(), plan.ProtectCall(seen)
 	upid, err := w.cluster.Do(ctx, call, func(ctx context.Context) error {
 		switch {
-		case basis.NoWrites != gate.WritesAllowed:
+		case basis.NoWrites != reason.WritesAllowed:
 			return fmt.Errorf("%w: %s", cluster.ErrWritesStopped, basis.Why)
 		case w.superseded(basis):
 			return epoch.ErrSuperseded // the step stays open, and the call is made under the next basis

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // A restart is two tasks: Proxmox shuts the guest down in the first one and starts it in a second one of its own, which may fail or never
@@ -43,7 +43,7 @@ func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c con
 		return conclusion{result: journal.Failed, err: fmt.Errorf("%w; its manifest has %s", down, forbidden), dispatched: c.dispatched}
 	case time.Since(w.since(step.Step)) > restartWithin:
 		return conclusion{result: journal.Failed, err: down, dispatched: c.dispatched}
-	case basis.NoWrites != gate.WritesAllowed:
+	case basis.NoWrites != reason.WritesAllowed:
 		return conclusion{err: fmt.Errorf("%w; writing is not allowed now: %s", down, basis.Why), dispatched: c.dispatched}
 	}
 	start := cluster.Call{Op: cluster.OpStart, Kind: reboot.Kind, Node: reboot.Node, VMID: reboot.VMID}

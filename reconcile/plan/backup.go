@@ -11,6 +11,7 @@ import (
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/order"
+	"gitops-agent/reconcile/reason"
 )
 
 // withBackup adds whether a guest is backed up whose manifest requires it, and which of its volumes no backup contains; and what its steps would take it out of: a pool or a
@@ -28,7 +29,7 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	case err == notReadYet:
 	case err != "":
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Warned, Reason: ReasonNoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: "the token needs Sys.Audit on /",
+			Type: Warned, Reason: reason.NoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: "the token needs Sys.Audit on /",
 		})
 	case !want.derived.backedUp()(d.VMID, node, row.Pool):
 		missing, hints = append(missing, "no enabled backup job covers it"), append(hints, "add it to a BackupJob, or enable one")
@@ -43,7 +44,7 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	}
 	if len(missing) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Warned, Reason: ReasonNoBackup, Message: "its manifest requires backups, and " + strings.Join(missing, "; and "), Hint: strings.Join(hints, "; "),
+			Type: Warned, Reason: reason.NoBackup, Message: "its manifest requires backups, and " + strings.Join(missing, "; and "), Hint: strings.Join(hints, "; "),
 		})
 	}
 	for i := range p.Steps {

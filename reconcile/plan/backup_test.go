@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/order"
+	"gitops-agent/reconcile/reason"
 )
 
 const dataDisk = "local-lvm:vm-201-disk-1,size=8G"
@@ -139,7 +140,7 @@ func TestVolumeThatNoBackupContains(t *testing.T) {
 			t.Parallel()
 			var got []string
 			for _, c := range planned(tt.want, tt.owned, tt.got).Conditions {
-				if c.Reason == ReasonNoBackup {
+				if c.Reason == reason.NoBackup {
 					got = append(got, c.Message)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 )
 
 // Candidate is an existing guest that a manifest without a vmid may mean.
@@ -96,7 +97,7 @@ func candidatesCondition(found []Candidate) Condition {
 			words = append(words, fmt.Sprintf("%d has this name and the marker %s", n.VMID, n.Marker))
 		}
 	}
-	c := Condition{Type: Blocked, Reason: ReasonMayExist, Message: "the guest may exist already, and is not created a second time: " + strings.Join(words, "; ")}
+	c := Condition{Type: Blocked, Reason: reason.MayExist, Message: "the guest may exist already, and is not created a second time: " + strings.Join(words, "; ")}
 	switch first := found[0]; {
 	case first.Renamed:
 		c.Hint = fmt.Sprintf("if the manifest means guest %d: set spec.vmid: %d, and restore its record or adopt it; "+

@@ -14,6 +14,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/reason"
 )
 
 // planCreate plans a guest whose vmid is free, or not assigned yet. Changes that a clone call cannot carry are planned when the clone can be
@@ -56,7 +57,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		return p
 	}
 	if len(impossible) > 0 {
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: ReasonCannotCreate, Message: describeImpossible(impossible), Hint: "change these fields, clone another template, or change the template"})
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.CannotCreate, Message: describeImpossible(impossible), Hint: "change these fields, clone another template, or change the template"})
 		return p
 	}
 	call.Secrets = secrets
@@ -90,7 +91,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 
 // noNode returns the condition of a guest for which no node was chosen.
 func noNode(u Unplaced) Condition {
-	c := Condition{Type: Blocked, Reason: ReasonNoNode, Message: cmp.Or(u.Why, "no node was chosen yet")}
+	c := Condition{Type: Blocked, Reason: reason.NoNode, Message: cmp.Or(u.Why, "no node was chosen yet")}
 	if u.Why != "" && !u.Fits {
 		c.Hint = "free what it needs on a node, allow more nodes in placement.auto.nodes, or name the node in spec.node"
 	}
@@ -102,12 +103,12 @@ var errKeys = errors.New("not all of it can be set at creation")
 
 // cannotCreate returns the condition of a guest that does not exist and cannot be created.
 func cannotCreate(d *guest.Desired, err error) Condition {
-	c := Condition{Type: Blocked, Reason: ReasonNoSource, Message: err.Error(), Hint: "correct spec.source and spec.node, or create what they name"}
+	c := Condition{Type: Blocked, Reason: reason.NoSource, Message: err.Error(), Hint: "correct spec.source and spec.node, or create what they name"}
 	switch {
 	case d.Source == (guest.Source{}):
 		c.Hint = "add spec.source to create the guest, or correct spec.vmid if the guest exists"
 	case errors.Is(err, errKeys):
-		c.Reason, c.Hint = ReasonCannotCreate, "change these fields, or remove them from the manifest"
+		c.Reason, c.Hint = reason.CannotCreate, "change these fields, or remove them from the manifest"
 	}
 	return c
 }
@@ -212,7 +213,7 @@ func planUnnamed(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	}
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	return Guest{Ref: ref, Node: got.Guests[owned.VMID].Node, Conditions: []Condition{{
-		Type: NotObserved, Reason: ReasonNoRevision, Message: "no revision is in force, so the wanted state of this guest is unknown",
+		Type: NotObserved, Reason: reason.NoRevision, Message: "no revision is in force, so the wanted state of this guest is unknown",
 	}}}
 }
 
@@ -237,7 +238,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	}
 	if conflict != "" {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: IdentityConflict, Reason: ReasonDifferentGuest, Message: conflict + "; the agent leaves the guest alone",
+			Type: IdentityConflict, Reason: reason.DifferentGuest, Message: conflict + "; the agent leaves the guest alone",
 			Hint: "no manifest names this vmid any more: remove the guest by hand if it is not needed",
 		})
 		return p
@@ -246,7 +247,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
-	orphaned := Condition{Type: Orphaned, Reason: ReasonRemoved, Message: "no manifest names this guest any more"}
+	orphaned := Condition{Type: Orphaned, Reason: reason.Removed, Message: "no manifest names this guest any more"}
 	step := destroyStep(ref, live, evidence)
 	if why := want.stillNamed(owned); why != "" {
 		orphaned.Message, orphaned.Hint = why, fmt.Sprintf("if the manifest means this guest, add vmid: %d to it", owned.VMID)
@@ -273,13 +274,13 @@ func keptByReplication(want Desired, vmid int, got cluster.Snapshot) *Condition 
 	switch id := kinds.ReplicationOf(vmid, list); {
 	case id != "":
 		return &Condition{
-			Type: Blocked, Reason: ReasonInUse, Message: fmt.Sprintf("it is neither stopped nor destroyed: it has the replication job %s, and Proxmox destroys no guest that has one", id),
+			Type: Blocked, Reason: reason.InUse, Message: fmt.Sprintf("it is neither stopped nor destroyed: it has the replication job %s, and Proxmox destroys no guest that has one", id),
 			Hint: "the agent goes on when the job is gone: approve its removal if that is held, or remove a job that no manifest described by hand",
 		}
 	case list.Err != "":
-		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "it is not known whether it has a replication job, with which Proxmox does not destroy it: " + list.Err}
+		return &Condition{Type: NotObserved, Reason: reason.NotObserved, Message: "it is not known whether it has a replication job, with which Proxmox does not destroy it: " + list.Err}
 	case all.Orphans[vmid] && list.ReadAt.IsZero():
-		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "it was not read yet whether it has a replication job, with which Proxmox does not destroy it"}
+		return &Condition{Type: NotObserved, Reason: reason.NotObserved, Message: "it was not read yet whether it has a replication job, with which Proxmox does not destroy it"}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // fallingGuest is a guest that may be stopped or destroyed.
@@ -37,7 +38,7 @@ func fallingOrder(guests ...fallingGuest) (Ordering, map[int]Step) {
 			planned.Steps = []Step{steps[g.vmid]}
 		}
 		if g.unread {
-			planned.Conditions = []Condition{{Type: NotObserved, Reason: ReasonNotObserved}}
+			planned.Conditions = []Condition{{Type: NotObserved, Reason: reason.NotObserved}}
 		}
 		p.Guests = append(p.Guests, planned)
 		kept[g.vmid] = g.kept

@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/firewall"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 )
 
 // withFirewall adds what differs in the firewall of a live guest, and why it has no effect.
@@ -19,13 +20,13 @@ func withFirewall(p Guest, d *guest.Desired, live guest.Observed, got cluster.Sn
 		if live.Firewall != nil {
 			message = "its firewall could not be read: " + live.Firewall.Err
 		}
-		p.Conditions = append(p.Conditions, Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: message})
+		p.Conditions = append(p.Conditions, Condition{Type: NotObserved, Reason: reason.NotObserved, Message: message})
 		return p
 	}
 	p.Changes = append(p.Changes, firewall.Changes(d.Firewall, live.Firewall)...)
 	if why := withoutFirewallEffect(d, live, got.Datacenter); len(why) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Warned, Reason: ReasonFirewallIneffective, Message: "its firewall, or a part of it, has no effect: " + strings.Join(why, "; "),
+			Type: Warned, Reason: reason.FirewallIneffective, Message: "its firewall, or a part of it, has no effect: " + strings.Join(why, "; "),
 			Hint: "set networks.netN.firewall: true, correct the rules, or let an administrator enable the firewall of the datacenter, which the agent never does",
 		})
 	}

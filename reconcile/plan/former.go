@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/slots"
 )
 
@@ -64,7 +65,7 @@ func lostVolumes(changes []guest.Change, former map[string]guest.Former, live gu
 		rescan = "pct rescan --vmid"
 	}
 	return []Condition{{
-		Type: Blocked, Reason: ReasonVolumeLost, Message: strings.Join(words, "; "),
+		Type: Blocked, Reason: reason.VolumeLost, Message: strings.Join(words, "; "),
 		Hint: fmt.Sprintf("the agent attaches the volume when it is among the guest's unused volumes (%s %d on %s finds a volume that still exists); "+
 			"or attach the right volume by hand, or name it in the manifest; approve the step only if an empty volume is wanted", rescan, live.VMID, live.Node),
 	}}

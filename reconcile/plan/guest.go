@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/reason"
 )
 
 // planGuest plans one guest that a manifest names.
@@ -100,7 +101,7 @@ func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		return planCreate(p, want, d, got, volumes)
 	case cluster.Hidden:
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: ReasonHidden, Message: fmt.Sprintf("vmid %d belongs to a guest that the token may not see", d.VMID),
+			Type: Blocked, Reason: reason.Hidden, Message: fmt.Sprintf("vmid %d belongs to a guest that the token may not see", d.VMID),
 			Hint: fmt.Sprintf("grant VM.Audit on /vms/%d, or choose another vmid", d.VMID),
 		})
 	case cluster.Unknown:
@@ -119,13 +120,13 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 	c := Condition{Type: IdentityConflict}
 	switch {
 	case live.Kind != d.Kind:
-		c.Reason, c.Message = ReasonKind, fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
+		c.Reason, c.Message = reason.OtherKind, fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
 		c.Hint = "choose another vmid, or change the manifest's kind"
 	case isOwned:
-		c.Reason, c.Message = ReasonDifferentGuest, proof.Conflict(d.Kind)
+		c.Reason, c.Message = reason.DifferentGuest, proof.Conflict(d.Kind)
 		c.Hint = "if it is the same guest, restore its " + proof.Missing(owned) + "; if not, give the manifest another vmid"
 	case !d.Adopt:
-		c.Reason, c.Message = ReasonNotManaged, fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
+		c.Reason, c.Message = reason.NotManaged, fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
 		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
 		if len(proof.ForeignMarkers) > 0 {
 			c.Message += ", and has the marker " + proof.ForeignMarkers[0]
@@ -135,7 +136,7 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 		if len(proof.ForeignMarkers) == 0 {
 			return nil
 		}
-		c.Reason, c.Message = ReasonForeignMarker, "it has the marker "+proof.ForeignMarkers[0]+" of another owner"
+		c.Reason, c.Message = reason.ForeignMarker, "it has the marker "+proof.ForeignMarkers[0]+" of another owner"
 		c.Hint = "if no other agent manages the guest, remove its tag " + proof.ForeignMarkers[0]
 	}
 	return &c
@@ -161,7 +162,7 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	}
 	if guest.OnOtherNode(*d, live) {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Warned, Reason: ReasonOtherNode, Message: fmt.Sprintf("it is on %s, and its manifest names %s", live.Node, d.Node),
+			Type: Warned, Reason: reason.OtherNode, Message: fmt.Sprintf("it is on %s, and its manifest names %s", live.Node, d.Node),
 			Hint: "move it in Proxmox, correct the node in the manifest, or set spec.placement: prefer lists the nodes where it may be, migrate lets the agent move it",
 		})
 	}
@@ -222,13 +223,13 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 	var list []Condition
 	if len(waiting) > 0 {
 		list = append(list, Condition{
-			Type: PendingRestart, Reason: ReasonPendingRestart, Message: "written, in effect after the next stop and start: " + strings.Join(waiting, ", "),
+			Type: PendingRestart, Reason: reason.PendingRestart, Message: "written, in effect after the next stop and start: " + strings.Join(waiting, ", "),
 			Hint: restartHint(policy),
 		})
 	}
 	if len(impossible) > 0 {
 		list = append(list, Condition{
-			Type: Blocked, Reason: ReasonImpossible, Message: strings.Join(impossible, "; "),
+			Type: Blocked, Reason: reason.Impossible, Message: strings.Join(impossible, "; "),
 			Hint: "change the manifest, or make the change by hand",
 		})
 	}

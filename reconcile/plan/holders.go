@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 )
 
 // holder is a guest or a manifest that names a volume.
@@ -106,7 +107,7 @@ func (h holders) otherHolder(vmid int, volume string) (holder, bool) {
 func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 	volumes := guest.Volumes(live)
 	if h.unread && len(volumes) > 0 {
-		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "it was not checked yet whether another guest uses its volumes"}
+		return &Condition{Type: NotObserved, Reason: reason.NotObserved, Message: "it was not checked yet whether another guest uses its volumes"}
 	}
 	var words []string
 	for _, volume := range volumes {
@@ -118,7 +119,7 @@ func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 		return nil
 	}
 	return &Condition{
-		Type: Blocked, Reason: ReasonVolumeInUse, Message: "it is not destroyed, since its volumes would be destroyed too: " + strings.Join(words, "; "),
+		Type: Blocked, Reason: reason.VolumeInUse, Message: "it is not destroyed, since its volumes would be destroyed too: " + strings.Join(words, "; "),
 		Hint: "remove the volume from the other guest and its manifest; if that guest needs the volume, reassign it in Proxmox first (Reassign Owner), which gives it another name",
 	}
 }
@@ -157,7 +158,7 @@ func (h holders) blockTakenVolumes(changes []guest.Change, live guest.Observed) 
 func (h holders) createBlockedBy(d *guest.Desired) *Condition {
 	for _, a := range guest.WantedAttachments(*d) {
 		if why := h.attachBlockedBy(d.VMID, a.Volume); why != "" {
-			return &Condition{Type: Blocked, Reason: ReasonVolumeInUse, Message: a.Key + ": " + why, Hint: "detach it from that guest, or name another volume"}
+			return &Condition{Type: Blocked, Reason: reason.VolumeInUse, Message: a.Key + ": " + why, Hint: "detach it from that guest, or name another volume"}
 		}
 	}
 	return nil

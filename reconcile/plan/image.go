@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // Images are the Images that manifests describe, and what the plan needs to know about them.
@@ -139,7 +140,7 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	nodes := imageNodes(d, got.Inventory)
 	if len(nodes) == 0 {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: NotObserved, Reason: ReasonNotObserved, Message: "no node is online that could show the storage " + d.Storage,
+			Type: NotObserved, Reason: reason.NotObserved, Message: "no node is online that could show the storage " + d.Storage,
 			Hint: "name a node in spec.nodes of the Image",
 		})
 		p.lacks("", p.Conditions[0].Message)
@@ -179,13 +180,13 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	p.lacksElsewhere(d, nodes[0], got.Inventory)
 	if never != "" && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: ReasonInvalid, Message: fmt.Sprintf("this release refuses the manifest, which was accepted before: %s: spec.decompression: %s", d.Origin, never),
+			Type: Blocked, Reason: reason.Invalid, Message: fmt.Sprintf("this release refuses the manifest, which was accepted before: %s: spec.decompression: %s", d.Origin, never),
 			Hint: image.DecompressionHint,
 		})
 	}
 	if denied && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: ReasonServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
+			Type: Blocked, Reason: reason.ServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
 			Hint: "add " + server + " to images.allow in the agent's config, or use a server that is listed there",
 		})
 	}
@@ -216,25 +217,25 @@ func (g *Guest) lacksElsewhere(d image.Desired, node string, inventory cluster.I
 	}
 	if others {
 		g.Conditions = append(g.Conditions, Condition{
-			Type: Warned, Reason: ReasonFileOnOneNode, Message: alone, Hint: "list in spec.nodes of the Image each node on which guests are created from it",
+			Type: Warned, Reason: reason.FileOnOneNode, Message: alone, Hint: "list in spec.nodes of the Image each node on which guests are created from it",
 		})
 	}
 }
 
 // fileOn returns why nothing can be created from an Image on a node, "" if its file is there, and the condition if the agent cannot simply download it.
 func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (why string, doubt *Condition) {
-	unknown := func(reason ConditionReason, message, hint string) (string, *Condition) {
-		return message, &Condition{Type: NotObserved, Reason: reason, Message: message, Hint: hint}
+	unknown := func(because reason.Name, message, hint string) (string, *Condition) {
+		return message, &Condition{Type: NotObserved, Reason: because, Message: message, Hint: hint}
 	}
 	files, read := got.Files[placeOf(d, node)]
 	size, exists := files.Sizes[d.Volume()]
 	switch {
 	case files.Err != "":
-		return unknown(ReasonNotObserved, fmt.Sprintf("the files in %s on %s could not be read: %s", d.Storage, node, files.Err), "")
+		return unknown(reason.NotObserved, fmt.Sprintf("the files in %s on %s could not be read: %s", d.Storage, node, files.Err), "")
 	case !read || files.ReadAt.IsZero():
-		return unknown(ReasonNotObserved, fmt.Sprintf("the files in %s on %s were not read yet", d.Storage, node), "")
+		return unknown(reason.NotObserved, fmt.Sprintf("the files in %s on %s were not read yet", d.Storage, node), "")
 	case slices.Contains(OpenDeletions(images.Open, node, got.Inventory), d.Volume()):
-		return unknown(ReasonNotObserved, fmt.Sprintf("the deletion of %s on %s has not ended", d.Volume(), node),
+		return unknown(reason.NotObserved, fmt.Sprintf("the deletion of %s on %s has not ended", d.Volume(), node),
 			"wait until it has ended, or until the call cannot act any more; the agent then goes on by itself")
 	case !exists:
 		return "it has not been downloaded on " + node, nil
@@ -242,10 +243,10 @@ func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (
 	record, recorded := images.record(d, node, got.Inventory)
 	switch {
 	case !recorded:
-		return unknown(ReasonForeignFile, fmt.Sprintf("%s is on %s, and the agent did not download it", d.Volume(), node),
+		return unknown(reason.ForeignFile, fmt.Sprintf("%s is on %s, and the agent did not download it", d.Volume(), node),
 			"look where it is from; remove it in Proxmox, and the agent downloads it")
 	case record.Size != size:
-		return unknown(ReasonForeignFile, fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it", d.Volume(), node, size, record.Size),
+		return unknown(reason.ForeignFile, fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it", d.Volume(), node, size, record.Size),
 			"look who changed it; remove it in Proxmox, and the agent downloads it again")
 	}
 	return "", nil

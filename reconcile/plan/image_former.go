@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // A former file is one that the agent downloaded for an Image, that no manifest describes any more, and that may be deleted: the manifest of the Image says so,
@@ -155,7 +156,7 @@ func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapsho
 	place := formerPlace(record, got.Inventory)
 	files := got.Files[place]
 	size := files.Sizes[record.Volume]
-	unknown := Condition{Type: NotObserved, Reason: ReasonNotObserved}
+	unknown := Condition{Type: NotObserved, Reason: reason.NotObserved}
 	switch {
 	case slices.Contains(got.Inventory.Offline, place.Node):
 		unknown.Message = fmt.Sprintf("%s on %s is to be deleted, and the node is offline", record.Volume, place.Node)
@@ -165,7 +166,7 @@ func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapsho
 	case !isReadSince(files, record):
 		unknown.Message = fmt.Sprintf("the files in %s on %s were not read yet", place.Storage, place.Node)
 	case size != record.Size:
-		unknown.Reason = ReasonForeignFile
+		unknown.Reason = reason.ForeignFile
 		unknown.Message = fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it, so it is not deleted", record.Volume, place.Node, size, record.Size)
 		unknown.Hint = "look who changed it; remove it in Proxmox, or store it under another name"
 	default:
@@ -183,7 +184,7 @@ func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapsho
 // FileInUse returns the condition of an Image of which a former file stays, since something uses it.
 func FileInUse(record journal.File, user string) Condition {
 	return Condition{
-		Type: Warned, Reason: ReasonFileInUse, Message: fmt.Sprintf("%s stays on %s: %s", record.Volume, record.Node, user),
+		Type: Warned, Reason: reason.FileInUse, Message: fmt.Sprintf("%s stays on %s: %s", record.Volume, record.Node, user),
 		Hint: "the agent deletes it when nothing uses it any more",
 	}
 }

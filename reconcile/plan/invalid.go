@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 )
 
 // planInvalid returns the guest of a manifest that an older release accepted and this one refuses. It has no step: it is neither changed nor created,
@@ -16,7 +17,7 @@ func planInvalid(p Guest, d *guest.Desired, got cluster.Snapshot) Guest {
 		hint = in.Hint + "; " + hint
 	}
 	p.Conditions = append(p.Conditions, Condition{
-		Type: Blocked, Reason: ReasonInvalid, Hint: hint,
+		Type: Blocked, Reason: reason.Invalid, Hint: hint,
 		Message: fmt.Sprintf("this release refuses the manifest, which was accepted before: %s: %s: %s", in.Origin, in.Field, in.Message),
 	})
 	live, seen := got.Guests[d.VMID]
@@ -25,7 +26,7 @@ func planInvalid(p Guest, d *guest.Desired, got cluster.Snapshot) Guest {
 		p.Node = live.Node
 	case d.VMID == 0 || absent == cluster.Gone:
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: ReasonCannotCreate, Message: "the guest does not exist, and its manifest is not valid", Hint: hint,
+			Type: Blocked, Reason: reason.CannotCreate, Message: "the guest does not exist, and its manifest is not valid", Hint: hint,
 		})
 	default:
 		p.Conditions = append(p.Conditions, notObserved(d.VMID, got))

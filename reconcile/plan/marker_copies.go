@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // MarkerCopies returns the guests that have the marker of an owned guest, by the vmid of the owned guest. Such a guest is a clone that was made by
@@ -43,7 +44,7 @@ func MarkerCopiesCondition(copies []cluster.Row, marker string) Condition {
 	}
 	slices.Sort(names)
 	return Condition{
-		Type: Warned, Reason: ReasonCopied, Message: fmt.Sprintf("its marker %s is also on %s, which was cloned from it", marker, strings.Join(names, ", ")),
+		Type: Warned, Reason: reason.Copied, Message: fmt.Sprintf("its marker %s is also on %s, which was cloned from it", marker, strings.Join(names, ", ")),
 		Hint: "the agent does not change the copy; remove the tag from the copy before a manifest adopts it",
 	}
 }

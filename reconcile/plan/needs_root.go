@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 )
 
 // needsRoot returns the condition of a guest with differences that only root@pam may remove, and whether there are any. The hint is the exact
@@ -43,7 +44,7 @@ func needsRoot(changes []guest.Change, ref guest.Ref, node string) (Condition, b
 		vmid = strconv.Itoa(ref.VMID)
 	}
 	return Condition{
-		Type: Warned, Reason: ReasonNeedsRoot, Message: "Proxmox lets only root@pam set this, and no API token: " + strings.Join(keys, ", "),
+		Type: Warned, Reason: reason.NeedsRoot, Message: "Proxmox lets only root@pam set this, and no API token: " + strings.Join(keys, ", "),
 		Hint: fmt.Sprintf("as root on %s: %s set %s %s", cmp.Or(node, "its node"), tool, vmid, strings.Join(set, " ")),
 	}, true
 }

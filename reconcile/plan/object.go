@@ -14,6 +14,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/reason"
 )
 
 // Objects are the objects of the kinds of package kinds.
@@ -285,7 +286,7 @@ func compareObjects(a, b journal.ObjectID) int {
 // readObject returns an object of a reading and whether it exists, or the condition if that is not known.
 func readObject(name guest.Kind, id string, got cluster.Snapshot) (live cluster.Object, exists bool, doubt *Condition) {
 	unknown := func(message string) *Condition {
-		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: message}
+		return &Condition{Type: NotObserved, Reason: reason.NotObserved, Message: message}
 	}
 	list := got.Objects[name]
 	live, exists = list.ByID[id]
@@ -334,12 +335,12 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	if k.Follows != nil && o.exists {
 		var moved *kind.Moved
 		if o.desired, moved = k.Follows(o.desired, o.live, got); moved != nil {
-			p.Conditions = append(p.Conditions, Condition{Type: Warned, Reason: ReasonOtherNode, Message: moved.Message, Hint: moved.Hint})
+			p.Conditions = append(p.Conditions, Condition{Type: Warned, Reason: reason.OtherNode, Message: moved.Message, Hint: moved.Hint})
 		}
 	}
 	if o.live.Never {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Warned, Reason: ReasonNoBackup, Message: fmt.Sprintf("the %s %s never runs: Proxmox has no next time for its schedule", k.Noun, d.ID),
+			Type: Warned, Reason: reason.NoBackup, Message: fmt.Sprintf("the %s %s never runs: Proxmox has no next time for its schedule", k.Noun, d.ID),
 			Hint: "change the schedule; if it ran until the clocks were put forward, give it a time that they do not skip",
 		})
 	}
@@ -355,7 +356,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	claims := o.owned.Claiming && o.owned.Origin == journal.Adopted && marker == ""
 	switch {
 	case !o.exists && k.Awaits != nil && k.Awaits(o.desired, got) != "":
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: ReasonAwaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", k.Noun, d.ID, k.Awaits(o.desired, got))})
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Awaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", k.Noun, d.ID, k.Awaits(o.desired, got))})
 	case !o.exists:
 		o.add(isOwned)
 	case leaves(k, o.live) != "":
@@ -364,7 +365,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 		o.set(false)
 	case marker != "":
 		p.Conditions = append(p.Conditions, Condition{
-			Type: IdentityConflict, Reason: ReasonForeignMarker, Message: fmt.Sprintf("the %s %s has the marker %s of another owner", k.Noun, d.ID, marker),
+			Type: IdentityConflict, Reason: reason.ForeignMarker, Message: fmt.Sprintf("the %s %s has the marker %s of another owner", k.Noun, d.ID, marker),
 			Hint: "if no agent manages it any more, remove this word from its comment and set adopt: ifUnmanaged",
 		})
 	case d.Adopt:
@@ -393,7 +394,7 @@ func (o objectPlan) missingNeed() *Condition {
 			what = "the " + k.Noun + " " + need.ID
 		}
 		return &Condition{
-			Type: Blocked, Reason: ReasonAwaits, Message: what + ", which the manifest names, does not exist",
+			Type: Blocked, Reason: reason.Awaits, Message: what + ", which the manifest names, does not exist",
 			Hint: "add a manifest of it, make it in Proxmox, or name another one",
 		}
 	}
@@ -403,7 +404,7 @@ func (o objectPlan) missingNeed() *Condition {
 // notManaged returns the condition of an object that exists and that the agent does not own.
 func (o objectPlan) notManaged(isOwned bool) Condition {
 	c := Condition{
-		Type: IdentityConflict, Reason: ReasonNotManaged, Message: fmt.Sprintf("the %s %s exists, and the manifest does not ask to adopt it", o.kind.Noun, o.desired.ID),
+		Type: IdentityConflict, Reason: reason.NotManaged, Message: fmt.Sprintf("the %s %s exists, and the manifest does not ask to adopt it", o.kind.Noun, o.desired.ID),
 		Hint: "to take it over, set adopt: ifUnmanaged",
 	}
 	if isOwned {
@@ -438,7 +439,7 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snaps
 	for _, g := range d.Guests {
 		if found.Named[g.Label].VMID == 0 {
 			return d, &Condition{
-				Type: Blocked, Reason: ReasonNoVMID, Message: g.Label + " has no vmid yet", Hint: "it gets one when the agent creates it; or give its manifest a vmid",
+				Type: Blocked, Reason: reason.NoVMID, Message: g.Label + " has no vmid yet", Hint: "it gets one when the agent creates it; or give its manifest a vmid",
 			}
 		}
 	}
@@ -456,7 +457,7 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snaps
 }
 
 // causes are the reasons of conditions for what a kind cannot resolve.
-var causes = map[kind.Cause]ConditionReason{kind.SelectsNone: ReasonSelectsNone, kind.NotInHA: ReasonNotInHA, kind.Impossible: ReasonImpossible}
+var causes = map[kind.Cause]reason.Name{kind.SelectsNone: reason.SelectsNone, kind.NotInHA: reason.NotInHA, kind.Impossible: reason.Impossible}
 
 // managedByHA returns the vmids of the guests that the HA manager manages.
 func managedByHA(got cluster.Snapshot) map[int]bool {
@@ -525,7 +526,7 @@ func (o objectPlan) set(adopts bool) {
 	for _, f := range o.kind.Fields {
 		if _, changes := c.Set[f.Key]; f.Fixed && changes {
 			o.Conditions = append(o.Conditions, Condition{
-				Type: Blocked, Reason: ReasonImpossible, Message: fmt.Sprintf("Proxmox cannot change %s of %s", f.Key, o.kind.One()),
+				Type: Blocked, Reason: reason.Impossible, Message: fmt.Sprintf("Proxmox cannot change %s of %s", f.Key, o.kind.One()),
 				Hint: "describe it by a manifest with another id, which replaces this one",
 			})
 			return
@@ -533,14 +534,14 @@ func (o objectPlan) set(adopts bool) {
 	}
 	if strings.ContainsAny(comment, "\r\n") {
 		o.Conditions = append(o.Conditions, Condition{
-			Type: Blocked, Reason: ReasonImpossible, Message: "its comment has several lines, and the agent writes one line only", Hint: "set spec.comment, which replaces it",
+			Type: Blocked, Reason: reason.Impossible, Message: "its comment has several lines, and the agent writes one line only", Hint: "set spec.comment, which replaces it",
 		})
 		return
 	}
 	if text := kind.WithMarker(comment, o.owned.Marker); text != o.live.Keys[o.kind.Note.Key] {
 		if o.kind.Note.ASCII && strings.ContainsFunc(comment, func(r rune) bool { return r > unicode.MaxASCII }) {
 			o.Conditions = append(o.Conditions, Condition{
-				Type: Blocked, Reason: ReasonImpossible, Message: fmt.Sprintf("the comment of the %s %s has characters that Proxmox returns damaged, so the agent cannot write it again", o.kind.Noun, o.desired.ID),
+				Type: Blocked, Reason: reason.Impossible, Message: fmt.Sprintf("the comment of the %s %s has characters that Proxmox returns damaged, so the agent cannot write it again", o.kind.Noun, o.desired.ID),
 				Hint: "set spec.comment, which replaces it",
 			})
 			return
@@ -614,11 +615,11 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 	switch {
 	case want.NoRevision:
 		p.Conditions = append(p.Conditions, Condition{
-			Type: NotObserved, Reason: ReasonNoRevision, Message: "no revision is in force, so the wanted state of this object is unknown",
+			Type: NotObserved, Reason: reason.NoRevision, Message: "no revision is in force, so the wanted state of this object is unknown",
 		})
 		return p
 	case !known:
-		p.Conditions = append(p.Conditions, Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "this release does not know its kind"})
+		p.Conditions = append(p.Conditions, Condition{Type: NotObserved, Reason: reason.NotObserved, Message: "this release does not know its kind"})
 		return p
 	case doubt != nil:
 		p.Conditions = append(p.Conditions, *doubt)
@@ -631,10 +632,10 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 		return p
 	}
 	p.Present, p.ReadAt = true, got.Objects[p.Ref.Kind].ReadAt
-	p.Conditions = append(p.Conditions, Condition{Type: Orphaned, Reason: ReasonRemoved, Message: fmt.Sprintf("no manifest describes the %s %s any more", k.Noun, owned.ID)})
+	p.Conditions = append(p.Conditions, Condition{Type: Orphaned, Reason: reason.Removed, Message: fmt.Sprintf("no manifest describes the %s %s any more", k.Noun, owned.ID)})
 	if k.KeptBy != nil {
 		if why := k.KeptBy(owned.ID, got); why != "" {
-			p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: ReasonInUse, Message: fmt.Sprintf("the %s %s is not removed: %s", k.Noun, owned.ID, why)})
+			p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.InUse, Message: fmt.Sprintf("the %s %s is not removed: %s", k.Noun, owned.ID, why)})
 			return p
 		}
 	}
@@ -659,7 +660,7 @@ func leaves(k *kind.Kind, live cluster.Object) string {
 func IsLeaving(k *kind.Kind, live cluster.Object) bool { return leaves(k, live) != "" }
 
 func leavingCondition(k *kind.Kind, id string, live cluster.Object) Condition {
-	return Condition{Type: Blocked, Reason: ReasonLeaving, Message: fmt.Sprintf("the %s %s is being removed: %s", k.Noun, id, leaves(k, live))}
+	return Condition{Type: Blocked, Reason: reason.Leaving, Message: fmt.Sprintf("the %s %s is being removed: %s", k.Noun, id, leaves(k, live))}
 }
 
 // IsOwnedObject reports whether a live object has the marker of its record.

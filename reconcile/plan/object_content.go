@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/reason"
 )
 
 // managesContent reports whether the manifest describes the list that the object contains.
@@ -44,7 +45,7 @@ func (o objectPlan) contentStep() {
 	if content.Unsafe != nil {
 		if why := content.Unsafe(o.desired, o.live); why != "" {
 			o.Conditions = append(o.Conditions, Condition{
-				Type: Blocked, Reason: ReasonImpossible, Message: why, Hint: "change it by several commits, each of which only adds or only removes addresses",
+				Type: Blocked, Reason: reason.Impossible, Message: why, Hint: "change it by several commits, each of which only adds or only removes addresses",
 			})
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // randomFirewallWorld is a datacenter's firewall with objects that name each other, and guests that guard their firewalls.
@@ -125,7 +126,7 @@ func (w *randomFirewallWorld) reading(name guest.Kind, ids []string) cluster.Obj
 }
 
 func isInUse(g plan.Guest) bool {
-	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Reason == plan.ReasonInUse })
+	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Reason == reason.InUse })
 }
 
 // TestReachOfGuardsDecides compares the plan of each object from a reading of what guarded firewalls reach with the plan from a reading of everything. Both find the

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -30,20 +31,20 @@ func TestPlanObject(t *testing.T) {
 		op      cluster.Op
 		takes   bool
 		set     string
-		reason  plan.ConditionReason
+		reason  reason.Name
 	}{
 		"new":                {comment: "-", op: cluster.OpObjectAdd, takes: true, set: "web servers"},
 		"recorded":           {comment: "-", record: &claiming, op: cluster.OpObjectAdd, set: "web servers " + poolMarker},
 		"as_wanted":          {comment: "web servers " + poolMarker, record: &record},
 		"renamed":            {comment: "web servers " + poolMarker, record: &renamed},
 		"edited":             {comment: "old " + poolMarker, record: &record, op: cluster.OpObjectSet, set: "web servers " + poolMarker},
-		"foreign":            {comment: "web servers", reason: plan.ReasonNotManaged},
-		"foreign_marker":     {comment: "web servers gitops-ffffffff", adopt: true, reason: plan.ReasonForeignMarker},
+		"foreign":            {comment: "web servers", reason: reason.NotManaged},
+		"foreign_marker":     {comment: "web servers gitops-ffffffff", adopt: true, reason: reason.ForeignMarker},
 		"adopt":              {comment: "web servers", adopt: true, op: cluster.OpObjectSet, takes: true, set: "web servers"},
 		"adopting":           {comment: "web servers", record: &claiming, adopt: true, op: cluster.OpObjectSet, set: "web servers " + poolMarker},
-		"marker_lost":        {comment: "web servers", record: &record, reason: plan.ReasonNotManaged},
+		"marker_lost":        {comment: "web servers", record: &record, reason: reason.NotManaged},
 		"marker_lost_adopt":  {comment: "web servers", record: &record, adopt: true, op: cluster.OpObjectSet, takes: true, set: "web servers"},
-		"removed":            {comment: "web servers " + poolMarker, record: &record, gone: true, op: cluster.OpObjectRemove, reason: plan.ReasonRemoved},
+		"removed":            {comment: "web servers " + poolMarker, record: &record, gone: true, op: cluster.OpObjectRemove, reason: reason.Removed},
 		"removed_no_marker":  {comment: "web servers", record: &record, gone: true},
 		"removed_other":      {comment: "web servers gitops-ffffffff", record: &record, gone: true},
 		"removed_gone":       {comment: "-", record: &record, gone: true},
@@ -72,7 +73,7 @@ func TestPlanObject(t *testing.T) {
 			if test.set != "" && step.Calls[0].Params["comment"] != test.set && !test.takes {
 				t.Errorf("got %+v, want the comment %q", step.Calls[0], test.set)
 			}
-			var reason plan.ConditionReason
+			var reason reason.Name
 			if len(p.Conditions) > 0 {
 				reason = p.Conditions[0].Reason
 			}

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/order"
+	"gitops-agent/reconcile/reason"
 )
 
 // withOrders adds the steps of the guest's orders. A guest gets none while it is locked or its run state is not known, and if it was not read or is not the
@@ -57,7 +58,7 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 // isSameGuest reports whether the plan found the guest that the manifest means.
 func isSameGuest(p Guest) bool {
 	return !slices.ContainsFunc(p.Conditions, func(c Condition) bool {
-		return c.Type == IdentityConflict || c.Type == NotObserved || c.Reason == ReasonInvalid || c.Reason == ReasonPartlyCreated
+		return c.Type == IdentityConflict || c.Type == NotObserved || c.Reason == reason.Invalid || c.Reason == reason.PartlyCreated
 	})
 }
 

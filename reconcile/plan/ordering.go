@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/reason"
 )
 
 // Ordering decides which steps wait for other guests: creates, starts and disruptive steps for their dependencies, creates and starts also for lower
@@ -217,7 +218,7 @@ func (o Ordering) noteUnready(p Guest, unchanged bool, opts OrderingOptions) {
 // allow, and one that is impossible, delay nobody.
 func unfinished(p Guest) string {
 	if len(p.Steps) == 0 {
-		locked := slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Reason == ReasonLocked })
+		locked := slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Reason == reason.Locked })
 		if locked && len(p.Changes) > 0 {
 			return "has changes left, and is locked"
 		}
@@ -258,8 +259,8 @@ func missingUntilDone(p Guest) string {
 }
 
 // notCreated are the reasons of Blocked that mean that the guest does not exist as its manifest describes it.
-var notCreated = []ConditionReason{
-	ReasonNoSource, ReasonCannotCreate, ReasonHidden, ReasonPartlyCreated, ReasonVolumeInUse, ReasonMayExist,
+var notCreated = []reason.Name{
+	reason.NoSource, reason.CannotCreate, reason.Hidden, reason.PartlyCreated, reason.VolumeInUse, reason.MayExist,
 }
 
 // unusable returns why dependent guests wait for a guest that does not exist and will not be created soon.
@@ -274,7 +275,7 @@ func unusable(p Guest) string {
 			if slices.Contains(notCreated, c.Reason) {
 				return "does not exist: " + c.Message
 			}
-			if c.Reason == ReasonNoSecret {
+			if c.Reason == reason.NoSecret {
 				return "waits for a secret: " + c.Message
 			}
 		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Leftover, Warned:

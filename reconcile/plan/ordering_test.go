@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 )
 
 // waitingGuest describes one guest of the plan and the manifests of an ordering.
@@ -55,7 +56,7 @@ func TestOrdering(t *testing.T) {
 		return g
 	}
 	steps := func(ops ...cluster.Op) waitingGuest { return a(func(g *waitingGuest) { g.steps = ops }) }
-	blocked := func(kind ConditionType, reason ConditionReason) waitingGuest {
+	blocked := func(kind ConditionType, reason reason.Name) waitingGuest {
 		return a(func(g *waitingGuest) { g.condition = Condition{Type: kind, Reason: reason, Message: "the reason"} })
 	}
 	tests := map[string]struct {
@@ -70,24 +71,24 @@ func TestOrdering(t *testing.T) {
 		"depends_on_drifted":         {first: steps(cluster.OpConfig), deps: onA, want: "vm-a, which has steps left: config"},
 		"depends_on_stopping":        {first: steps(cluster.OpShutdown), deps: onA, want: "vm-a, which has steps left: shutdown"},
 		"depends_on_ready":           {first: steps(), deps: onA},
-		"depends_on_unread":          {first: blocked(NotObserved, ReasonNotObserved), deps: onA, want: "vm-a, which was not read"},
-		"depends_on_different_guest": {first: blocked(IdentityConflict, ReasonDifferentGuest), deps: onA, want: "another guest has its vmid"},
-		"depends_on_sourceless":      {first: blocked(Blocked, ReasonNoSource), deps: onA, want: "the reason"},
-		"depends_on_hidden":          {first: blocked(Blocked, ReasonHidden), deps: onA, want: "the reason"},
-		"depends_on_partly_created":  {first: blocked(Blocked, ReasonPartlyCreated), deps: onA, want: "the reason"},
-		"depends_on_locked":          {first: blocked(Blocked, ReasonLocked), deps: onA},
+		"depends_on_unread":          {first: blocked(NotObserved, reason.NotObserved), deps: onA, want: "vm-a, which was not read"},
+		"depends_on_different_guest": {first: blocked(IdentityConflict, reason.DifferentGuest), deps: onA, want: "another guest has its vmid"},
+		"depends_on_sourceless":      {first: blocked(Blocked, reason.NoSource), deps: onA, want: "the reason"},
+		"depends_on_hidden":          {first: blocked(Blocked, reason.Hidden), deps: onA, want: "the reason"},
+		"depends_on_partly_created":  {first: blocked(Blocked, reason.PartlyCreated), deps: onA, want: "the reason"},
+		"depends_on_locked":          {first: blocked(Blocked, reason.Locked), deps: onA},
 		"depends_on_held":            {first: a(func(g *waitingGuest) { g.steps, g.held = []cluster.Op{cluster.OpReboot}, true }), deps: onA, want: "vm-a, which has steps left: reboot"},
 		"depends_on_stuck":           {first: a(func(g *waitingGuest) { g.steps, g.stuck = []cluster.Op{cluster.OpConfig}, true }), deps: onA, want: "vm-a, which has steps left: config"},
 		"depends_on_observed":        {first: a(func(g *waitingGuest) { g.steps, g.observe = []cluster.Op{cluster.OpConfig}, true }), deps: onA},
 		"depends_on_not_ready":       {first: a(func(g *waitingGuest) { g.notReady = "no answer" }), deps: onA, want: "vm-a, which is not ready: no answer"},
 		"not_ready_holds_up_none":    {first: a(func(g *waitingGuest) { g.notReady = "no answer" }), wave: 1},
-		"depends_on_restart":         {first: blocked(PendingRestart, ReasonPendingRestart), deps: onA},
+		"depends_on_restart":         {first: blocked(PendingRestart, reason.PendingRestart), deps: onA},
 
 		"later_wave_waits":         {first: steps(cluster.OpCreate), wave: 1, want: "wave 0 comes before wave 1"},
 		"later_wave_waits_to_run":  {first: steps(cluster.OpStart), wave: 1, want: "wave 0 comes before wave 1"},
 		"drift_holds_up_no_wave":   {first: steps(cluster.OpConfig), wave: 1},
 		"earlier_wave_does_not":    {first: a(func(g *waitingGuest) { g.steps, g.wave = []cluster.Op{cluster.OpCreate}, 2 }), wave: 1},
-		"impossible_holds_up_none": {first: blocked(Blocked, ReasonNoSource), wave: 1},
+		"impossible_holds_up_none": {first: blocked(Blocked, reason.NoSource), wave: 1},
 		"observed_holds_up_none":   {first: a(func(g *waitingGuest) { g.steps, g.observe = []cluster.Op{cluster.OpStart}, true }), wave: 1},
 		"orphan_holds_up_none":     {first: a(func(g *waitingGuest) { g.steps, g.orphan = []cluster.Op{cluster.OpStart}, true }), wave: 1},
 		"suspended_holds_up_none": {

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/secret"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,7 +192,7 @@ func TestClonePlan(t *testing.T) {
 	}
 	second := template()
 	second.VMID = 9001
-	if got := plan(append(rows, second)); len(got.Steps) != 0 || got.Conditions[0].Reason != ReasonNoSource {
+	if got := plan(append(rows, second)); len(got.Steps) != 0 || got.Conditions[0].Reason != reason.NoSource {
 		t.Errorf("got %+v for two templates of one name, want it blocked", got)
 	}
 }
@@ -219,12 +220,12 @@ func TestCannotCreate(t *testing.T) {
 	sourceless.Source = guest.Source{}
 	for name, tt := range map[string]struct {
 		want   guest.Desired
-		reason ConditionReason
+		reason reason.Name
 		hint   string
 	}{
-		"key":       {unsized, ReasonCannotCreate, "change these fields"},
-		"no_source": {sourceless, ReasonNoSource, "add spec.source"},
-		"template":  {fixture.WantWeb(), ReasonNoSource, "create what they name"},
+		"key":       {unsized, reason.CannotCreate, "change these fields"},
+		"no_source": {sourceless, reason.NoSource, "add spec.source"},
+		"template":  {fixture.WantWeb(), reason.NoSource, "create what they name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New(Desired{Cluster: "home", Guests: []guest.Desired{tt.want}}, cluster.Snapshot{Absent: map[int]cluster.Absence{tt.want.VMID: cluster.Gone}}).Guests[0]

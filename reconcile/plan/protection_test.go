@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/order"
+	"gitops-agent/reconcile/reason"
 )
 
 const mountText, diskText = "local:201/vm-201-disk-1.raw,mp=/data,size=1G", "local:201/vm-201-disk-0.raw,size=1G"
@@ -266,7 +267,7 @@ func TestBlockedThoughProtected(t *testing.T) {
 			want.Guests = nil
 		}
 		got := New(want, cluster.Snapshot{Guests: map[int]guest.Observed{201: live}}).Guests[0]
-		if len(got.Steps) != 0 || len(got.Conditions) != 1 || got.Conditions[0].Type != Blocked || got.Conditions[0].Reason != ReasonLocked {
+		if len(got.Steps) != 0 || len(got.Conditions) != 1 || got.Conditions[0].Type != Blocked || got.Conditions[0].Reason != reason.Locked {
 			t.Errorf("%s: got steps %+v and conditions %+v, want it blocked by the lock", name, got.Steps, got.Conditions)
 		}
 	}

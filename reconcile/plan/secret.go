@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/secret"
 )
 
@@ -85,8 +86,8 @@ func withoutStart(p Guest, live guest.Observed) Guest {
 		return p
 	}
 	for i, c := range p.Conditions {
-		if c.Reason == ReasonSecret {
-			p.Conditions[i].Reason = ReasonNoSecret
+		if c.Reason == reason.Secret {
+			p.Conditions[i].Reason = reason.NoSecret
 		}
 	}
 	return p
@@ -103,7 +104,7 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 		now := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
 		if problem := secret.CheckUse(s, now, d.Kind, secret.WantedOSType(d)); problem != nil {
 			c := secretCondition(s, problem)
-			c.Reason = ReasonNoSecret
+			c.Reason = reason.NoSecret
 			conditions = append(conditions, c)
 		}
 	}
@@ -115,5 +116,5 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 
 // secretCondition returns the condition of a secret that cannot be sent to the guest.
 func secretCondition(s guest.Secret, problem *secret.Error) Condition {
-	return Condition{Type: Blocked, Reason: ReasonSecret, Message: s.Key + ": " + problem.Error(), Hint: problem.Hint}
+	return Condition{Type: Blocked, Reason: reason.Secret, Message: s.Key + ": " + problem.Error(), Hint: problem.Hint}
 }

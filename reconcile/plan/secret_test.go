@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/secret"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,7 +59,7 @@ func TestPlanSendsSecrets(t *testing.T) {
 		live    guest.Observed
 		secrets map[string]string // of the first step
 		steps   int
-		reason  ConditionReason // of the condition
+		reason  reason.Name // of the condition
 	}{
 		"the_same":          {wantGiven(secret.State{Fingerprint: "f1", Form: secret.Plain}, "f1"), stopped, nil, 0, ""},
 		"rotated":           {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Plain}, "f1"), stopped, map[string]string{"cipassword": "web"}, 1, ""},
@@ -67,12 +68,12 @@ func TestPlanSendsSecrets(t *testing.T) {
 		"other_guest":       {another, stopped, map[string]string{"cipassword": "web"}, 1, ""},
 		"ignored":           {ignored, stopped, nil, 0, ""},
 		"not_read":          {unread, stopped, nil, 0, ""},
-		"missing_file":      {wantGiven(missing, "f1"), stopped, nil, 0, ReasonSecret},
-		"hash_for_windows":  {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Hash}, "f1"), windows, nil, 0, ReasonSecret},
+		"missing_file":      {wantGiven(missing, "f1"), stopped, nil, 0, reason.Secret},
+		"hash_for_windows":  {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Hash}, "f1"), windows, nil, 0, reason.Secret},
 		"windows":           {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Plain}, "f1"), windows, map[string]string{"cipassword": "web"}, 1, ""},
 		"becomes_windows":   {becomesWindows, stopped, nil, 1, ""},
-		"not_started_bare":  {starts, stopped, nil, 0, ReasonNoSecret},
-		"started_again":     {restarts, stopped, nil, 1, ReasonSecret},
+		"not_started_bare":  {starts, stopped, nil, 0, reason.NoSecret},
+		"started_again":     {restarts, stopped, nil, 1, reason.Secret},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestPlanSendsSecrets(t *testing.T) {
 			if diff := cmp.Diff(test.secrets, secrets); diff != "" {
 				t.Errorf("secrets of the call (-want +got):\n%s", diff)
 			}
-			reason := ConditionReason("")
+			reason := reason.Name("")
 			if len(p.Conditions) > 0 {
 				reason = p.Conditions[0].Reason
 			}
@@ -109,7 +110,7 @@ func TestPlanCreatesWithSecrets(t *testing.T) {
 		t.Errorf("got steps %+v, want a create with the secret", p.Steps)
 	}
 	want.Secrets[secret.Place{VMID: 201, Key: "cipassword"}] = secret.State{Problem: &secret.Error{Name: "web", Reason: "no such file"}}
-	if p := New(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != ReasonNoSecret {
+	if p := New(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != reason.NoSecret {
 		t.Errorf("got steps %+v and conditions %+v, want no step and the reason", p.Steps, p.Conditions)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 )
 
 // Hold is why the gate holds a step, and what releases the step.
 type Hold struct {
-	Reason    gate.HoldReason  `json:"reason"`
+	Reason    reason.Name      `json:"reason"`
 	Message   string           `json:"message"`
 	Hint      string           `json:"hint,omitempty"`
 	Uncounted []gate.Uncounted `json:"uncountedApprovals,omitempty"` // approvals that name the step and do not count

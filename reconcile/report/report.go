@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/retry"
 )
@@ -123,10 +123,10 @@ type Revision struct {
 
 // Writes states whether the agent may write to the cluster, and if not, why.
 type Writes struct {
-	Allowed bool           `json:"allowed"`
-	Reason  gate.WriteStop `json:"reason,omitempty"`
-	Message string         `json:"message,omitempty"`
-	Paused  *pause.Note    `json:"paused,omitempty"` // while a person has paused the agent, also if Reason is another one
+	Allowed bool        `json:"allowed"`
+	Reason  reason.Stop `json:"reason,omitempty"`
+	Message string      `json:"message,omitempty"`
+	Paused  *pause.Note `json:"paused,omitempty"` // while a person has paused the agent, also if Reason is another one
 }
 
 // Guards describes the guards of the Cluster that are in effect.

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -39,7 +40,7 @@ func TestNewChangeHidesSecrets(t *testing.T) {
 // The name, the hold and the report are embedded: their fields stand beside the fields of the struct that contains them.
 func TestDocumentIsFlat(t *testing.T) {
 	t.Parallel()
-	hold := report.NewHold(gate.Verdict{Held: true, Reason: gate.HoldApproval, Message: "it restarts the guest", Hint: "gitops-agent approve 1f"})
+	hold := report.NewHold(gate.Verdict{Held: true, Reason: reason.Approval, Message: "it restarts the guest", Hint: "gitops-agent approve 1f"})
 	g := report.Guest{
 		GuestName: report.NewGuestName(guest.Ref{Kind: guest.Container, Name: "dns-1", VMID: 201}, "pve1"), Held: []report.HeldStep{{Op: "reboot", Hold: hold}},
 	}

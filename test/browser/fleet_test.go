@@ -14,6 +14,7 @@ import (
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -55,7 +56,7 @@ func newFleet(guests int) fleet {
 				Hint: "sign it with gitsign: git config gpg.format x509, gpg.x509.program gitsign, commit.gpgsign true, gitsign.rekorMode offline",
 			},
 		},
-		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},
+		Writes: report.Writes{Allowed: true, Reason: reason.WritesAllowed},
 		Guards: &report.Guards{Approvals: 1, MaxDestroysPerDay: 5, Minimum: []string{"approvals: at least 1"}},
 		Proxmox: report.Proxmox{
 			Ready: true, Reason: cluster.OutageNone, LastSuccess: f.ago(2 * time.Second),
@@ -180,14 +181,14 @@ func (f fleet) drifted(g *report.Guest) {
 		{Key: "net0", From: "bridge=vmbr1,firewall=1,model=virtio,tag=30", To: "bridge=vmbr0,firewall=1,model=virtio,tag=20", Class: guest.Disruptive, Note: "link flap", Origin: "guests/" + g.Name + ".yaml:20:7"},
 		{Key: "tags", From: "web", Class: guest.Live},
 	}
-	g.Conditions = []plan.Condition{{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "the guest is not as its manifest says", Since: g.DriftSince, Revision: inForce}}
+	g.Conditions = []plan.Condition{{Type: plan.Drifted, Reason: reason.Differs, Message: "the guest is not as its manifest says", Since: g.DriftSince, Revision: inForce}}
 }
 
 func (f fleet) toDestroy(g *report.Guest) {
 	g.Managed, g.Sync, g.Operation, g.DriftSince = false, report.OutOfSync, report.Waiting, f.ago(3*time.Hour)
 	g.Held = []report.HeldStep{{
 		Op: cluster.OpDestroy, Class: guest.Destructive, Digest: stepDigest, Since: g.DriftSince, Hold: report.Hold{
-			Reason: gate.HoldApproval, Message: "it destroys the guest and its volumes: 0 of 1 approvals", Hint: "gitops-agent approve " + stepDigest,
+			Reason: reason.Approval, Message: "it destroys the guest and its volumes: 0 of 1 approvals", Hint: "gitops-agent approve " + stepDigest,
 			Uncounted: []gate.Uncounted{{
 				Reason: gate.UncountedRole, Signer: "ops", Subject: "olga@example.org",
 				Message: "approval by olga@example.org does not count: the entry ops of trust.signers lacks the role approve",
@@ -195,8 +196,8 @@ func (f fleet) toDestroy(g *report.Guest) {
 		},
 	}}
 	g.Conditions = []plan.Condition{
-		{Type: plan.Orphaned, Reason: plan.ReasonRemoved, Message: "removed from the repository", Since: g.DriftSince},
-		{Type: plan.Held, Reason: plan.ConditionReason(gate.HoldApproval), Message: "destroy: it destroys the guest and its volumes", Digest: stepDigest, Since: g.DriftSince},
+		{Type: plan.Orphaned, Reason: reason.Removed, Message: "removed from the repository", Since: g.DriftSince},
+		{Type: plan.Held, Reason: reason.Approval, Message: "destroy: it destroys the guest and its volumes", Digest: stepDigest, Since: g.DriftSince},
 	}
 }
 
@@ -213,7 +214,7 @@ func (f fleet) pendingRestart(g *report.Guest) {
 	g.Sync, g.DriftSince = report.OutOfSync, f.ago(40*time.Minute)
 	g.Changes = []report.Change{{Key: "cpu", From: "kvm64", To: "host", Class: guest.Restart, Note: "restart needed", Waits: true, Origin: "classes.yaml:14:3"}}
 	g.Conditions = []plan.Condition{{
-		Type: plan.PendingRestart, Reason: plan.ReasonPendingRestart, Message: "written, in effect after the next stop and start: cpu",
+		Type: plan.PendingRestart, Reason: reason.PendingRestart, Message: "written, in effect after the next stop and start: cpu",
 		Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough", Since: g.DriftSince,
 	}}
 }
@@ -224,19 +225,19 @@ func (f fleet) missing(g *report.Guest) {
 	g.Changes = []report.Change{{Key: "cores", To: "2", Class: guest.Live, Origin: "guests/" + g.Name + ".yaml:31:5"}}
 	g.Held = []report.HeldStep{{
 		Op: cluster.OpCreate, Class: guest.Live, Since: g.DriftSince,
-		Hold: report.Hold{Reason: gate.HoldWaits, Message: "it depends on a guest that is not running yet"},
+		Hold: report.Hold{Reason: reason.WaitsFor, Message: "it depends on a guest that is not running yet"},
 	}}
 }
 
 func (f fleet) suspended(g *report.Guest) {
 	g.Health = report.HealthSuspended
-	g.Conditions = []plan.Condition{{Type: plan.Suspended, Reason: plan.ConditionReason(gate.HoldSuspended), Message: "suspended by alice@example.org: move to the new storage", Since: f.ago(5 * 24 * time.Hour)}}
+	g.Conditions = []plan.Condition{{Type: plan.Suspended, Reason: reason.Suspended, Message: "suspended by alice@example.org: move to the new storage", Since: f.ago(5 * 24 * time.Hour)}}
 }
 
 func (f fleet) unread(g *report.Guest) {
 	g.Sync, g.Health, g.ObservedAt, g.Stale = report.SyncUnknown, report.Degraded, f.ago(9*time.Minute), true
 	g.Conditions = []plan.Condition{{
-		Type: plan.NotObserved, Reason: plan.ReasonNodeOffline, Message: "its node " + g.Node + " is offline",
+		Type: plan.NotObserved, Reason: reason.NodeOffline, Message: "its node " + g.Node + " is offline",
 		Hint: "start the node, or wait until it is back; the agent does not create the guest on another node", Since: f.ago(8 * time.Minute),
 	}}
 }
@@ -244,7 +245,7 @@ func (f fleet) unread(g *report.Guest) {
 func (f fleet) conflicting(g *report.Guest) {
 	g.Sync, g.Health, g.DriftSince, g.Converged, g.Revision = report.OutOfSync, report.Degraded, f.ago(5*24*time.Hour), time.Time{}, ""
 	g.Conditions = []plan.Condition{{
-		Type: plan.IdentityConflict, Reason: plan.ReasonNotManaged, Message: fmt.Sprintf("vmid %d exists and is not managed by this agent", g.VMID),
+		Type: plan.IdentityConflict, Reason: reason.NotManaged, Message: fmt.Sprintf("vmid %d exists and is not managed by this agent", g.VMID),
 		Hint: "set spec.adopt: ifUnmanaged to take it over, or choose another vmid", Since: g.DriftSince,
 	}}
 }
@@ -256,9 +257,9 @@ func (f fleet) changing(g *report.Guest) {
 	digest := fmt.Sprintf("%032x", 0xa11ce0000+g.VMID)
 	g.Held = []report.HeldStep{{
 		Op: cluster.OpConfig, Class: guest.Destructive, Digest: digest, Since: g.DriftSince,
-		Hold: report.Hold{Reason: gate.HoldApproval, Message: "it replaces a disk: 0 of 1 approvals", Hint: "gitops-agent approve " + digest},
+		Hold: report.Hold{Reason: reason.Approval, Message: "it replaces a disk: 0 of 1 approvals", Hint: "gitops-agent approve " + digest},
 	}}
-	g.Conditions = []plan.Condition{{Type: plan.Held, Reason: plan.ConditionReason(gate.HoldApproval), Message: "config: it replaces a disk", Digest: digest, Since: g.DriftSince}}
+	g.Conditions = []plan.Condition{{Type: plan.Held, Reason: reason.Approval, Message: "config: it replaces a disk", Digest: digest, Since: g.DriftSince}}
 }
 
 // remember fills the history: an older revision, refused ones, and steps of the first guests.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	_ "gitops-agent/internal/memtemp"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -250,7 +250,7 @@ func (w *world) endDuel() {
 	w.Helper()
 	for deadline := time.Now().Add(patience); len(w.agents) > 1; time.Sleep(50 * time.Millisecond) {
 		for i, a := range w.agents {
-			if doc, ok := a.document(); ok && doc.Writes.Reason == gate.StopSuperseded {
+			if doc, ok := a.document(); ok && doc.Writes.Reason == reason.StopSuperseded {
 				w.terminate(a)
 				w.agents = slices.Delete(w.agents, i, i+1)
 				w.did("%s is superseded", a.name)

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // disturbance is what happens to an agent or to etcd while the leader works.
@@ -120,7 +120,7 @@ var disturbances = []disturbance{
 		w.cutEtcd(standby)
 		w.await("the standby notices that etcd does not answer", func() bool {
 			doc, ok := standby.status()
-			return ok && doc.Journal.Reason == journal.FaultUnreachable && doc.Writes.Reason == gate.StopJournal
+			return ok && doc.Journal.Reason == journal.FaultUnreachable && doc.Writes.Reason == reason.StopJournal
 		})
 		w.checkReady(standby, http.StatusServiceUnavailable)
 		return func() {
@@ -135,7 +135,7 @@ var disturbances = []disturbance{
 		heal := w.cutCluster(standby)
 		w.await("the standby notices that the cluster does not answer", func() bool {
 			doc, ok := standby.status()
-			return ok && doc.Writes.Reason == gate.StopNotReady
+			return ok && doc.Writes.Reason == reason.StopNotReady
 		})
 		w.checkReady(standby, http.StatusServiceUnavailable)
 		return heal

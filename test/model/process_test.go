@@ -22,6 +22,7 @@ import (
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/volumes"
 )
@@ -147,14 +148,14 @@ func (p *process) snapshot() cluster.Snapshot {
 // setBasis gives the lanes what they work from.
 func (p *process) setBasis() {
 	if p.force == nil {
-		p.now = &lane.Basis{Cluster: "home", NoWrites: gate.StopNoRevision}
+		p.now = &lane.Basis{Cluster: "home", NoWrites: reason.StopNoRevision}
 		return
 	}
 	state, seen := p.journal.State(), p.snapshot()
 	resolved := guard.Resolve(guard.Input{Cluster: p.force.set.Cluster, Guests: p.force.guests, State: state, At: time.Now()})
 	p.now = &lane.Basis{
 		Cluster: "home", Revision: p.force.name(), Epoch: p.epoch, Guests: resolved.Guests, Policies: gate.NewPolicies(resolved.Guests), Guards: resolved.Guards,
-		Weakenings: resolved.Weakenings, Objects: p.force.set.Objects, VMIDs: manifest.Range{From: 200, To: 299}, Inventory: seen.Inventory, Seen: seen.Guests, NoWrites: gate.WritesAllowed,
+		Weakenings: resolved.Weakenings, Objects: p.force.set.Objects, VMIDs: manifest.Range{From: 200, To: 299}, Inventory: seen.Inventory, Seen: seen.Guests, NoWrites: reason.WritesAllowed,
 		SeenObjects: observe.ReadObjects(context.Background(), p.reader, plan.NewObjects(p.force.set.Objects, resolved.Guests, state).Reads()),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -116,7 +117,7 @@ func (w *world) flap(name string) {
 	edits, edited := 0, time.Now()
 	w.until("the guest to be left alone", func(d report.Document) bool {
 		g := guestOf(d, name)
-		if slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Reason == plan.ReasonFlapping }) {
+		if slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Reason == reason.Flapping }) {
 			return true
 		}
 		if g.Sync == report.Synced && g.ObservedAt.After(edited) && w.sim.Value(g.VMID, "memory") == "512" {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"gitops-agent/internal/etcdtest"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -139,7 +139,7 @@ func (w *world) ready(r *replica) {
 	w.Helper()
 	before := replica{address: w.address, process: w.process}
 	w.look(r)
-	w.until(r.name+" to be ready", func(d report.Document) bool { return d.Writes.Reason == gate.StopStandby })
+	w.until(r.name+" to be ready", func(d report.Document) bool { return d.Writes.Reason == reason.StopStandby })
 	w.look(&before)
 }
 

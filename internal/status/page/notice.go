@@ -8,9 +8,9 @@ import (
 
 	"gitops-agent/internal/status/words"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -97,33 +97,33 @@ func writeStopNotices(r report.Report) []notice {
 	}
 	n.Heading = stopHeadings[r.Writes.Reason]
 	switch r.Writes.Reason {
-	case gate.StopNoRevision:
+	case reason.StopNoRevision:
 		n.Tone, n.Title, n.Text = idle, "No revision is accepted yet", "The agent does not change the cluster: "+words.NoRevision(r)+"."
-	case gate.StopDryRun:
+	case reason.StopDryRun:
 		n.Tone, n.Title, n.Text = idle, "Dry run", "The agent plans and reports, but writes nothing."
-	case gate.StopJournal:
+	case reason.StopJournal:
 		n.Title, n.Hint = words.Titled("The journal cannot be written, so the agent does not write to the cluster", string(r.Journal.Reason)), journalHint(r.Journal.Reason)
-	case gate.StopNotReady:
+	case reason.StopNotReady:
 		n.Title, n.Hint = words.Titled("The cluster cannot be written to", string(r.Proxmox.Reason)), "the accepted revision stays in force; work continues when the cluster answers and has quorum"
-	case gate.StopUnverified:
+	case reason.StopUnverified:
 		n.Title, n.Hint = "The accepted revision no longer verifies", "check the trusted root and the policy; a new commit on top that is signed under them is accepted"
-	case gate.StopUnchecked:
+	case reason.StopUnchecked:
 		n.Tone, n.Title, n.Hint = warn, "It is not known yet which revision is in force", "the floor of accepted revisions is read from the cluster; work begins when it answers"
-	case gate.StopPolicy:
+	case reason.StopPolicy:
 		n.Title, n.Hint = "The trust policy cannot be read, so the agent does not write to the cluster", "check the files of trust in the agent's config, above all the trusted root: gitops-agent config check"
-	case gate.StopStandby:
+	case reason.StopStandby:
 		n.Tone, n.Title = idle, "Standby: another agent leads"
-	case gate.StopPaused:
+	case reason.StopPaused:
 		return nil // pauseNotices shows it
-	case gate.StopClosing:
+	case reason.StopClosing:
 		n.Tone, n.Title = busy, "The agent is stopping"
-	case gate.StopSuperseded:
+	case reason.StopSuperseded:
 		n.Title = "Another agent has claimed this cluster, so this agent does not write to it"
-	case gate.StopUnclaimed:
+	case reason.StopUnclaimed:
 		n.Title = "The agent could not claim the cluster, so it does not write to it"
-	case gate.StopStateDirectory:
+	case reason.StopStateDirectory:
 		n.Title = "The state directory was removed or replaced, so the agent does not write to the cluster"
-	case gate.WritesAllowed:
+	case reason.WritesAllowed:
 	}
 	return []notice{n}
 }
@@ -221,7 +221,7 @@ func warningNotices(r report.Report) []notice {
 // problemNotices reports problems with the cluster and the journal that are not also the reason why the agent does not write.
 func problemNotices(r report.Report, now time.Time) []notice {
 	var list []notice
-	if r.Proxmox.Error != "" && r.Writes.Reason != gate.StopNotReady {
+	if r.Proxmox.Error != "" && r.Writes.Reason != reason.StopNotReady {
 		list = append(list, notice{
 			Tone: warn, Title: words.Titled("The cluster could not be read completely", string(r.Proxmox.Reason)), Text: r.Proxmox.Error, Since: timeView{r.Proxmox.LastSuccess, now},
 		})
@@ -255,7 +255,7 @@ func problemNotices(r report.Report, now time.Time) []notice {
 			Hint: "see proxmox.vmlist_file in the agent's config", Since: timeView{vmlist.ReadAt, now},
 		})
 	}
-	if r.Journal.Error != "" && r.Writes.Reason != gate.StopJournal {
+	if r.Journal.Error != "" && r.Writes.Reason != reason.StopJournal {
 		list = append(list, notice{Tone: bad, Title: words.Titled("The journal cannot be written", string(r.Journal.Reason)), Text: r.Journal.Error})
 	}
 	for _, e := range r.Proxmox.Endpoints {
@@ -276,12 +276,12 @@ func guestNotices(r report.Report) []notice {
 			return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return slices.Contains(types, c.Type) })
 		}
 	}
-	isHeld := func(reasons ...gate.HoldReason) func(report.Guest) bool {
+	isHeld := func(reasons ...reason.Name) func(report.Guest) bool {
 		return func(g report.Guest) bool {
 			return slices.ContainsFunc(g.Held, func(h report.HeldStep) bool { return slices.Contains(reasons, h.Reason) })
 		}
 	}
-	guarded := isHeld(gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired)
+	guarded := isHeld(reason.DestroyDenied, reason.DestroyLimit, reason.EmptyDesired)
 	inProgress := func(g report.Guest) bool {
 		return g.Sync == report.OutOfSync && (g.Operation == report.Busy || g.Operation == report.Waiting && len(g.Held) == 0)
 	}
@@ -294,13 +294,13 @@ func guestNotices(r report.Report) []notice {
 	}{
 		{bad, "1 guest could not be brought in sync", "%d guests could not be brought in sync", has(plan.Failed)},
 		{bad, "1 guest is not the guest that its manifest means", "%d guests are not the guests that their manifests mean", has(plan.IdentityConflict)},
-		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", isHeld(gate.HoldApproval)},
-		{warn, "The manifest of 1 guest weakens a guard, which waits for a signed approval", "The manifests of %d guests weaken guards, which wait for signed approvals", isHeld(gate.HoldGuard)},
+		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", isHeld(reason.Approval)},
+		{warn, "The manifest of 1 guest weakens a guard, which waits for a signed approval", "The manifests of %d guests weaken guards, which wait for signed approvals", isHeld(reason.Guard)},
 		{warn, "1 guest is not destroyed because of a guard", "%d guests are not destroyed because of a guard", guarded},
-		{warn, "1 guest is gone and not created again because of its lifecycle", "%d guests are gone and not created again because of their lifecycle", isHeld(gate.HoldRecreateDenied)},
-		{warn, "1 guest waits because of a volume", "%d guests wait because of a volume", isHeld(gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown)},
-		{warn, "1 guest waits because its signer may not touch what its manifest names", "%d guests wait because their signers may not touch what their manifests name", isHeld(gate.HoldScope)},
-		{warn, "1 guest waits because of a policy", "%d guests wait because of a policy", isHeld(gate.HoldPolicy)},
+		{warn, "1 guest is gone and not created again because of its lifecycle", "%d guests are gone and not created again because of their lifecycle", isHeld(reason.RecreateDenied)},
+		{warn, "1 guest waits because of a volume", "%d guests wait because of a volume", isHeld(reason.VolumeInUse, reason.VolumeUsersUnknown)},
+		{warn, "1 guest waits because its signer may not touch what its manifest names", "%d guests wait because their signers may not touch what their manifests name", isHeld(reason.Scope)},
+		{warn, "1 guest waits because of a policy", "%d guests wait because of a policy", isHeld(reason.Policy)},
 		{warn, "1 guest is blocked", "%d guests are blocked", has(plan.Blocked)},
 		{warn, "1 guest could not be read", "%d guests could not be read", has(plan.NotObserved)},
 		{warn, "1 guest was not read for too long", "%d guests were not read for too long", stale},

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // Links are addresses that do not follow from the remote and the endpoints. An empty one is derived, or there is no link.
@@ -17,22 +17,22 @@ type Links struct {
 
 // The headings of docs/operations.md that describe what a person does, by what the page shows.
 var (
-	holdHeadings = map[gate.HoldReason]string{
-		gate.HoldApproval: "GitopsAgentApprovalWaiting", gate.HoldGuard: "GitopsAgentApprovalWaiting", gate.HoldDestroyLimit: "GitopsAgentDestroyLimit",
-		gate.HoldSuspended: "GitopsAgentSuspendedTooLong", gate.HoldTaskHangs: "GitopsAgentTaskHanging", gate.HoldNodeOffline: "GitopsAgentNodeUnknown",
+	holdHeadings = map[reason.Name]string{
+		reason.Approval: "GitopsAgentApprovalWaiting", reason.Guard: "GitopsAgentApprovalWaiting", reason.DestroyLimit: "GitopsAgentDestroyLimit",
+		reason.Suspended: "GitopsAgentSuspendedTooLong", reason.TaskHangs: "GitopsAgentTaskHanging", reason.NodeOffline: "GitopsAgentNodeUnknown",
 	}
-	reasonHeadings = map[plan.ConditionReason]string{
-		plan.ReasonFlapping: "GitopsAgentGuestFlapping", plan.ReasonTaskHangs: "GitopsAgentTaskHanging", plan.ReasonNodeOffline: "GitopsAgentNodeUnknown",
+	reasonHeadings = map[reason.Name]string{
+		reason.Flapping: "GitopsAgentGuestFlapping", reason.TaskHangs: "GitopsAgentTaskHanging", reason.NodeOffline: "GitopsAgentNodeUnknown",
 	}
 	conditionHeadings = map[plan.ConditionType]string{
 		plan.Failed: "GitopsAgentGuestFailed", plan.Blocked: "GitopsAgentGuestFailed", plan.IdentityConflict: "GitopsAgentGuestFailed",
 		plan.PendingRestart: "GitopsAgentRestartPending", plan.Suspended: "GitopsAgentSuspendedTooLong", plan.NotObserved: "GitopsAgentObservationStale",
 		plan.Drifted: "GitopsAgentGuestDrifted",
 	}
-	stopHeadings = map[gate.WriteStop]string{
-		gate.StopNotReady: "GitopsAgentProxmoxUnusable", gate.StopUnverified: "GitopsAgentRevisionUnverified", gate.StopPolicy: "GitopsAgentRevisionUnverified",
-		gate.StopJournal: "GitopsAgentJournalDamaged", gate.StopSuperseded: "GitopsAgentTwoAgents", gate.StopUnclaimed: "GitopsAgentClusterNotClaimed",
-		gate.StopStateDirectory: "GitopsAgentStateDirectoryLost",
+	stopHeadings = map[reason.Stop]string{
+		reason.StopNotReady: "GitopsAgentProxmoxUnusable", reason.StopUnverified: "GitopsAgentRevisionUnverified", reason.StopPolicy: "GitopsAgentRevisionUnverified",
+		reason.StopJournal: "GitopsAgentJournalDamaged", reason.StopSuperseded: "GitopsAgentTwoAgents", reason.StopUnclaimed: "GitopsAgentClusterNotClaimed",
+		reason.StopStateDirectory: "GitopsAgentStateDirectoryLost",
 	}
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"gitops-agent/internal/status/words"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -76,7 +76,7 @@ func (v view) WritesBadge() badge {
 		return badge{Tone: good, Text: "allowed"}
 	}
 	b := badge{Tone: warn, Text: "stopped", Title: string(w.Reason)}
-	if slices.Contains([]gate.WriteStop{gate.StopJournal, gate.StopUnverified, gate.StopPolicy, gate.StopNotReady, gate.StopStateDirectory, gate.StopSuperseded, gate.StopUnclaimed}, w.Reason) {
+	if slices.Contains([]reason.Stop{reason.StopJournal, reason.StopUnverified, reason.StopPolicy, reason.StopNotReady, reason.StopStateDirectory, reason.StopSuperseded, reason.StopUnclaimed}, w.Reason) {
 		b.Tone = bad
 	}
 	return b

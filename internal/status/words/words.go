@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -52,7 +52,7 @@ func NoRevision(r report.Report) string {
 		return fmt.Sprintf("the head %s waits (%s)", ShortID(r.Source.Waiting.Commit), r.Source.Waiting.Reason)
 	case r.Source.Error != "":
 		return "the remote could not be read: " + r.Source.Error
-	case r.Writes.Reason == gate.StopUnchecked, r.Writes.Reason == gate.StopPolicy, r.Writes.Reason == gate.StopNotReady:
+	case r.Writes.Reason == reason.StopUnchecked, r.Writes.Reason == reason.StopPolicy, r.Writes.Reason == reason.StopNotReady:
 		return r.Writes.Message
 	case r.Source.Head == "":
 		return "the remote has not been read yet"

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/reconcile/reason"
 )
 
 // plannedGuest is one guest of the fixture. The verdict of a step has the same index.
@@ -66,7 +67,7 @@ func step(op cluster.Op, class guest.Class, reason string, changes ...guest.Chan
 }
 
 func approval(message, digest string) gate.Verdict {
-	return gate.Verdict{Held: true, Reason: gate.HoldApproval, Message: message, Hint: "gitops-agent approve " + digest, Digest: digest}
+	return gate.Verdict{Held: true, Reason: reason.Approval, Message: message, Hint: "gitops-agent approve " + digest, Digest: digest}
 }
 
 const (
@@ -134,9 +135,9 @@ func cloned() plannedGuest {
 	create.TakesOwnership = true
 	create.Calls = []cluster.Call{{Op: cluster.OpCreate, CloneOf: 9000, Params: map[string]string{"full": "1", "snapname": "clean"}}}
 	p.Steps = []plan.Step{create, step(cluster.OpHAAdd, guest.Live, "HA is wanted"), step(cluster.OpStart, guest.Live, "state: running")}
-	waits := gate.Verdict{Held: true, Reason: gate.HoldWaits, Message: "it depends on VirtualMachine/web-1, which waits itself"}
+	waits := gate.Verdict{Held: true, Reason: reason.WaitsFor, Message: "it depends on VirtualMachine/web-1, which waits itself"}
 	notReady := gate.Verdict{
-		Held: true, Reason: gate.HoldNotReady, Message: "it depends on VirtualMachine/db-1, which is not ready: tcp 192.0.2.10:5432: no answer",
+		Held: true, Reason: reason.NotReady, Message: "it depends on VirtualMachine/db-1, which is not ready: tcp 192.0.2.10:5432: no answer",
 		Hint: "look at the guest that is not ready; spec.health of its manifest says what is checked",
 	}
 	return plannedGuest{plan: p, verdicts: []gate.Verdict{waits, waits, notReady}}
@@ -188,16 +189,16 @@ func destroyed() plannedGuest {
 	return destroy("dns-1", 210, approval("it destroys the guest and its volumes: 0 of 1 approvals", thirdDigest), "local-lvm:vm-210-disk-0", "local-lvm:vm-210-disk-1")
 }
 
-func held(reason gate.HoldReason, message, hint string) gate.Verdict {
+func held(reason reason.Name, message, hint string) gate.Verdict {
 	return gate.Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
 }
 
 func destroyDenied() plannedGuest {
-	return destroy("vault", 212, held(gate.HoldDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it"), "ceph:vm-212-disk-0")
+	return destroy("vault", 212, held(reason.DestroyDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it"), "ceph:vm-212-disk-0")
 }
 
 func destroyLimited() plannedGuest {
-	return destroy("old-1", 213, held(gate.HoldDestroyLimit, "3 calls to destroy a guest were sent in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
+	return destroy("old-1", 213, held(reason.DestroyLimit, "3 calls to destroy a guest were sent in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
 }
 
 // recreateDenied was destroyed by hand.
@@ -206,25 +207,25 @@ func recreateDenied() plannedGuest {
 	create.Calls, create.Recreates = []cluster.Call{{Op: cluster.OpCreate, Params: map[string]string{"scsi0": "local-lvm:32"}}}, true
 	return plannedGuest{
 		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "files-1", 219), Node: "pve1", Managed: true, Origin: at("guests/files.yaml", 1, 1), Steps: []plan.Step{create}},
-		verdicts: []gate.Verdict{held(gate.HoldRecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
+		verdicts: []gate.Verdict{held(reason.RecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
 			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")},
 	}
 }
 
 func volumeInUse() plannedGuest {
-	return destroy("old-3", 220, held(gate.HoldVolumeInUse, "the call would delete local-lvm:vm-220-disk-0, which is in use: VirtualMachine/mail-0 (1000) as scsi5",
+	return destroy("old-3", 220, held(reason.VolumeInUse, "the call would delete local-lvm:vm-220-disk-0, which is in use: VirtualMachine/mail-0 (1000) as scsi5",
 		"remove the volume from that guest and its snapshots"))
 }
 
 func volumeUsersUnknown() plannedGuest {
-	return destroy("old-4", 221, held(gate.HoldVolumeUsersUnknown, "it is unknown who uses the volumes (node-offline): node pve2 is offline", "start the node"))
+	return destroy("old-4", 221, held(reason.VolumeUsersUnknown, "it is unknown who uses the volumes (node-offline): node pve2 is offline", "start the node"))
 }
 
 // weakened is a guest in sync whose manifest allows more than before.
 func weakened() plannedGuest {
 	w := &guard.Weakening{Field: guest.GuardDestroy, Old: "deny", New: "allow", Origin: at("guests/mail.yaml", 9, 5), Digest: "5f1c0e9d8b7a69584736251403f2e1d0"}
 	mail := ref(guest.VirtualMachine, "mail-1", 230)
-	verdict := held(gate.HoldGuard, "the manifest weakens lifecycle.destroy: deny -> allow (guests/mail.yaml:9:5); the old value stays in force: 0 of 2 approvals",
+	verdict := held(reason.Guard, "the manifest weakens lifecycle.destroy: deny -> allow (guests/mail.yaml:9:5); the old value stays in force: 0 of 2 approvals",
 		"gitops-agent approve "+w.Digest)
 	verdict.Digest = w.Digest
 	return plannedGuest{
@@ -249,7 +250,7 @@ func taskHangs() plannedGuest {
 	start.Calls = []cluster.Call{{Op: cluster.OpStart, Node: "pve1"}}
 	return plannedGuest{
 		plan:     plan.Guest{Ref: ref(guest.VirtualMachine, "files-2", 220), Node: "pve1", Managed: true, Origin: at("guests/files.yaml", 20, 1), Steps: []plan.Step{start}},
-		verdicts: []gate.Verdict{held(gate.HoldTaskHangs, "2 tasks hang on pve1", "look at the tasks of this node in Proxmox, and stop those that will not end")},
+		verdicts: []gate.Verdict{held(reason.TaskHangs, "2 tasks hang on pve1", "look at the tasks of this node in Proxmox, and stop those that will not end")},
 	}
 }
 
@@ -259,7 +260,7 @@ func ownGuest() plannedGuest {
 	shutdown.Calls = []cluster.Call{{Op: cluster.OpShutdown, Node: "pve1"}}
 	return plannedGuest{
 		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "ops-1", 225), Node: "pve1", Managed: true, Origin: at("guests/ops.yaml", 1, 1), Steps: []plan.Step{shutdown}},
-		verdicts: []gate.Verdict{held(gate.HoldOwnGuest, "the agent runs in guest 225, and would stop itself",
+		verdicts: []gate.Verdict{held(reason.OwnGuest, "the agent runs in guest 225, and would stop itself",
 			"do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config")},
 	}
 }
@@ -272,8 +273,8 @@ func onUnavailableNodes() plannedGuest {
 	return plannedGuest{
 		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "files-3", 226), Node: "pve2", WhyNode: "least memory of 3 that fit: 2.0 GiB of 64.0 GiB are taken", Managed: true, Origin: at("guests/files.yaml", 30, 1), Steps: []plan.Step{create, start}},
 		verdicts: []gate.Verdict{
-			held(gate.HoldNodeMaintenance, "node pve2 is in maintenance", "end the maintenance when it is done: ha-manager crm-command node-maintenance disable pve2"),
-			held(gate.HoldNodeOffline, "node pve3 is offline", "start the node, or wait until it is back; the agent creates nothing on another node instead"),
+			held(reason.NodeMaintenance, "node pve2 is in maintenance", "end the maintenance when it is done: ha-manager crm-command node-maintenance disable pve2"),
+			held(reason.NodeOffline, "node pve3 is offline", "start the node, or wait until it is back; the agent creates nothing on another node instead"),
 		},
 	}
 }
@@ -281,7 +282,7 @@ func onUnavailableNodes() plannedGuest {
 // heldByPolicy has too much memory, and breaks a rule about which people are only told.
 func heldByPolicy() plannedGuest {
 	memory := guest.Change{Key: "memory", From: "4096", To: "131072", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/web-8.yaml", 7, 18)}
-	verdict := held(gate.HoldPolicy, "policy team-web-memory denies it: guests of team web have at most 64 GiB, and web-8 has 128 GiB",
+	verdict := held(reason.Policy, "policy team-web-memory denies it: guests of team web have at most 64 GiB, and web-8 has 128 GiB",
 		"correct what the policy is about; approvals have no effect")
 	verdict.Policies = []policy.Finding{
 		{Policy: "team-web-memory", Result: policy.Deny, Message: "guests of team web have at most 64 GiB, and web-8 has 128 GiB"},
@@ -303,13 +304,13 @@ func outOfScope() plannedGuest {
 	attach.Calls = []cluster.Call{{Op: cluster.OpConfig, Params: map[string]string{"scsi1": "local-lvm:vm-1000-disk-0"}}}
 	return plannedGuest{
 		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "web-9", 224), Node: "pve1", Managed: true, Origin: at("guests/web-9.yaml", 1, 1), Changes: attach.Changes, Steps: []plan.Step{attach}},
-		verdicts: []gate.Verdict{held(gate.HoldScope, "signer wanda wrote scsi1 in commit 1f2e3d4 and may not touch local-lvm:vm-1000-disk-0, which belongs to vmid 1000",
+		verdicts: []gate.Verdict{held(reason.Scope, "signer wanda wrote scsi1 in commit 1f2e3d4 and may not touch local-lvm:vm-1000-disk-0, which belongs to vmid 1000",
 			`let a signer without guests write scsi1, or add vmids: ["1000"] to the entry wanda of trust.signers on the agent's host and restart the agent`)},
 	}
 }
 
 func emptyDesired() plannedGuest {
-	return destroy("old-2", 214, held(gate.HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository"))
+	return destroy("old-2", 214, held(reason.EmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository"))
 }
 
 // several is a guest with three steps, all held for one reason.
@@ -329,17 +330,17 @@ func several(name string, vmid int, verdict gate.Verdict) plannedGuest {
 }
 
 func observed() plannedGuest {
-	return several("erp", 220, held(gate.HoldObserve, "the manifest says mode: observe", "set spec.mode: enforce"))
+	return several("erp", 220, held(reason.ObserveMode, "the manifest says mode: observe", "set spec.mode: enforce"))
 }
 
 func suspendedGuest() plannedGuest {
-	p := several("ci", 221, held(gate.HoldSuspended, "suspended by olga until 2026-04-01T00:00:00Z: migration", "remove spec.suspend"))
+	p := several("ci", 221, held(reason.Suspended, "suspended by olga until 2026-04-01T00:00:00Z: migration", "remove spec.suspend"))
 	p.plan.Conditions = []plan.Condition{{Type: plan.Suspended, Reason: "suspended", Message: "suspended by olga until 2026-04-01T00:00:00Z: migration", Hint: "remove spec.suspend"}}
 	return p
 }
 
 func writesStopped() plannedGuest {
-	return several("git", 222, held(gate.HoldWritesStopped, "cluster: cluster sim has no quorum", ""))
+	return several("git", 222, held(reason.WritesStopped, "cluster: cluster sim has no quorum", ""))
 }
 
 func adopted() plannedGuest {
@@ -351,7 +352,7 @@ func adopted() plannedGuest {
 // inWindow has steps that are not held, and a restart that waits for its maintenance window.
 func inWindow() plannedGuest {
 	p := several("nas", 223, gate.Verdict{})
-	p.verdicts = append(p.verdicts[:2], held(gate.HoldWindow, "its window opens at 2026-03-07T02:00:00Z", "wait, or widen lifecycle.window"))
+	p.verdicts = append(p.verdicts[:2], held(reason.Window, "its window opens at 2026-03-07T02:00:00Z", "wait, or widen lifecycle.window"))
 	p.plan.Steps = []plan.Step{p.plan.Steps[0], step(cluster.OpStop, guest.Disruptive, "state: stopped"), step(cluster.OpReboot, guest.Disruptive, "written changes wait for a restart")}
 	p.plan.Changes = p.plan.Changes[:1]
 	return p
@@ -370,7 +371,7 @@ func formerFile() plannedGuest {
 	s.Volumes = []string{"local:iso/debian-12-0123456789ab.iso"}
 	return plannedGuest{plan: plan.Guest{
 		Ref: ref(image.Kind, "debian-12", 0), Present: true, Steps: []plan.Step{s},
-		Conditions: []plan.Condition{{Type: plan.Warned, Reason: plan.ReasonFileInUse, Message: "local:iso/debian-12-ba9876543210.iso stays on pve1: VirtualMachine/web-1 (201) has it as ide2"}},
+		Conditions: []plan.Condition{{Type: plan.Warned, Reason: reason.FileInUse, Message: "local:iso/debian-12-ba9876543210.iso stays on pve1: VirtualMachine/web-1 (201) has it as ide2"}},
 	}}
 }
 
@@ -386,7 +387,7 @@ func pool() plannedGuest {
 func orphanedPool() plannedGuest {
 	return plannedGuest{
 		plan: plan.Guest{
-			Ref: ref("Pool", "old", 0), Conditions: []plan.Condition{{Type: plan.Orphaned, Reason: plan.ReasonRemoved, Message: "no manifest describes the pool old any more"}},
+			Ref: ref("Pool", "old", 0), Conditions: []plan.Condition{{Type: plan.Orphaned, Reason: reason.Removed, Message: "no manifest describes the pool old any more"}},
 			Steps: []plan.Step{step(cluster.OpObjectRemove, guest.Destructive, "removed from the repository")},
 		},
 		verdicts: []gate.Verdict{approval("it removes the object: 0 of 1 approvals", firstDigest)},
@@ -442,7 +443,7 @@ func missingPrivilege() plannedGuest {
 // The fixture contains every operation, every hold and every class, so that the golden files show each.
 func TestPlanFixtureIsComplete(t *testing.T) {
 	t.Parallel()
-	ops, holds, classes := map[cluster.Op]bool{}, map[gate.HoldReason]bool{}, map[guest.Class]bool{}
+	ops, holds, classes := map[cluster.Op]bool{}, map[reason.Name]bool{}, map[guest.Class]bool{}
 	for _, g := range fixtureDocument().Guests {
 		for _, s := range g.Steps {
 			ops[s.Op] = true
@@ -459,7 +460,7 @@ func TestPlanFixtureIsComplete(t *testing.T) {
 			t.Errorf("got no step %s", op)
 		}
 	}
-	for _, reason := range gate.HoldReasons() {
+	for _, reason := range reason.Holds() {
 		if !holds[reason] {
 			t.Errorf("got no step held for %s", reason)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/reason"
 )
 
 // shownOutput matches a block of a page with the expected output of a script: "~~~~text plan.txtar/differs.txt".
@@ -41,7 +41,7 @@ func TestPlanManualMatchesScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, reason := range gate.HoldReasons() {
+	for _, reason := range reason.Holds() {
 		if !strings.Contains(manual, "\n| `"+string(reason)+"` | ") {
 			t.Errorf("docs/plan.md: got no row for steps held by %s", reason)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -46,7 +47,7 @@ func TestMarkdownEscapesGuests(t *testing.T) {
 	hostile := "</summary></details><script>alert(1)</script> | @team `"
 	d := Document{Cluster: hostile, Revision: hostile, Basis: BasisWorkingCopy}
 	d.add(guestView{Action: actionBlocked, GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: hostile, Node: hostile}, Origin: hostile, Conditions: []plan.Condition{
-		{Type: plan.Blocked, Reason: plan.ConditionReason(hostile), Message: hostile, Hint: hostile},
+		{Type: plan.Blocked, Reason: reason.Name(hostile), Message: hostile, Hint: hostile},
 	}})
 	var out strings.Builder
 	if err := WriteMarkdown(&out, d); err != nil {

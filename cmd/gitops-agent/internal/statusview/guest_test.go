@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -26,7 +26,7 @@ func TestWriteGuest(t *testing.T) {
 		ObservedAt: now.Add(-5 * time.Second), DriftSince: now.Add(-90 * time.Second), Converged: now.Add(-2 * time.Minute), Revision: "main@sha1:3f2a1c94",
 		Snapshots: &report.Snapshots{Schedule: "daily", Taken: 3, Newest: now.Add(-36 * time.Hour), LateSince: now.Add(-12 * time.Hour)},
 		Changes:   []report.Change{{Key: "memory", From: "2048", To: "4096", Class: guest.Live, Note: "hotplug", Origin: "web.yaml:12:5"}, {Key: "tags", From: "a", Class: guest.Live}},
-		Held:      []report.HeldStep{{Op: cluster.OpReboot, Hold: report.Hold{Reason: gate.HoldApproval, Message: "0 of 1 approvals", Hint: "gitops-agent approve 5d0f"}}},
+		Held:      []report.HeldStep{{Op: cluster.OpReboot, Hold: report.Hold{Reason: reason.Approval, Message: "0 of 1 approvals", Hint: "gitops-agent approve 5d0f"}}},
 	}
 	r := report.Report{Time: now, Guests: []report.Guest{
 		g,

@@ -11,8 +11,8 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/selection"
 )
@@ -156,8 +156,8 @@ func headRows(r report.Report) [][]term.Cell {
 			}
 		}
 	}
-	shown := slices.Contains([]gate.WriteStop{gate.StopNotReady, gate.StopJournal, gate.StopPaused, gate.StopStandby}, r.Writes.Reason) // in the rows above
-	unread := slices.Contains([]gate.WriteStop{gate.StopUnchecked, gate.StopPolicy}, r.Writes.Reason)
+	shown := slices.Contains([]reason.Stop{reason.StopNotReady, reason.StopJournal, reason.StopPaused, reason.StopStandby}, r.Writes.Reason) // in the rows above
+	unread := slices.Contains([]reason.Stop{reason.StopUnchecked, reason.StopPolicy}, r.Writes.Reason)
 	if !r.Writes.Allowed && (r.Source.Accepted != nil || unread) && !shown {
 		add(term.Yellow, "no writes", r.Writes.Message)
 	}

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/selection"
 )
@@ -23,11 +24,11 @@ func TestRemarks(t *testing.T) {
 		condition plan.Condition
 		want      []string
 	}{
-		"flapping":    {plan.Condition{Type: plan.Blocked, Reason: plan.ReasonFlapping, Message: "somebody changes it back", Hint: "find out who"}, []string{"Blocked: somebody changes it back", "find out who"}},
-		"no_vmid":     {plan.Condition{Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
-		"no_revision": {plan.Condition{Type: plan.NotObserved, Reason: plan.ReasonNoRevision, Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
-		"drifted":     {plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "it differs"}, nil},
-		"orphaned":    {plan.Condition{Type: plan.Orphaned, Reason: plan.ReasonRemoved, Message: "no manifest names it"}, nil},
+		"flapping":    {plan.Condition{Type: plan.Blocked, Reason: reason.Flapping, Message: "somebody changes it back", Hint: "find out who"}, []string{"Blocked: somebody changes it back", "find out who"}},
+		"no_vmid":     {plan.Condition{Type: plan.Blocked, Reason: reason.NoVMID, Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
+		"no_revision": {plan.Condition{Type: plan.NotObserved, Reason: reason.NoRevision, Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
+		"drifted":     {plan.Condition{Type: plan.Drifted, Reason: reason.Differs, Message: "it differs"}, nil},
+		"orphaned":    {plan.Condition{Type: plan.Orphaned, Reason: reason.Removed, Message: "no manifest names it"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestRemarks(t *testing.T) {
 // An approval that does not count is printed below the held step that it names.
 func TestRemarksShowUncountedApprovals(t *testing.T) {
 	t.Parallel()
-	hold := report.Hold{Reason: gate.HoldApproval, Message: "it destroys the guest: 0 of 1 approvals", Hint: "gitops-agent approve 1f", Uncounted: []gate.Uncounted{
+	hold := report.Hold{Reason: reason.Approval, Message: "it destroys the guest: 0 of 1 approvals", Hint: "gitops-agent approve 1f", Uncounted: []gate.Uncounted{
 		{Reason: gate.UncountedRole, Signer: "ops", Subject: "olga@lab.test", Message: "approval by olga@lab.test does not count"},
 	}}
 	want := []string{"held destroy (approval): it destroys the guest: 0 of 1 approvals", "gitops-agent approve 1f", "approval by olga@lab.test does not count"}
