@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 )
 
 // Desired is an object as its manifest wants it.
@@ -38,6 +40,9 @@ type Need struct {
 	ID   string
 }
 
+// Key returns the key of the object in a graph of edges.
+func (n Need) Key() object.Key { return edge.Object(string(n.Kind), n.ID) }
+
 // NeedsOf returns needs of objects of a kind.
 func NeedsOf(name guest.Kind, ids []string) []Need {
 	var needs []Need
@@ -56,6 +61,9 @@ type GuestLabel struct {
 
 // Ref returns the label of the object. It has no vmid.
 func (d Desired) Ref() guest.Ref { return guest.Ref{Kind: d.Kind, Name: d.Name} }
+
+// Key returns the key of the object in a graph of edges.
+func (d Desired) Key() object.Key { return edge.Object(string(d.Kind), d.ID) }
 
 // Label returns "Pool/web".
 func (d Desired) Label() string { return d.Ref().Label() }

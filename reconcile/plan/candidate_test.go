@@ -87,7 +87,7 @@ func TestCandidatesBlockCreate(t *testing.T) {
 
 // TestCandidateKeepsDependentsWaiting plans a guest that depends on a guest whose create is blocked by a candidate.
 func TestCandidateKeepsDependentsWaiting(t *testing.T) {
-	if got := unusable(Guest{Conditions: []Condition{candidatesCondition([]Candidate{{VMID: 205, Name: "web-1", Marker: "gitops-0011aabb"}})}}); got == "" {
+	if got := unusable(&Guest{Conditions: []Condition{candidatesCondition([]Candidate{{VMID: 205, Name: "web-1", Marker: "gitops-0011aabb"}})}}); got == "" {
 		t.Error("got a usable guest, want dependent guests to wait")
 	}
 }

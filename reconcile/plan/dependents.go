@@ -1,85 +1,88 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 )
 
-// dependent is a guest that has to be down before the guest on which it depends.
-type dependent struct {
-	ref   guest.Ref
-	first string // what comes first: "has to stop first"
-}
-
-// dependentsFirst returns the guests that have to be down before each guest that is about to be stopped or destroyed: those that depend on it, and shall
-// be stopped or destroyed too. The dependencies of a removed guest are those of its last manifest. What a manifest keeps the agent from doing delays
-// nobody.
-func dependentsFirst(plan Plan, wanted []guest.Desired, unchanged map[string]bool, opts OrderingOptions) map[guest.Ref][]dependent {
-	byLabel := downByLabel(plan)
-	if len(byLabel) == 0 {
+// dependentsFirst returns edges from each guest that is about to be stopped or destroyed to the guests that have to be down before: those that depend on it, and shall
+// be stopped or destroyed too. What a manifest keeps the agent from doing delays nobody. Manifests of one revision contain no cycle, but removed guests have the
+// dependencies of earlier revisions.
+func (b *orderBuilder) dependentsFirst() []edge.Edge {
+	if len(b.going) == 0 {
 		return nil
 	}
-	desired := make(map[string]*guest.Desired, len(wanted))
-	for i := range wanted {
-		desired[wanted[i].Label()] = &wanted[i]
+	desired := make(map[string]*guest.Desired, len(b.guests))
+	for i := range b.guests {
+		desired[b.guests[i].Label()] = &b.guests[i]
 	}
-	first := make(map[guest.Ref][]dependent)
-	for _, p := range plan.Guests {
-		var on []string
-		d := desired[p.Ref.Label()]
-		switch {
-		case !p.Managed:
-			d, on = nil, strings.Fields(opts.Remembered[p.Ref.VMID].Rules.DependsOn)
-		case d != nil && !unchanged[d.Label()]:
-			on = d.DependsOn
+	var first []edge.Edge
+	for i := range b.plan.Guests {
+		p := &b.plan.Guests[i]
+		var d *guest.Desired
+		key := keyOf(p.Ref)
+		if p.Managed {
+			if d = desired[p.Ref.Label()]; d == nil || b.unchanged[key] {
+				continue
+			}
 		}
-		if len(on) == 0 {
-			continue
-		}
-		how := goesDown(p, d, opts)
-		if how == "" {
-			continue
-		}
-		for _, label := range on {
-			for _, dependency := range byLabel[label] {
-				if dependency != p.Ref {
-					first[dependency] = append(first[dependency], dependent{p.Ref, how})
+		how := ""
+		for e := range b.needs.From(key, edge.NeedsFirst) {
+			for _, dependency := range b.going[e.To] {
+				if dependency == key {
+					continue
+				}
+				if how = cmp.Or(how, goesDown(p, d, b.opts)); how != "" {
+					first = append(first, edge.Edge{From: dependency, To: key, Why: edge.NeedsFirst, Text: p.Ref.Label() + " depends on it, and " + how})
 				}
 			}
 		}
 	}
-	return withoutCycles(first)
+	return first
 }
 
-// downByLabel returns the guests that are about to be stopped or destroyed. A removed guest is in it only if no manifest has its label now: a dependency
-// on the label means the guest of the manifest.
-func downByLabel(plan Plan) map[string][]guest.Ref {
-	var down map[string][]guest.Ref
+// goingDown returns the guests that are about to be stopped or destroyed, by their keys. A removed guest is also found by its label, but only if no manifest has its label
+// now: a dependency on the label means the guest of the manifest.
+func goingDown(plan Plan) map[object.Key][]object.Key {
+	var down map[object.Key][]object.Key
+	var managed map[string]bool
+	for i := range plan.Guests {
+		p := &plan.Guests[i]
+		if !slices.ContainsFunc(p.Steps, Step.TakesDown) {
+			continue
+		}
+		if down == nil {
+			down, managed = make(map[object.Key][]object.Key), managedLabels(plan)
+		}
+		key, label := keyOf(p.Ref), p.Ref.Label()
+		if p.Managed {
+			down[key] = append(down[key], key)
+		} else if !managed[label] {
+			down[object.Key{Label: label}] = append(down[object.Key{Label: label}], key)
+		}
+	}
+	return down
+}
+
+// managedLabels returns the labels that manifests have.
+func managedLabels(plan Plan) map[string]bool {
 	managed := make(map[string]bool)
 	for _, p := range plan.Guests {
 		if p.Managed {
 			managed[p.Ref.Label()] = true
 		}
 	}
-	for _, p := range plan.Guests {
-		label := p.Ref.Label()
-		if !slices.ContainsFunc(p.Steps, Step.TakesDown) || !p.Managed && managed[label] {
-			continue
-		}
-		if down == nil {
-			down = make(map[string][]guest.Ref)
-		}
-		down[label] = append(down[label], p.Ref)
-	}
-	return down
+	return managed
 }
 
 // goesDown returns what has to happen to a guest before the guests on which it depends are stopped or destroyed, "" if it need not be down. A guest that
 // was not read may still run.
-func goesDown(p Guest, d *guest.Desired, opts OrderingOptions) string {
+func goesDown(p *Guest, d *guest.Desired, opts OrderingOptions) string {
 	for _, s := range p.Steps {
 		switch {
 		case !s.TakesDown() || opts.Kept != nil && opts.Kept(s):
@@ -94,33 +97,4 @@ func goesDown(p Guest, d *guest.Desired, opts OrderingOptions) string {
 		return "was not read, so it may still run"
 	}
 	return ""
-}
-
-// withoutCycles removes what would make guests wait for each other. Manifests of one revision contain no cycle, but removed guests have the dependencies
-// of earlier revisions.
-func withoutCycles(first map[guest.Ref][]dependent) map[guest.Ref][]dependent {
-	waits := func(from, to guest.Ref) bool {
-		seen := map[guest.Ref]bool{from: true}
-		for next := []guest.Ref{from}; len(next) > 0; next = next[1:] {
-			if next[0] == to {
-				return true
-			}
-			for _, d := range first[next[0]] {
-				if !seen[d.ref] {
-					seen[d.ref] = true
-					next = append(next, d.ref)
-				}
-			}
-		}
-		return false
-	}
-	kept := make(map[guest.Ref][]dependent, len(first))
-	for ref, list := range first {
-		for _, d := range list {
-			if !waits(d.ref, ref) {
-				kept[ref] = append(kept[ref], d)
-			}
-		}
-	}
-	return kept
 }

@@ -146,7 +146,7 @@ func TestGuestsWaitForTheirPool(t *testing.T) {
 		want := plan.Desired{Cluster: "home", Guests: []guest.Desired{web}, Objects: plan.Objects{Wanted: objects}}
 		order := plan.NewOrdering(plan.New(want, got), want.Guests, plan.OrderingOptions{Objects: objects})
 		for _, step := range []plan.Step{
-			{Guest: web.Ref, Op: cluster.OpCreate}, {Guest: web.Ref, Op: cluster.OpPool}, {Guest: web.Ref, Op: cluster.OpConfig}, {Guest: child.Ref(), Op: cluster.OpObjectAdd},
+			{Guest: web.Ref, Op: cluster.OpCreate}, {Guest: web.Ref, Op: cluster.OpPool}, {Guest: web.Ref, Op: cluster.OpConfig}, {Guest: child.Ref(), Op: cluster.OpObjectAdd, Object: &plan.ObjectStep{ID: child.ID}},
 		} {
 			if order.Waits(step).Message != "" {
 				of = append(of, string(step.Op))

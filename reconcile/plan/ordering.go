@@ -8,29 +8,32 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/reason"
 )
 
 // Ordering decides which steps wait for other guests: creates, starts and disruptive steps for their dependencies, creates and starts also for lower
-// waves, and steps that stop or destroy a guest for the guests that depend on it.
+// waves, and steps that stop or destroy a guest for the guests that depend on it. It reads the graph of what needs what.
 type Ordering struct {
-	takenDown map[guest.Ref][]dependent // by guest that is about to be stopped or destroyed: the guests that come first
+	needs   *edge.Graph          // from guests and objects to what they need first; objects of other kinds only while one of them is not complete
+	down    *edge.Graph          // from guests that are about to be stopped or destroyed to the guests that have to be down first
+	unmet   map[object.Key]unmet // what is not as the others need it
+	lowest  int                  // the lowest wave with a guest that is about to be created or started
+	waiting bool                 // there is such a wave
+}
 
-	depends  map[string][]string // labels of dependencies, by label; a guest that is only planned may have no vmid
-	missing  map[string]string   // by label, why the guest cannot be depended on: it does not exist, or does not run
-	left     map[string]string   // by label, why the guest has not converged, apart from that
-	notReady map[string]string   // by label, why the guest is not ready, although it has converged
-	objects  map[string]string   // by label: the object that a guest or an object needs and that does not exist yet, with what that means
-	names    map[string]string   // by label of a guest: the object that its firewall names and that does not exist yet, with what that means
-	images   map[string]string   // by label of a guest that is to be created: why the Image that it is created from is not there
-	held     map[string]bool     // by label: no step that is left may run now
-	lowest   int                 // the lowest wave with a guest that is about to be created or started
-	waiting  bool                // there is such a wave
+// unmet is why others wait for a guest, an object, or a file.
+type unmet struct {
+	label    string // "VirtualMachine/db-1"
+	why      string // completes a sentence about it: "does not exist yet"; "" if the guest has converged
+	notReady string // why a guest is not ready that has converged
+	rests    bool   // no step that is left may run now
 }
 
 // OrderingOptions is what an ordering needs to know apart from plan and manifests. The zero value is useful.
@@ -55,168 +58,261 @@ type Wait struct {
 // NewOrdering derives the order from a plan. A wave waits only for guests that will be created or started soon. A guest is idle, and no wave
 // waits for it, if the agent may not change it, if it cannot be created, if it is stuck, or if it depends on a guest that will not converge soon.
 func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Ordering {
-	o := Ordering{
-		depends: make(map[string][]string), missing: make(map[string]string), left: make(map[string]string), notReady: make(map[string]string),
-		held: make(map[string]bool), images: make(map[string]string), objects: make(map[string]string), names: make(map[string]string),
-	}
-	idle, neededBy, unchanged := make(map[string]bool), make(map[string]bool), make(map[string]bool)
-	for _, d := range guests {
-		if len(d.DependsOn) > 0 {
-			o.depends[d.Label()] = d.DependsOn
-		}
-		for _, on := range d.DependsOn {
-			neededBy[on] = true
-		}
-		unchanged[d.Label()] = d.Observe || d.Suspend.Active(opts.Now)
-		if unchanged[d.Label()] || opts.Stuck[d.Label()] {
-			idle[d.Label()] = true
-		}
-	}
-	o.noteImages(plan, guests, idle, opts)
-	o.noteObjects(plan, guests, idle, opts)
-	for _, p := range plan.Guests {
-		if !p.Managed {
-			continue
-		}
-		label := p.Ref.Label()
-		why := missingUntilDone(p)
-		if why != "" && opts.NoNode != nil && slices.ContainsFunc(p.Steps, opts.NoNode) {
-			idle[label] = true
-		}
-		if why == "" {
-			if why = unusable(p); why != "" {
-				idle[label] = true
-			}
-		}
-		switch {
-		case why != "":
-			o.missing[label] = why
-		case neededBy[label]:
-			o.noteUnready(p, unchanged[label], opts)
-		}
-	}
-	for _, p := range plan.Guests {
-		if p.Managed && missingUntilDone(p) != "" && (!o.waiting || p.Wave < o.lowest) && !o.isIdle(p.Ref.Label(), idle) {
-			o.lowest, o.waiting = p.Wave, true
-		}
-	}
-	o.takenDown = dependentsFirst(plan, guests, unchanged, opts)
-	return o
+	b := orderBuilder{plan: plan, guests: guests, opts: opts, going: goingDown(plan), idle: make(map[object.Key]bool), unchanged: make(map[object.Key]bool)}
+	b.unmet = make(map[object.Key]unmet)
+	b.addGuests()
+	b.addImages()
+	b.addObjects()
+	b.needs = edge.New(b.edges)
+	b.noteGuests()
+	b.findWave()
+	b.down = edge.New(edge.WithoutCycles(b.dependentsFirst()))
+	return b.Ordering
 }
 
-// noteImages notes which guests wait for the Image that they are created from. A guest is idle if its Image will not be there soon.
-func (o Ordering) noteImages(plan Plan, guests []guest.Desired, idle map[string]bool, opts OrderingOptions) {
-	planned := make(map[string]Guest)
-	for _, p := range plan.Guests {
-		if p.Ref.Kind == image.Kind {
+// orderBuilder builds an Ordering.
+type orderBuilder struct {
+	Ordering
+	plan   Plan
+	guests []guest.Desired
+	opts   OrderingOptions
+
+	edges     []edge.Edge
+	going     map[object.Key][]object.Key // see goingDown
+	idle      map[object.Key]bool         // guests that will not be created or started soon, or will be, as far as that is known
+	unchanged map[object.Key]bool         // guests that their manifests keep the agent from changing
+}
+
+// need adds an edge to what comes first.
+func (b *orderBuilder) need(from, to object.Key, field string) {
+	b.edges = append(b.edges, edge.Edge{From: from, To: to, Why: edge.NeedsFirst, Field: field})
+}
+
+// comes reports whether a step may run now, apart from the order.
+func (b *orderBuilder) comes(s Step) bool { return b.opts.Released == nil || b.opts.Released(s) }
+
+// rests reports whether no step that is left of an object may run now, or whether its steps failed several times.
+func (b *orderBuilder) rests(p *Guest) bool {
+	return b.opts.Stuck[p.Ref.Label()] || !slices.ContainsFunc(p.Steps, b.comes)
+}
+
+// addGuests adds the dependencies of guests. Those of a removed guest are those of its last manifest; they matter only while a guest goes down.
+func (b *orderBuilder) addGuests() {
+	named := make(map[guest.Ref]object.Key) // the guests that others depend on, by their labels
+	removed := make(map[object.Key][]string)
+	count := 0
+	for i := range b.guests {
+		count += len(b.guests[i].DependsOn)
+		for _, on := range b.guests[i].DependsOn {
+			named[labelRef(on)] = object.Key{Label: on}
+		}
+	}
+	if len(b.going) > 0 {
+		for _, p := range b.plan.Guests {
+			if on := strings.Fields(b.opts.Remembered[p.Ref.VMID].Rules.DependsOn); !p.Managed && len(on) > 0 {
+				removed[keyOf(p.Ref)] = on
+				for _, label := range on {
+					named[labelRef(label)] = object.Key{Label: label}
+				}
+			}
+		}
+	}
+	for i := range b.guests {
+		d := &b.guests[i]
+		if _, isNamed := named[labelOnly(d.Ref)]; isNamed {
+			named[labelOnly(d.Ref)] = keyOf(d.Ref)
+		}
+	}
+	b.edges = make([]edge.Edge, 0, count)
+	for i := range b.guests {
+		d := &b.guests[i]
+		unchanged := d.Observe || d.Suspend.Active(b.opts.Now)
+		if unchanged || len(b.opts.Stuck) > 0 && b.opts.Stuck[d.Label()] {
+			b.idle[keyOf(d.Ref)] = true
+		}
+		if unchanged {
+			b.unchanged[keyOf(d.Ref)] = true
+		}
+		for _, on := range d.DependsOn {
+			b.need(keyOf(d.Ref), named[labelRef(on)], "dependsOn")
+		}
+	}
+	for _, p := range b.plan.Guests {
+		for _, on := range removed[keyOf(p.Ref)] {
+			b.need(keyOf(p.Ref), named[labelRef(on)], "dependsOn")
+		}
+	}
+}
+
+// addImages adds the files of Images that guests are created from and that are not there. The file on each node counts for itself.
+func (b *orderBuilder) addImages() {
+	planned := make(map[string]*Guest)
+	for i := range b.plan.Guests {
+		if p := &b.plan.Guests[i]; p.Ref.Kind == image.Kind {
 			planned[p.Ref.Name] = p
 		}
 	}
 	if len(planned) == 0 {
 		return
 	}
-	for i := range guests {
-		d := &guests[i]
-		p, named := planned[d.Source.Object()]
-		why := cmp.Or(p.Lacking[d.Node], p.Lacking[""])
-		if !named || why == "" {
+	for i := range b.guests {
+		d := &b.guests[i]
+		p, isPlanned := planned[d.Source.Object()]
+		if !isPlanned {
 			continue
 		}
-		o.images[d.Label()] = p.Ref.Label() + ": " + why
-		comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
-		if opts.Stuck[p.Ref.Label()] || !slices.ContainsFunc(p.Steps, comes) {
-			idle[d.Label()] = true
+		if why := cmp.Or(p.Lacking[d.Node], p.Lacking[""]); why != "" {
+			file := edge.Object(string(image.Kind), p.Ref.Name+" on "+d.Node)
+			b.need(keyOf(d.Ref), file, "source")
+			b.unmet[file] = unmet{label: p.Ref.Label(), why: why, rests: b.rests(p)}
 		}
 	}
 }
 
-// noteObjects notes which guests and objects wait for an object that a manifest describes and that does not exist, or that does not contain yet what it shall: a
-// part of the rules of a security group may admit what all of them do not. A guest is idle if the object will not be complete soon.
-func (o Ordering) noteObjects(plan Plan, guests []guest.Desired, idle map[string]bool, opts OrderingOptions) {
-	planned, missing := make(map[guest.Ref]int, len(opts.Objects)), make(map[kind.Need]Guest)
-	for _, d := range opts.Objects {
+// addObjects adds what guests and objects need of the objects that manifests describe, if one of these does not exist, or does not contain yet what it shall: a part of
+// the rules of a security group may admit what all of them do not.
+func (b *orderBuilder) addObjects() {
+	planned := make(map[guest.Ref]int, len(b.opts.Objects))
+	for _, d := range b.opts.Objects {
 		planned[d.Ref()] = -1
 	}
-	for i := range plan.Guests {
-		if at, is := planned[plan.Guests[i].Ref]; is && at < 0 {
-			planned[plan.Guests[i].Ref] = i
+	for i := range b.plan.Guests {
+		if at, is := planned[b.plan.Guests[i].Ref]; is && at < 0 {
+			planned[b.plan.Guests[i].Ref] = i
 		}
 	}
-	comes := func(s Step) bool { return opts.Released == nil || opts.Released(s) }
-	for _, d := range opts.Objects {
+	complete := true
+	for _, d := range b.opts.Objects {
 		i := planned[d.Ref()]
 		if i < 0 {
 			continue
 		}
-		p := plan.Guests[i]
-		fills := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.FillsObject() && (comes(s) || opts.Stuck[p.Ref.Label()]) })
-		if !p.Present || fills {
-			missing[kind.Need{Kind: d.Kind, ID: d.ID}] = p
+		p := &b.plan.Guests[i]
+		fills := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.FillsObject() && (b.comes(s) || b.opts.Stuck[p.Ref.Label()]) })
+		switch {
+		case !p.Present:
+			b.unmet[d.Key()] = unmet{label: p.Ref.Label(), why: "does not exist yet", rests: b.rests(p)}
+		case fills:
+			b.unmet[d.Key()] = unmet{label: p.Ref.Label(), why: "does not contain yet what its manifest describes", rests: b.rests(p)}
+		default:
+			continue
 		}
+		complete = false
 	}
-	if len(missing) == 0 {
+	if complete {
 		return
 	}
-	wait := func(into map[string]string, label string, need kind.Need) {
-		p, waits := missing[need]
-		if !waits {
-			return
-		}
-		into[label] = p.Ref.Label() + ", which does not exist yet"
-		if p.Present {
-			into[label] = p.Ref.Label() + ", which does not contain yet what its manifest describes"
-		}
-		if opts.Stuck[p.Ref.Label()] || !slices.ContainsFunc(p.Steps, comes) {
-			idle[label] = true
+	for i := range b.guests {
+		d := &b.guests[i]
+		for _, need := range kinds.NeedsOf(d) {
+			b.need(keyOf(d.Ref), need.Key(), "")
 		}
 	}
-	for i := range guests {
-		for _, need := range kinds.NeedsOf(&guests[i]) {
-			into := o.objects
-			if kind.IsOfFirewall(need.Kind) {
-				into = o.names
-			}
-			wait(into, guests[i].Label(), need)
-		}
-	}
-	for _, d := range opts.Objects {
+	for _, d := range b.opts.Objects {
 		for _, need := range d.Needs {
-			wait(o.objects, d.Label(), need)
+			b.need(d.Key(), need.Key(), "")
 		}
 	}
 }
 
-// objectFor returns which object a step needs that does not exist yet, "" if there is none.
-func (o Ordering) objectFor(step Step) string {
-	label := step.Guest.Label()
-	switch {
-	case step.Op == cluster.OpCreate:
-		return cmp.Or(o.objects[label], o.names[label])
-	case step.Op == cluster.OpFirewall:
-		return o.names[label]
-	case step.Op == cluster.OpObjectAdd || step.NeedsObject():
-		return o.objects[label]
+// noteGuests notes why others wait for the guests that they need.
+func (b *orderBuilder) noteGuests() {
+	for i := range b.plan.Guests {
+		p := &b.plan.Guests[i]
+		if !p.Managed {
+			continue
+		}
+		key, why := nodeOfPlan(p), missingUntilDone(p)
+		if why != "" && b.opts.NoNode != nil && slices.ContainsFunc(p.Steps, b.opts.NoNode) {
+			b.idle[key] = true
+		}
+		if !p.Ref.Kind.IsGuest() {
+			continue
+		}
+		if why == "" {
+			if why = unusable(p); why != "" {
+				b.idle[key] = true
+			}
+		}
+		switch {
+		case !b.needs.HasTo(key, edge.NeedsFirst):
+		case why != "":
+			b.unmet[key] = unmet{label: p.Ref.Label(), why: why}
+		default:
+			b.noteUnready(p, key)
+		}
 	}
-	return ""
 }
 
 // noteUnready notes why guests that depend on an existing guest wait for it. What the manifest of a guest keeps the agent
 // from changing delays nobody.
-func (o Ordering) noteUnready(p Guest, unchanged bool, opts OrderingOptions) {
-	label := p.Ref.Label()
-	if why := unfinished(p); why != "" && !unchanged {
-		o.left[label] = why
-		o.held[label] = opts.Released != nil && !slices.ContainsFunc(p.Steps, opts.Released)
+func (b *orderBuilder) noteUnready(p *Guest, key object.Key) {
+	label, opts := p.Ref.Label(), &b.opts
+	if why := unfinished(p); why != "" && !b.unchanged[key] {
+		b.unmet[key] = unmet{label: label, why: why, rests: opts.Released != nil && !slices.ContainsFunc(p.Steps, opts.Released)}
 		return
 	}
 	if why := opts.NotReady[label]; why != "" {
-		o.notReady[label] = why
+		b.unmet[key] = unmet{label: label, notReady: why}
 	}
 }
 
+// findWave finds the lowest wave with a guest or an object that is about to be created or started, and is not idle.
+func (b *orderBuilder) findWave() {
+	for i := range b.plan.Guests {
+		p := &b.plan.Guests[i]
+		if p.Managed && missingUntilDone(p) != "" && (!b.waiting || p.Wave < b.lowest) && !b.isIdle(nodeOfPlan(p)) {
+			b.lowest, b.waiting = p.Wave, true
+		}
+	}
+}
+
+// isIdle reports whether a guest will not be created or started soon, by itself or because of what it needs. It stores its results in idle.
+func (b *orderBuilder) isIdle(key object.Key) bool {
+	if known, ok := b.idle[key]; ok {
+		return known
+	}
+	b.idle[key] = false
+	for e := range b.needs.From(key, edge.NeedsFirst) {
+		u, isUnmet := b.unmet[e.To]
+		if isUnmet && (u.notReady != "" || u.rests || isGuest(e.To) && b.isIdle(e.To)) {
+			b.idle[key] = true
+			break
+		}
+	}
+	return b.idle[key]
+}
+
+// keyOf returns the key of a guest, or of an Image.
+func keyOf(ref guest.Ref) object.Key {
+	if ref.VMID != 0 {
+		return object.Guest(ref.VMID)
+	}
+	return object.Key{Label: ref.Label()}
+}
+
+// nodeOfPlan returns the key of a guest, or of an object with steps.
+func nodeOfPlan(p *Guest) object.Key {
+	if !p.Ref.Kind.IsGuest() && len(p.Steps) > 0 && p.Steps[0].Object != nil {
+		return edge.Object(string(p.Ref.Kind), p.Steps[0].Object.ID)
+	}
+	return keyOf(p.Ref)
+}
+
+// isGuest reports whether a key is that of a guest.
+func isGuest(key object.Key) bool { return key.VMID != 0 || guest.Kind(key.Kind()).IsGuest() }
+
+// labelRef returns a label as the Ref of a guest without a vmid, which is found in a map without making its label.
+func labelRef(label string) guest.Ref {
+	kind, name, _ := strings.Cut(label, "/")
+	return guest.Ref{Kind: guest.Kind(kind), Name: name}
+}
+
+func labelOnly(ref guest.Ref) guest.Ref { return guest.Ref{Kind: ref.Kind, Name: ref.Name} }
+
 // unfinished returns why a guest has not converged, "" if no step of the agent is left. A change that waits for a restart that the manifest does not
 // allow, and one that is impossible, delay nobody.
-func unfinished(p Guest) string {
+func unfinished(p *Guest) string {
 	if len(p.Steps) == 0 {
 		locked := slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Reason == reason.Locked })
 		if locked && len(p.Changes) > 0 {
@@ -233,22 +329,10 @@ func unfinished(p Guest) string {
 	return "has steps left: " + strings.Join(ops, ", ")
 }
 
-// isIdle reports whether a guest will not be created or started soon, by itself or because of a dependency. It stores its results in idle.
-func (o Ordering) isIdle(label string, idle map[string]bool) bool {
-	if known, ok := idle[label]; ok {
-		return known
-	}
-	idle[label] = slices.ContainsFunc(o.depends[label], func(on string) bool {
-		unmet := o.missing[on] != "" || o.left[on] != ""
-		return o.notReady[on] != "" || unmet && (o.held[on] || o.isIdle(on, idle))
-	})
-	return idle[label]
-}
-
 // missingUntilDone returns why dependent guests wait for a guest that will be created or started, "" if they need not wait.
-func missingUntilDone(p Guest) string {
-	for _, s := range p.Steps {
-		switch {
+func missingUntilDone(p *Guest) string {
+	for i := range p.Steps {
+		switch s := &p.Steps[i]; {
 		case s.Op == cluster.OpCreate:
 			return "does not exist yet"
 		case s.Op.BringsUp():
@@ -264,7 +348,7 @@ var notCreated = []reason.Name{
 }
 
 // unusable returns why dependent guests wait for a guest that does not exist and will not be created soon.
-func unusable(p Guest) string {
+func unusable(p *Guest) string {
 	for _, c := range p.Conditions {
 		switch c.Type {
 		case NotObserved:
@@ -287,31 +371,72 @@ func unusable(p Guest) string {
 // Waits returns what a step waits for. Only steps that wait for other guests may be asked for: see Step.NeedsDependencies and Step.TakesDown.
 func (o Ordering) Waits(step Step) Wait {
 	if step.TakesDown() {
-		for _, d := range o.takenDown[step.Guest] {
-			return Wait{Message: fmt.Sprintf("%s depends on it, and %s", d.ref.Label(), d.first)}
+		for e := range o.down.From(keyOf(step.Guest), edge.NeedsFirst) {
+			return Wait{Message: e.Text}
 		}
 		return Wait{}
 	}
-	if why := o.images[step.Guest.Label()]; why != "" && step.Op == cluster.OpCreate {
-		return Wait{Message: "it is created from " + why}
-	}
-	if why := o.objectFor(step); why != "" {
-		return Wait{Message: "it needs " + why}
-	}
-	if step.NeedsObject() && !step.NeedsDependencies() {
-		return Wait{}
-	}
-	for _, label := range o.depends[step.Guest.Label()] {
-		why := cmp.Or(o.missing[label], o.left[label])
-		switch {
-		case why != "":
-			return Wait{Message: fmt.Sprintf("it depends on %s, which %s", label, why)}
-		case o.notReady[label] != "":
-			return Wait{Message: fmt.Sprintf("it depends on %s, which is not ready: %s", label, o.notReady[label]), NotReady: true}
-		}
+	if wait := o.needsFirst(step); wait != (Wait{}) {
+		return wait
 	}
 	if o.waiting && step.Wave > o.lowest && step.Starts() {
 		return Wait{Message: fmt.Sprintf("wave %d comes before wave %d", o.lowest, step.Wave)}
 	}
 	return Wait{}
+}
+
+// needsFirst returns what a step waits for of what its guest or its object needs.
+func (o Ordering) needsFirst(step Step) Wait {
+	var file, whole, named, depends Wait // whole is about the objects that a creation needs, and named about those that a firewall names
+	from := o.nodeOf(step)
+	for e := range o.needs.From(from, edge.NeedsFirst) {
+		u, isUnmet := o.unmet[e.To]
+		if !isUnmet {
+			continue
+		}
+		switch to := guest.Kind(e.To.Kind()); {
+		case isGuest(e.To):
+			depends = cmp.Or(depends, u.dependedOn())
+		case to == image.Kind:
+			file = Wait{Message: fmt.Sprintf("it is created from %s: %s", u.label, u.why)}
+		case kind.IsOfFirewall(to) && isGuest(from):
+			named = u.needed()
+		default:
+			whole = u.needed()
+		}
+	}
+	switch {
+	case step.Op == cluster.OpCreate:
+		return cmp.Or(file, whole, named, depends)
+	case step.Op == cluster.OpFirewall:
+		whole = named
+	case step.Op != cluster.OpObjectAdd && !step.NeedsObject():
+		return depends
+	}
+	if step.NeedsObject() && !step.NeedsDependencies() {
+		return whole
+	}
+	return cmp.Or(whole, depends)
+}
+
+// nodeOf returns the key of what a step is about. A guest that got its vmid since the order was derived is known by its label.
+func (o Ordering) nodeOf(step Step) object.Key {
+	if step.Object != nil {
+		return edge.Object(string(step.Guest.Kind), step.Object.ID)
+	}
+	if key := keyOf(step.Guest); o.needs.HasFrom(key) {
+		return key
+	}
+	return object.Key{Label: step.Guest.Label()}
+}
+
+func (u unmet) needed() Wait {
+	return Wait{Message: fmt.Sprintf("it needs %s, which %s", u.label, u.why)}
+}
+
+func (u unmet) dependedOn() Wait {
+	if u.notReady != "" {
+		return Wait{Message: fmt.Sprintf("it depends on %s, which is not ready: %s", u.label, u.notReady), NotReady: true}
+	}
+	return Wait{Message: fmt.Sprintf("it depends on %s, which %s", u.label, u.why)}
 }

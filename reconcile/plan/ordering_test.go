@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -223,4 +226,44 @@ func TestStepNeedsDependencies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// In every world in which each step is released and nothing is stuck, a step goes on: the order is free of cycles. What waits names something that is not done.
+func TestOrderComesToItsEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var guests []waitingGuest
+		for i := range rapid.IntRange(1, 8).Draw(t, "guests") {
+			g := waitingGuest{vmid: i, wave: rapid.IntRange(0, 2).Draw(t, "wave"), steps: []cluster.Op{rapid.SampledFrom([]cluster.Op{cluster.OpCreate, cluster.OpStart, cluster.OpReboot}).Draw(t, "op")}}
+			for on := range i {
+				if rapid.Bool().Draw(t, "depends") {
+					g.depends = append(g.depends, "VirtualMachine/vm-"+string(rune('a'+on)))
+					g.wave = max(g.wave, guests[on].wave) // as the manifests are checked
+				}
+			}
+			guests = append(guests, g)
+		}
+		for left := len(guests); left > 0; {
+			o, before := orderingOf(time.Time{}, guests...), left
+			for i := range guests {
+				g := &guests[i]
+				if len(g.steps) == 0 {
+					continue
+				}
+				ref := guest.Ref{Kind: guest.VirtualMachine, Name: "vm-" + string(rune('a'+g.vmid)), VMID: g.vmid}
+				why := o.Waits(Step{Guest: ref, Op: g.steps[0], Class: guest.Disruptive, Wave: g.wave}).Message
+				if why == "" {
+					g.steps = nil
+					left--
+					continue
+				}
+				named := slices.ContainsFunc(g.depends, func(on string) bool { return strings.Contains(why, on) })
+				if !named && !strings.Contains(why, "comes before wave") {
+					t.Fatalf("%s waits: %s, which is neither a dependency nor a wave", ref, why)
+				}
+			}
+			if left == before {
+				t.Fatalf("got %+v, of which each waits", guests)
+			}
+		}
+	})
 }
