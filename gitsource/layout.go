@@ -140,7 +140,10 @@ func relativeTo(dir, target string) string {
 	return filepath.Join(dir, target)
 }
 
-// checkFormat refuses repositories whose objects or refs go-git cannot read correctly.
+// A FormatError means that a repository has a format that this package does not read.
+type FormatError = remote.FormatError
+
+// checkFormat returns a *FormatError for a repository whose objects or refs go-git cannot read correctly.
 func checkFormat(st *filesystem.Storage) error {
 	cfg, err := st.Config()
 	if err != nil {
@@ -148,10 +151,13 @@ func checkFormat(st *filesystem.Storage) error {
 	}
 	ext := cfg.Raw.Section("extensions")
 	if f := ext.Option("objectformat"); f != "" && !strings.EqualFold(f, "sha1") {
-		return fmt.Errorf("object format %q is not supported, want sha1", f)
+		return &FormatError{Reason: fmt.Sprintf("object format %q is not supported, want sha1", f), Remedy: remote.SHA256Remedy}
 	}
 	if f := ext.Option("refstorage"); f != "" && !strings.EqualFold(f, "files") {
-		return fmt.Errorf("ref storage %q is not supported, want files", f)
+		return &FormatError{
+			Reason: fmt.Sprintf("ref storage %q is not supported, want files", f),
+			Remedy: "convert it with git 2.46 or later: git refs migrate --ref-format=files",
+		}
 	}
 	return nil
 }

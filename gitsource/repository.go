@@ -49,7 +49,7 @@ type Repository struct {
 }
 
 // OpenRepository opens the repository at dir for reading: a bare repository, the root of a work tree, or a linked work
-// tree. It reads neither the user's nor the system's git configuration.
+// tree. It reads neither the user's nor the system's git configuration. A repository of another format is a *FormatError.
 func OpenRepository(dir string) (*Repository, error) {
 	st, err := openStorage(dir)
 	if err != nil {

@@ -167,7 +167,10 @@ func TestOpenRepositoryRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(pointer, ".git"), []byte("nonsense\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	reftable := newGit(t)
+	reftable.run("config", "extensions.refstorage", "reftable") // git 2.39 itself refuses it from here on
 	for name, test := range map[string]struct{ dir, want string }{
+		"reftable":    {reftable.dir, `ref storage "reftable" is not supported`},
 		"absent":      {filepath.Join(empty, "absent"), "not a git repository"},
 		"empty":       {empty, "not a git repository"},
 		"sha256":      {newGit(t, "--object-format=sha256").dir, `object format "sha256" is not supported`},

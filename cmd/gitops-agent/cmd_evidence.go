@@ -81,9 +81,9 @@ func runEvidenceFetch(ctx context.Context, out, notes io.Writer, opts evidenceOp
 	if err := opts.client.Check(); err != nil {
 		return term.UsageErrorf("--rekor: %v", err)
 	}
-	repo, err := gitsource.OpenRepository(gitsource.FindRepository(opts.repo))
+	repo, err := audit.OpenLocal(gitsource.FindRepository(opts.repo))
 	if err != nil {
-		return term.WithHint(err, "name a repository with --repo DIR")
+		return err
 	}
 	f := evidenceFetch{evidenceOptions: opts, repo: repo, progress: term.NewProgress(notes), found: map[gitsource.ID][]byte{}}
 	tags, commits, err := audit.Objects(ctx, repo, opts.revision, opts.sides, f.progress.Show)

@@ -22,6 +22,7 @@ func hintFor(err error) string {
 		rejected *verify.RejectedError
 		refused  *intake.RefusedError
 		damage   *journal.DamageError
+		format   *gitsource.FormatError
 	)
 	switch {
 	case errors.As(err, &rejected):
@@ -38,6 +39,8 @@ func hintFor(err error) string {
 		return "check that proxmox.endpoints answer from this host, and that their certificate matches ca_file or fingerprints"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "another program listens on this address: choose another one for listen in the config"
+	case errors.As(err, &format):
+		return format.Remedy
 	case gitsource.FaultOf(err) == fault.Incomplete:
 		return gitsource.CompleteRemote
 	case errors.Is(err, gitsource.ErrUnreachable):

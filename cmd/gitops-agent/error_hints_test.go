@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -26,6 +27,7 @@ func TestHintFor(t *testing.T) {
 		"denied":        {fmt.Errorf("read: %w", cluster.ErrDenied), "proxmox.token_file"},
 		"port_taken":    {fmt.Errorf("listen: %w", syscall.EADDRINUSE), "choose another one for listen"},
 		"damaged":       {fmt.Errorf("read: %w", &journal.DamageError{File: "x", Err: errors.New("y")}), "gitops-agent journal repair"},
+		"other_format":  {fmt.Errorf("fetch: %w", &gitsource.FormatError{Reason: "x", Remedy: "convert it"}), "convert it"},
 		"own_hint_wins": {term.WithHint(fmt.Errorf("read: %w", cluster.ErrDenied), "my own"), "my own"},
 		"unknown":       {errors.New("x"), ""},
 	}

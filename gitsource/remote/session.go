@@ -50,7 +50,7 @@ type Advertisement struct {
 	capabilities *capability.List
 }
 
-// ReadAdvertisement reads the refs. It returns an error for a SHA-256 repository.
+// ReadAdvertisement reads the refs. It returns a *FormatError for a SHA-256 repository.
 func ReadAdvertisement(ctx context.Context, s Session) (Advertisement, error) {
 	stream, err := s.refs(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func ReadAdvertisement(ctx context.Context, s Session) (Advertisement, error) {
 	err = adv.Decode(io.TeeReader(stream, &prefixWriter{&start, 8 << 10}))
 	switch {
 	case bytes.Contains(start.Bytes(), []byte(sha256Capability)):
-		return Advertisement{}, errors.New("the remote is a SHA-256 repository: only SHA-1 is supported")
+		return Advertisement{}, &FormatError{"the remote is a SHA-256 repository: only SHA-1 is supported", SHA256Remedy}
 	case errors.Is(err, packp.ErrEmptyAdvRefs):
 		return Advertisement{}, fault.New(fault.NotFound, errors.New("the remote repository is empty"))
 	case errors.Is(err, packp.ErrEmptyInput):

@@ -78,8 +78,19 @@ func (r Repository) open(ctx context.Context, config agent.Config, shown *term.P
 	if r.Where == "" && config.StateDir != "" {
 		dir = config.RepositoryDir()
 	}
+	repo, err := OpenLocal(dir)
+	return openRepository{repo, nil, func() error { return nil }}, err
+}
+
+// OpenLocal opens the repository in a directory. Its errors have a hint.
+func OpenLocal(dir string) (*gitsource.Repository, error) {
 	repo, err := gitsource.OpenRepository(dir)
-	return openRepository{repo, nil, func() error { return nil }}, term.WithHint(err, "name a repository with --repo DIR")
+	hint := "name a repository with --repo DIR"
+	var format *gitsource.FormatError
+	if errors.As(err, &format) {
+		hint = format.Remedy
+	}
+	return repo, term.WithHint(err, hint)
 }
 
 // credentials returns the remote with the credentials of the flags. If there are none, it uses those of the remote in the config with exactly
@@ -134,7 +145,10 @@ func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *t
 		_, err = f.source.Fetch(ctx)
 		stop()
 	}
+	var format *gitsource.FormatError
 	switch {
+	case errors.As(err, &format):
+		err = term.WithHint(err, format.Remedy)
 	case gitsource.FaultOf(err) == fault.Incomplete:
 		err = term.WithHint(err, gitsource.CompleteRemote)
 	case errors.Is(err, gitsource.ErrUnreachable):

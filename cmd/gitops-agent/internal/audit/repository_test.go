@@ -1,10 +1,14 @@
 package audit
 
 import (
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
 )
@@ -63,5 +67,30 @@ func TestSize(t *testing.T) {
 	}
 	if got := size(filepath.Join(dir, "nothing")); got != 0 {
 		t.Errorf("got %d bytes of nothing, want 0", got)
+	}
+}
+
+// The remedy for a repository of a format that is not supported is not to name it again.
+func TestFormatHasARemedy(t *testing.T) {
+	t.Parallel()
+	git := func(arguments ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), "git", arguments...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", arguments, err, out)
+		}
+	}
+	sha256, reftable := t.TempDir(), t.TempDir()
+	git("init", "-q", "--object-format=sha256", sha256)
+	git("-C", sha256, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "x")
+	git("init", "-q", "--bare", reftable)
+	git("config", "--file", filepath.Join(reftable, "config"), "extensions.refstorage", "reftable")
+	for where, want := range map[string]string{
+		sha256: "git init --object-format=sha1", "file://" + sha256: "git init --object-format=sha1", reftable: "git refs migrate --ref-format=files",
+		t.TempDir(): "name a repository with --repo DIR",
+	} {
+		_, _, err := Repository{Where: where}.Open(t.Context(), agent.Config{}, term.NewProgress(io.Discard))
+		if hint, _ := term.Hint(err); !strings.Contains(hint, want) {
+			t.Errorf("%s: got %v with the hint %q, want %q in it", where, err, hint, want)
+		}
 	}
 }

@@ -85,6 +85,10 @@ func withRemedy(err error) error {
 		fault.Unauthorized: "check token_file and username of the remote, or whether the forge has the public key of ssh_key_file",
 		fault.NotFound:     "check source.branch and the url; a forge also says this about a private repository without credentials",
 	}
+	var format *gitsource.FormatError
+	if errors.As(err, &format) {
+		return term.WithHint(err, format.Remedy)
+	}
 	if errors.Is(err, gitsource.ErrPassphrase) {
 		return term.WithHint(err, "make a key for the agent alone: ssh-keygen -t ed25519 -N '' -f FILE, and add its public key to the forge, read-only")
 	}
