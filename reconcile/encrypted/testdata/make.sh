@@ -28,6 +28,8 @@ web:
         - nested: three
     note_unencrypted: anybody may read this
     count_unencrypted: 0x10
+    merge_unencrypted: "<<"
+    merges_unencrypted: [one, <<]
 db:
     password: battery staple
 public:

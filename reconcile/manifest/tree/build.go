@@ -33,6 +33,9 @@ func (b *builder) build(y *yaml.Node, depth int) *Node {
 		}
 	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode:
 		n.Tag, n.Text = y.ShortTag(), y.Value
+		if isMergeText(y) {
+			n.Tag = "!!str"
+		}
 	}
 	return n
 }
@@ -51,7 +54,7 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 		case y.Content[i].Kind != yaml.ScalarNode:
 			b.problem(at, "got a key that is not plain text", "")
 			continue
-		case y.Content[i].ShortTag() == "!!merge":
+		case isMergeText(y.Content[i]):
 			b.problem(at, "got a YAML merge key, which manifests do not use", shareHint)
 			continue
 		case repeated:
@@ -87,7 +90,7 @@ func (b *builder) refuses(y *yaml.Node) bool {
 	case y.Kind == yaml.AliasNode:
 		b.problem(b.position(y), "got a YAML alias, which manifests do not use", shareHint)
 		return true
-	case y.Style&yaml.TaggedStyle != 0:
+	case y.Style&yaml.TaggedStyle != 0 && !isMergeText(y):
 		b.problem(b.position(y), fmt.Sprintf("got the YAML tag %s, which manifests do not use", Quote(y.Tag)), "")
 		return true
 	case y.Anchor != "":
@@ -107,4 +110,10 @@ func (b *builder) problem(at Position, message, hint string) {
 func (b *builder) fail(y *yaml.Node, message string) {
 	b.failed = true
 	b.problem(b.position(y), message, "")
+}
+
+// isMergeText reports whether a text is << without quotes. As a key it merges mappings. As a value it is this text, which the library, and so SOPS, writes as
+// !!merge <<.
+func isMergeText(y *yaml.Node) bool {
+	return y.Kind == yaml.ScalarNode && y.Value == "<<" && y.ShortTag() == "!!merge"
 }

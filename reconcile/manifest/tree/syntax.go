@@ -28,6 +28,9 @@ func (f file) syntaxProblem(err error) Problem {
 		line = firstBroken(f.data, lines)
 	}
 	content := lines[min(line, len(lines))-1]
+	if bytes.HasPrefix(content, []byte("%YAML")) { // the library reads %YAML 1.1 alone, and by the rules of 1.2
+		return Problem{At: f.at(line, 1), Message: "got the directive " + Quote(string(bytes.TrimSpace(content))) + ", which manifests do not use", Hint: "remove the line: without it, the file has the same meaning"}
+	}
 	indent := content[:len(content)-len(bytes.TrimLeft(content, " \t"))]
 	if tab := bytes.IndexByte(indent, '\t'); tab >= 0 {
 		return Problem{At: f.at(line, tab+1), Message: "got a tab in the indentation, want spaces"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"gopkg.in/yaml.v3"
 
 	"gitops-agent/reconcile/manifest/tree"
 )
@@ -55,6 +56,24 @@ func TestReadReportsProblems(t *testing.T) {
 				t.Errorf("got other problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestMergeTextIsText reads the text << in each of its spellings: as the library writes it, and as SOPS does, with a tag.
+func TestMergeTextIsText(t *testing.T) {
+	t.Parallel()
+	written, err := tree.Encode(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "<<"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spelling := range []string{string(written), `<<`, `"<<"`, `!!merge <<`} {
+		documents, problems := tree.Read("", []byte("key: "+spelling+"\n"))
+		if len(problems) > 0 || len(documents) != 1 {
+			t.Fatalf("%s: got %v and %d documents, want one", spelling, problems, len(documents))
+		}
+		if n := documents[0].Get("key"); n.Tag != "!!str" || n.Text != "<<" {
+			t.Errorf("%s: got %s %q, want the text <<", spelling, n.Tag, n.Text)
+		}
 	}
 }
 
