@@ -24,7 +24,7 @@ func backupRoutes() []*route {
 	return []*route{
 		writeRoute(http.MethodPost, "/nodes/{node}/vzdump", backup).withParams(map[string]rule{
 			"vmid": text(), "all": boolean(), "pool": text(), "storage": checked(checkStorageID), "mode": enum("snapshot", "suspend", "stop"),
-			"compress": enum("0", "1", "gzip", "lzo", "zstd"), "notes-template": text(), "remove": boolean(), "protected": boolean(),
+			"compress": enum("0", "1", "gzip", "lzo", "zstd"), "notes-template": text().with("storage"), "remove": boolean(), "protected": boolean().with("storage"),
 			"bwlimit": integer(), "lockwait": integer(), "mailto": text(), "mailnotification": text(), "notification-mode": text(), "quiet": boolean(), "zstd": integer(),
 			"ionice": integer(), "stdexcludes": boolean(), "prune-backups": text(), "fleecing": text(), "stop": boolean(), "stdout": boolean(), "tmpdir": text(),
 		}),

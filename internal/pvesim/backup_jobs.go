@@ -23,7 +23,7 @@ var backupJobRules = map[string]rule{
 	"bwlimit": integer().atLeast(0), "stdexcludes": boolean(), "exclude-path": text().asArray(), "remove": boolean(), "protected": boolean().with("storage"),
 	"prune-backups": checked(checkPruneBackups), "fleecing": checked(formatOf("fleecing", fleecingOptions)), "performance": checked(formatOf("performance", performanceOptions)),
 	"mailto": text(), "mailnotification": enum("always", "failure"), "notification-mode": enum("auto", "legacy-sendmail", "notification-system"),
-	"notes-template": text().length(0, 1024), "pbs-change-detection-mode": enum("legacy", "data", "metadata"), "tmpdir": text(), "dumpdir": text(), "script": text(),
+	"notes-template": text().length(0, 1024).with("storage"), "pbs-change-detection-mode": enum("legacy", "data", "metadata"), "tmpdir": text(), "dumpdir": text(), "script": text(),
 	"comment": text().length(0, 512), "repeat-missed": boolean(), "enabled": boolean(),
 }
 

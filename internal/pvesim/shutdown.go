@@ -85,7 +85,7 @@ func (t *task) shutdown(c *call, kind Kind) error {
 		return err
 	}
 	if ignores {
-		if err := t.waitShutdownTimeout(c); err != nil {
+		if err := t.waitShutdownTimeout(c, kind); err != nil {
 			return err
 		}
 	}
@@ -131,8 +131,11 @@ func (t *task) pingSilentAgent(c *call) error {
 	}
 }
 
-// waitShutdownTimeout waits for the timeout of a guest that ignores the request. It returns nil if the guest is then stopped by force.
-func (t *task) waitShutdownTimeout(c *call) error {
+// waitShutdownTimeout waits for the timeout of a guest that ignores the request. It returns nil if the guest is then stopped by force, as a container always is that
+// shall start again.
+//
+// Source: PVE::QemuServer _do_vm_stop; PVE::LXC vm_stop and vm_reboot.
+func (t *task) waitShutdownTimeout(c *call, kind Kind) error {
 	if err := t.pingSilentAgent(c); err != nil {
 		return err
 	}
@@ -149,7 +152,12 @@ func (t *task) waitShutdownTimeout(c *call) error {
 	case <-t.sim.closed:
 		return errClosed
 	}
-	if c.flag("forceStop") {
+	switch restarts := strings.HasSuffix(c.path, "/reboot"); {
+	case kind == LXC && (restarts || c.flag("forceStop")):
+		return nil
+	case kind == LXC:
+		return apiErrorf("container did not stop")
+	case c.flag("forceStop"):
 		return t.locked(func() error { t.printf("VM still running - terminating now with SIGTERM"); return nil })
 	}
 	return apiErrorf("VM quit/powerdown failed - got timeout")

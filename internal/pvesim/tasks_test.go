@@ -127,3 +127,29 @@ func TestIgnoredShutdownHoldsTheLock(t *testing.T) {
 		}
 	})
 }
+
+// TestContainerRebootKills: of a container that ignores the request, Proxmox ends a shutdown with an error, and kills it for a restart.
+func TestContainerRebootKills(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		if _, err := c.sim.AddCT(Guest{VMID: 200, Running: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.sim.IgnoreShutdown(200); err != nil {
+			t.Fatal(err)
+		}
+		const status = "/nodes/pve1/lxc/200/status/"
+		if got := c.task("POST", status+"shutdown", "timeout=40"); got != "container did not stop" || !c.sim.Running(200) {
+			t.Errorf("shutdown: got %s, want an error and a running container", got)
+		}
+		begun := time.Now()
+		if got := c.task("POST", status+"reboot", "timeout=40"); got != "OK" || !c.sim.Running(200) || time.Since(begun) < 40*time.Second {
+			t.Errorf("reboot: got %s after %s, want OK after the timeout", got, time.Since(begun))
+		}
+		if err := c.sim.IgnoreShutdown(200); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.task("POST", status+"shutdown", "timeout=40", "forceStop=1"); got != "OK" || c.sim.Running(200) {
+			t.Errorf("shutdown with forceStop: got %s, want OK and a stopped container", got)
+		}
+	})
+}

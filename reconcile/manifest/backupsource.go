@@ -15,7 +15,7 @@ type backupSource struct {
 func (b *backupSource) fields() []field {
 	return []field{
 		{"volume", "", "Backup, such as pbs:backup/vm/201/2026-01-01T00:00:00Z. Required.", withExamples(text(&b.volume, volumeID), `"pbs:backup/vm/201/2026-01-01T00:00:00Z"`)},
-		{"storage", "", "Storage for the restored volumes. Default: their original storage.", text(&b.storage, storageName)},
+		{"storage", "", "Storage for the restored volumes. Default: of a virtual machine their original storage, of a container rootfs.storage.", text(&b.storage, storageName)},
 		{"unique", "", "Generate new MAC addresses, for a copy that runs beside the original. Default: false.", flag(&b.unique)},
 	}
 }

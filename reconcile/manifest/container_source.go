@@ -18,6 +18,9 @@ func (c *container) source(l *lowering) guest.Source {
 		return guest.Source{Template: &guest.Template{Volume: volume, Object: object}}
 	case s.backup.set:
 		c.needNode(l, s.backup.place)
+		if !s.backup.value.storage.set && !c.rootfs.storage.set {
+			l.missing(s.backup.place, "got no storage for the volumes, want source.backup.storage or rootfs.storage", "Proxmox does not restore a container's volumes to their original storage")
+		}
 		return guest.Source{Backup: s.backup.value.source(l, s.backup.place)}
 	default:
 		return guest.Source{}

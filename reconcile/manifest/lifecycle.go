@@ -25,7 +25,7 @@ func (c *lifecycle) fields() []field {
 		{"rebootPolicy", "", "When a change waits for a restart: never reports it, approve waits for a signed approval, window restarts within the window, auto restarts at once. Default: never.", choice(&c.rebootPolicy, string(guest.RebootNever), string(guest.RebootApprove), string(guest.RebootWindow), string(guest.RebootAuto))},
 		{"window", "", "When rebootPolicy window may restart the guest: days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin.", window(&c.window)},
 		{"shutdownTimeout", "", "How long the guest may take to shut down. Default: 3m.", duration(&c.shutdownTimeout, maxDelay)},
-		{"forceStop", "", "Stop the guest hard when the shutdown takes longer; data that it has not written is lost. Default: false.", flag(&c.forceStop)},
+		{"forceStop", "", "Stop the guest hard when a shutdown takes longer; data that it has not written is lost. Of a restart, Proxmox decides: that of a virtual machine fails then, and a container is always stopped hard. Default: false.", flag(&c.forceStop)},
 		{"protection", "protection", "Proxmox's own protection flag: refuses to remove the guest or its disks.", flag(&c.protection)},
 	}
 }

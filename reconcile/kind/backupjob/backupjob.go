@@ -4,6 +4,7 @@ package backupjob
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ const (
 	keyFleecing    = "fleecing"
 	keyPerformance = "performance"
 	keyNotes       = "notes-template"
+	keyProtected   = "protected"
 )
 
 // jobs are the jobs in the API.
@@ -52,6 +54,7 @@ func Kind() *kind.Kind {
 		Resolve:    resolve,
 		Read:       read,
 		Encode:     encode,
+		Calls:      calls,
 		Guard:      guest.GuardBackup,
 		GuardKeys:  []string{keySchedule, keyStorage, keyRetention, keyPrune, keyPaths},
 		Weakens:    weakens,
@@ -126,6 +129,19 @@ func vmidText(vmids []string) string {
 
 // compareVMIDs compares two numbers without leading zeros.
 func compareVMIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
+// calls returns the call of a change. Proxmox takes notes and the protection of backups only beside the storage, also of a job that has one.
+//
+// Source: PVE API, schema of PUT /cluster/backup/{id}, requires.
+func calls(c kind.Change) []cluster.Call {
+	call := c.Single(Name)
+	_, hasStorage := c.Set[keyStorage]
+	if storage := c.Got.Keys[keyStorage]; !hasStorage && storage != "" && (c.Set[keyNotes] != "" || c.Set[keyProtected] != "") {
+		call.Params = maps.Clone(c.Set)
+		call.Params[keyStorage] = storage
+	}
+	return []cluster.Call{call}
+}
 
 // encode returns the request of a call. Paths are an array.
 //

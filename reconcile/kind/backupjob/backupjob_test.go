@@ -87,7 +87,7 @@ func TestRaiseAndLower(t *testing.T) {
 	for name, keys := range map[string]map[string]string{
 		"all":   {"schedule": "daily", "enabled": "0", "all": "1", "exclude": "101,102", "compress": "0", "prune-backups": "keep-all=1"},
 		"vmids": {"schedule": "daily", "enabled": "1", "vmid": "101", "compress": "zstd", "prune-backups": "keep-daily=7,keep-last=3", "performance": "max-workers=4,pbs-entries-max=5"},
-		"pool":  {"schedule": "daily", "enabled": "1", "pool": "web", "fleecing": "enabled=1,storage=local", "mailto": "a@b,c@d", "exclude-path": "/a\n/b,c", "notes-template": "{{vmid}}"},
+		"pool":  {"schedule": "daily", "enabled": "1", "pool": "web", "fleecing": "enabled=1,storage=local", "mailto": "a@b,c@d", "exclude-path": "/a\n/b,c", "storage": "local", "notes-template": "{{vmid}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raised, left := k.RaiseAll(cluster.Object{Keys: keys})

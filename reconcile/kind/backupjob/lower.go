@@ -49,6 +49,9 @@ func lower(spec kind.Spec, d *kind.Desired) []kind.Problem {
 			problem("notes", v.Origin, fmt.Sprintf("got the variable %q, want cluster, guestname, node or vmid", unknown), "")
 		}
 	}
+	if v, set := spec["notes"]; set && !spec.Has("storage") {
+		problems = append(problems, kind.Problem{Field: "notes", Origin: v.Origin, Message: "got notes without storage, want both", Hint: "Proxmox refuses notes of a job that leaves the storage to its default", New: true})
+	}
 	if v := spec["protected"]; v.Text == "1" && !spec.Has("storage") {
 		problem("protected", v.Origin, "got protected without storage, want both", "")
 	}
