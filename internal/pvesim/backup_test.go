@@ -25,7 +25,7 @@ func TestBackupsAsRecorded(t *testing.T) {
 		"mode":           {"vmid=200 mode=x", "", `"mode":"value 'x' does not have a value in the enumeration 'snapshot, suspend, stop'"`},                                        // 58
 		"stdout":         {"vmid=200 stdout=1", "", `"stdout":"option is only allowed on the command line interface."`},                                                           // 61
 		"stop":           {"stop=1", "", "OK"},                                                                                                                                    // 62
-		"variable":       {"vmid=200 storage=local notes-template={{bogus}}", "", `"notes-template":"found unknown: variable 'bogus' at char 4\n"`},                                             // 63
+		"variable":       {"vmid=200 storage=local notes-template={{bogus}}", "", `"notes-template":"found unknown: variable 'bogus' at char 4\n"`},                               // 63
 		"no_privilege":   {"vmid=200 storage=local", "r@pve!ro", "Permission check failed (/storage/local, Datastore.AllocateSpace)"},                                             // 65
 		"bandwidth":      {"vmid=200 storage=local bwlimit=5", "r@pve!ro", "Permission check failed (/, Sys.Modify)"},                                                             // 66
 		"tmpdir":         {"vmid=200 storage=local tmpdir=/tmp", "", `"tmpdir":"Only root may set this option."`},                                                                 // 67
