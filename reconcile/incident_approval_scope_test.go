@@ -1,11 +1,13 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"gitops-agent/gitsource"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/gate"
@@ -287,6 +289,77 @@ func TestIncidentApprovalBeforeItsStep(t *testing.T) {
 		trust("web", "db")
 		eventually(l, "the destroy", func() bool { return l.destroyed(202) })
 	})
+}
+
+// TestIncidentApproverRevoked approves a destroy whose digest is known from before, while there is none. Then the trust policy takes back what makes the approval count: the role of
+// its signer, the time in which it was signed, or its commit, which is the newest one or an older one. The approval releases nothing.
+func TestIncidentApproverRevoked(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*lab, *verify.Signer, string) verify.Deny{
+		"role": func(_ *lab, olga *verify.Signer, _ string) (deny verify.Deny) {
+			olga.May = []verify.Role{verify.RoleChange}
+			return deny
+		},
+		"until": func(_ *lab, olga *verify.Signer, _ string) (deny verify.Deny) {
+			olga.Until = time.Now().Add(-30 * time.Minute)
+			return deny
+		},
+		"from": func(_ *lab, olga *verify.Signer, _ string) (deny verify.Deny) { olga.From = time.Now(); return deny },
+		"denied_commit": func(_ *lab, _ *verify.Signer, id string) verify.Deny {
+			return verify.Deny{Commits: []gitsource.ID{gitsource.ID(id)}}
+		},
+		"denied_payload": func(l *lab, _ *verify.Signer, id string) verify.Deny {
+			return verify.Deny{Payloads: []string{l.audit(id).Payload}}
+		},
+		"denied_log_index": func(l *lab, _ *verify.Signer, id string) verify.Deny {
+			return verify.Deny{LogIndexes: []int64{l.audit(id).LogIndex}}
+		},
+		"denied_certificate": func(l *lab, _ *verify.Signer, id string) verify.Deny {
+			return verify.Deny{Certificates: []string{l.audit(id).Certificate}}
+		},
+	} {
+		for _, newest := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/newest_%t", name, newest), func(t *testing.T) {
+				runLab(t, nil, func(t *testing.T, l *lab) {
+					approver := scoped(olga, nil, nil, verify.RoleApprove)
+					l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), approver)
+					stop := l.start()
+					defer func() { stop() }()
+					l.twoTeams()
+					manifest := l.files["db/db.yaml"]
+					delete(l.files, "db/db.yaml")
+					l.push("no db-1", alice)
+					digest := l.digestOfHold(202)
+					l.files["db/db.yaml"] = manifest
+					l.push("it stays", alice)
+					l.converge()
+					id := l.push(approve(digest), olga)
+					l.waitForAcceptance(id)
+					time.Sleep(time.Minute)
+					if !newest {
+						l.waitForAcceptance(l.push("another commit", alice))
+					}
+					deny := change(l, &approver, id)
+					l.trustWithout(deny, scoped(alice, nil, nil, verify.RoleChange), approver)
+					delete(l.files, "db/db.yaml")
+					l.push("no db-1, again", alice)
+					if again := l.digestOfHold(202); again != digest {
+						t.Fatalf("got the digest %s, want %s as before", again, digest)
+					}
+					time.Sleep(10 * time.Minute)
+					if l.destroyed(202) {
+						t.Fatal("got the guest destroyed with an approval that does not count any more, want it to exist")
+					}
+					stop()
+					stop = l.start()
+					time.Sleep(10 * time.Minute)
+					if l.destroyed(202) {
+						t.Fatal("got the guest destroyed after a restart, want it to exist")
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestIncidentTwoHalvesOfAScope weakens a guard of two guests by one line of their class. Two approvers whose scopes cover one guest each approve it. Neither approval counts.

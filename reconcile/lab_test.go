@@ -145,13 +145,25 @@ func (l *lab) trust(users ...sigtest.Identity) {
 // trustSigners sets a policy that contains these signers.
 func (l *lab) trustSigners(signers ...verify.Signer) {
 	l.Helper()
+	l.trustWithout(verify.Deny{}, signers...)
+}
+
+// trustWithout sets a policy that contains these signers and a deny list.
+func (l *lab) trustWithout(deny verify.Deny, signers ...verify.Signer) {
+	l.Helper()
 	root, err := l.sig.TrustedRoot()
 	l.ok(err)
 	policy, err := verify.NewPolicy(verify.Options{
-		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true, Signers: signers,
+		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true, Signers: signers, Deny: deny,
 	})
 	l.ok(err)
 	l.policy.Store(policy)
+}
+
+// audit returns what the policy says of one commit of the agent's clone.
+func (l *lab) audit(id string) verify.Verdict {
+	l.Helper()
+	return l.policy.Load().Audit(l.Context(), l.opts.Source.Repository(), gitsource.ID(id))
 }
 
 func (l *lab) onStep(o report.StepOutcome) {

@@ -10,12 +10,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// A Limit is the scope of a signer, and what a signer with guests may touch outside of the manifests of these guests. Package verify only checks the form of the latter
+// A Limit is the roles, the times and the scope of a signer, and what a signer with guests may touch outside of the manifests of these guests. Package verify only checks the form of the latter
 // and passes it on.
 type Limit struct {
-	Name    string      // of the signer
+	Name    string // of the signer
+	May     []Role
+	From    time.Time   // commits that are proven before do not count; zero for no bound
+	Until   time.Time   // nor those that are proven at this time or after it; zero for no bound
 	Guests  []string    // patterns of kind/name; empty means all guests
 	Paths   []string    // folders and files; empty means all files
 	VMIDs   []VMIDRange // guests that the source did not create and that the signer may take over, attach from, copy or restore
@@ -91,7 +95,7 @@ func (s Signer) Entry() string {
 func (p *Policy) Limits() map[string][]Limit {
 	limits := make(map[string][]Limit, len(p.signers))
 	for _, s := range p.signers {
-		l := Limit{Name: s.Name, Guests: s.Guests, Paths: s.Paths, Sources: s.Sources}
+		l := Limit{Name: s.Name, May: s.May, From: s.From, Until: s.Until, Guests: s.Guests, Paths: s.Paths, Sources: s.Sources}
 		for _, text := range s.VMIDs {
 			r, _ := ParseVMIDs(text) // NewPolicy refuses what does not parse
 			l.VMIDs = append(l.VMIDs, r)

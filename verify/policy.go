@@ -197,6 +197,22 @@ func (p *Policy) deniedUnverified(ctx context.Context, repo *gitsource.Repositor
 	return forCommit(id, p.deniedObject(id, payload))
 }
 
+// Denied returns an error if the deny list contains a commit that an earlier policy accepted: its id, its payload, its certificate or its log entry. A commit that
+// cannot be verified any more is compared by its id, and by its payload if it can be read.
+func (p *Policy) Denied(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) error {
+	deny := p.options.Deny
+	if len(deny.Commits)+len(deny.Payloads)+len(deny.Certificates)+len(deny.LogIndexes) == 0 {
+		return nil
+	}
+	_, err := p.admit(ctx, repo, id)
+	for _, err := range []error{err, p.deniedUnverified(ctx, repo, id), forCommit(id, p.deniedObject(id, [sha256.Size]byte{}))} {
+		if rejected := new(RejectedError); errors.As(err, &rejected) && rejected.Reason == ReasonDenied {
+			return err
+		}
+	}
+	return nil
+}
+
 // denied refuses a commit if the deny list contains its id, its payload, its certificate or its log entry.
 func (p *Policy) denied(id gitsource.ID, payload [sha256.Size]byte, proven proof) error {
 	if err := p.deniedObject(id, payload); err != nil {

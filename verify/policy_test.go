@@ -413,7 +413,7 @@ func limited(vmids, sources []string) func(*verify.Options) {
 	}
 }
 
-// TestPolicyLimits checks that the limits of a signer follow the identity, and that the entry does not depend on roles, times and limits.
+// TestPolicyLimits checks that the limits of a signer follow the identity and contain its roles and times, and that the entry does not depend on roles, times and limits.
 func TestPolicyLimits(t *testing.T) {
 	t.Parallel()
 	s := newTestHistory(t)
@@ -426,9 +426,10 @@ func TestPolicyLimits(t *testing.T) {
 	p := s.policy(func(o *verify.Options) { o.Signers = []verify.Signer{before, after, other} })
 	want := map[string][]verify.Limit{
 		before.Entry(): {
-			{Name: "alice", Guests: before.Guests, VMIDs: []verify.VMIDRange{{First: 1000, Last: 1000}, {First: 100, Last: 199}}, Sources: before.Sources}, {Name: "alice"},
+			{Name: "alice", May: before.May, Until: noon, Guests: before.Guests, VMIDs: []verify.VMIDRange{{First: 1000, Last: 1000}, {First: 100, Last: 199}}, Sources: before.Sources},
+			{Name: "alice", May: after.May, From: noon},
 		},
-		other.Entry(): {{Name: "alice", Paths: []string{"web"}}},
+		other.Entry(): {{Name: "alice", May: other.May, Paths: []string{"web"}}},
 	}
 	if got := p.Limits(); !reflect.DeepEqual(got, want) || !p.HasLimits() {
 		t.Errorf("got %+v, want %+v", got, want)

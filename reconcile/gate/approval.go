@@ -29,7 +29,9 @@ type Approval struct {
 	Guests, Paths []string // the scope of the entry when the order was accepted; none for everything
 }
 
-func (a Approval) signature() signature { return signature{a.Person, a.Entry, a.Guests, a.Paths} }
+func (a Approval) signature() signature {
+	return signature{"approve", a.Person, a.Entry, a.Proven, a.Guests, a.Paths}
+}
 
 // UncountedReason is why an approval does not count.
 type UncountedReason string

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -15,17 +16,25 @@ import (
 // several. Nil Limits check nothing: the policy is not known.
 type Limits map[string][]Limit
 
-// Limit is the scope of a signer, and what a signer with guests may touch outside of the manifests of these guests.
+// Limit is the roles, the times and the scope of a signer, and what a signer with guests may touch outside of the manifests of these guests.
 type Limit struct {
 	Name    string   // of the signer
-	Guests  []string // patterns of kind/name; none for all guests
-	Paths   []string // folders and files; none for all files
-	VMIDs   []VMIDs  // guests that the source did not create
-	Sources []string // the only sources for new guests; empty allows templates and images
+	May     []string // roles
+	From    time.Time
+	Until   time.Time // what is proven outside of these times does not count; zero for no bound
+	Guests  []string  // patterns of kind/name; none for all guests
+	Paths   []string  // folders and files; none for all files
+	VMIDs   []VMIDs   // guests that the source did not create
+	Sources []string  // the only sources for new guests; empty allows templates and images
 }
 
 // VMIDs is a range of vmids, both ends included.
 type VMIDs struct{ First, Last int }
+
+// trusts reports whether the signer was trusted at a time.
+func (l Limit) trusts(at time.Time) bool {
+	return !at.Before(l.From) && (l.Until.IsZero() || at.Before(l.Until))
+}
 
 // contains reports whether one of the ranges contains a vmid.
 func (l Limit) contains(vmid int) bool {

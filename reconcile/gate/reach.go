@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
@@ -13,6 +14,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
+	"gitops-agent/verify/role"
 	"gitops-agent/verify/scope"
 )
 
@@ -117,12 +119,14 @@ func filesOf(file, recorded string) []string {
 
 // signature is who signed an approval or an order, with the scope that the entry in the trust policy had when it was accepted.
 type signature struct {
+	role          string // that it takes
 	signer, entry string // the entry is "" if an older release recorded the order
+	proven        time.Time
 	guests, paths []string
 }
 
 // outside returns why the scope of a signer does not cover a reach, "" if it does. The scope of the signer's entry at the acceptance and the scope of the present entry must both cover
-// it. An approval of an older release has no entry and no scope: each present entry with the name of the signer must cover the reach, and each entry of the policy if the name is
+// it. The present entry must also have the role, and contain the proven time: a signer who may not approve any more covers nothing. An approval of an older release has no entry and no scope: each present entry with the name of the signer must cover the reach, and each entry of the policy if the name is
 // not known either.
 func (s Scope) outside(by signature, r reach) string {
 	accepted := Limit{Name: by.signer, Guests: by.guests, Paths: by.paths}
@@ -138,12 +142,27 @@ func (s Scope) outside(by signature, r reach) string {
 	}
 	var why string
 	for _, l := range present {
+		if revoked := by.revoked(l); revoked != "" {
+			why = cmp.Or(why, revoked)
+			continue
+		}
 		accepted.VMIDs = append(accepted.VMIDs, l.VMIDs...)
 		if why = s.uncovered(l, r); why == "" {
 			return s.uncovered(accepted, r)
 		}
 	}
 	return why
+}
+
+// revoked returns why a present entry of the signer does not stand behind the signature any more, "" if it does.
+func (by signature) revoked(l Limit) string {
+	switch {
+	case !l.trusts(by.proven):
+		return fmt.Sprintf("the entry %s of trust.signers does not trust what was signed at %s", l.Name, by.proven.UTC().Format(time.RFC3339))
+	case !slices.Contains(l.May, by.role):
+		return role.Missing(l.Name, l.May, by.role)
+	}
+	return ""
 }
 
 // outsideOfAll is outside for an order without an entry.
@@ -155,7 +174,7 @@ func (s Scope) outsideOfAll(by signature, r reach) string {
 				continue
 			}
 			found = true
-			if why := s.uncovered(l, r); why != "" {
+			if why := cmp.Or(by.revoked(l), s.uncovered(l, r)); why != "" {
 				return why
 			}
 		}
@@ -234,7 +253,7 @@ func (s Scope) Order(o journal.Ordered, guests ...guest.Ref) string {
 	for _, ref := range guests {
 		r.things = append(r.things, s.reachedGuest(ref))
 	}
-	return s.outside(signature{o.Signer, o.Entry, o.Guests, o.Paths}, r)
+	return s.outside(signature{"operate", o.Signer, o.Entry, o.ProvenTime, o.Guests, o.Paths}, r)
 }
 
 // Recovery returns why an approval of the recovery of lost records does not count, "" if it does. The files of the last manifests of the guests are among what was lost.

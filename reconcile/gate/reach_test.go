@@ -1,8 +1,10 @@
 package gate
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
@@ -17,6 +19,8 @@ import (
 const olgasEntry = "fedcba9876543210"
 
 var (
+	both = []string{"approve", "operate"} // roles
+
 	web1 = guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}
 	db1  = guest.Ref{Kind: guest.VirtualMachine, Name: "db-1", VMID: 202}
 	db2  = guest.Ref{Kind: guest.VirtualMachine, Name: "db-2", VMID: 203} // its manifest was removed
@@ -47,7 +51,7 @@ func reachWorld() Gate {
 	guests := []guest.Desired{wanted(web1, "web/web-1.yaml"), wanted(db1, "db/db-1.yaml"), wanted(db3, "db/db-3.yaml"), wanted(db4, "db/db-4.yaml")}
 	g.Policies = NewPolicies(guests)
 	g.Scope = Scope{
-		Cluster: "home", Limits: Limits{olgasEntry: {{Name: "olga"}}}, Owned: owned, Guarded: remembered, Guests: guests,
+		Cluster: "home", Limits: Limits{olgasEntry: {{Name: "olga", May: both}}}, Owned: owned, Guarded: remembered, Guests: guests,
 		Objects: map[journal.ObjectID]journal.OwnedObject{
 			{Kind: "Pool", ID: "db"}:   {Kind: "Pool", ID: "db", Name: "db", Identity: "identity", File: "db/pool.yaml"},
 			{Kind: "IPSet", ID: "web"}: {Kind: "IPSet", ID: "web", Name: "web", Identity: "identity", File: "web/set.yaml"},
@@ -117,7 +121,7 @@ func reaching(t *testing.T, g *Gate) map[string]struct {
 	create := on(db4, cluster.OpCreate, guest.Live)
 	g.Rules = rulesOf(t, g.Scope.Guests, policy.Rule{Name: "asks", On: policy.OnStep, When: `step.op == "delete-file" || new.name == "db-4"`, Operations: []string{"delete-file", "create"}, Result: policy.RequireApproval, Approvals: 1})
 	db, dbFolder := []string{"VirtualMachine/db-*"}, []string{"db"}
-	both, bothFolders := []string{"VirtualMachine/web-1", "VirtualMachine/db-*"}, []string{"web", "db"}
+	all, bothFolders := []string{"VirtualMachine/web-1", "VirtualMachine/db-*"}, []string{"web", "db"}
 	return map[string]struct {
 		step          plan.Step
 		guests, paths []string
@@ -130,10 +134,10 @@ func reaching(t *testing.T, g *Gate) map[string]struct {
 		"create_again_with_a_vmid":    {recreateElsewhere, []string{"VirtualMachine/web-*", "VirtualMachine/db-3"}, bothFolders},
 		"creation_asked_by_a_policy":  {create, db, dbFolder},
 		"loss_of_the_guest_itself":    {detach, db, dbFolder},
-		"loss_of_another_guest":       {pool, both, bothFolders},
+		"loss_of_another_guest":       {pool, all, bothFolders},
 		"weaker_guard":                {weakens(guest.GuardDestroy, db1), db, dbFolder},
 		"weaker_guard_of_a_removed":   {weakens(guest.GuardDestroy, db2), db, dbFolder},
-		"weaker_guard_of_several":     {weakens(guest.GuardDestroy, web1, db1), both, bothFolders},
+		"weaker_guard_of_several":     {weakens(guest.GuardDestroy, web1, db1), all, bothFolders},
 		"weaker_guard_of_the_cluster": {step: weakens(guard.ClusterApprovals)},
 		"more_destroys_a_day":         {step: weakens(guard.ClusterMaxDestroy)},
 		"root_policy":                 {step: weakens("Policy/root")},
@@ -144,9 +148,9 @@ func reaching(t *testing.T, g *Gate) map[string]struct {
 		"order_delete_snapshot":       {ordered(db1, cluster.OpDeleteSnapshot), db, dbFolder},
 		"object_removed":              {object("Pool", "db", cluster.OpObjectRemove), []string{"Pool/db"}, dbFolder},
 		"object_in_another_folder":    {elsewhere, []string{"Pool/db"}, []string{"db", "other"}},
-		"object_removed_with_losses":  {object("Pool", "db", cluster.OpObjectRemove, db1, web1), append([]string{"Pool/*"}, both...), bothFolders},
+		"object_removed_with_losses":  {object("Pool", "db", cluster.OpObjectRemove, db1, web1), append([]string{"Pool/*"}, all...), bothFolders},
 		"object_changed_with_losses":  {inDB, append([]string{"Pool/db"}, db...), dbFolder},
-		"list_changed":                {set, append([]string{"IPSet/web"}, both...), bothFolders},
+		"list_changed":                {set, append([]string{"IPSet/web"}, all...), bothFolders},
 		"file_deleted":                {image("images/debian.yaml"), []string{"Image/*"}, []string{"images"}},
 		"file_in_another_folder":      {image("other/debian.yaml"), []string{"Image/*"}, []string{"images", "other"}},
 		"file_of_a_removed_image":     {image(""), []string{"Image/debian"}, []string{"images/debian.yaml"}},
@@ -166,7 +170,14 @@ func losses(refs ...guest.Ref) []kind.Weakening {
 func TestApprovalsNeedTheScope(t *testing.T) {
 	t.Parallel()
 	type limits = []Limit
-	scoped := func(guests, paths []string) Limit { return Limit{Name: "olga", Guests: guests, Paths: paths} }
+	scoped := func(guests, paths []string) Limit {
+		return Limit{Name: "olga", May: both, Guests: guests, Paths: paths}
+	}
+	without := func(role string) Limit {
+		l := scoped(nil, nil)
+		l.May = slices.DeleteFunc(slices.Clone(both), func(r string) bool { return r == role })
+		return l
+	}
 	everything := scoped(nil, nil)
 	foreign := []Limit{scoped([]string{"VirtualMachine/mail-*"}, nil), scoped(nil, []string{"mail"}), scoped([]string{"*/*"}, []string{"mail"})}
 	world := reachWorld()
@@ -178,7 +189,7 @@ func TestApprovalsNeedTheScope(t *testing.T) {
 			// count judges the step with an approval of a signer with these scopes.
 			count := func(accepted Limit, entry string, present limits, rest ...Limit) Verdict {
 				g := g
-				g.Scope.Limits = Limits{"other": append(rest, Limit{Name: "otto"})}
+				g.Scope.Limits = Limits{"other": append(rest, Limit{Name: "otto", May: both})}
 				if present != nil {
 					g.Scope.Limits[olgasEntry] = present
 				}
@@ -202,6 +213,12 @@ func TestApprovalsNeedTheScope(t *testing.T) {
 			counts("an older release", count(everything, "", limits{everything}), true)
 			counts("the entry is gone", count(everything, olgasEntry, nil), false)
 			counts("the name is gone", count(everything, "", nil), false)
+			for what, l := range map[string]Limit{"without the role": without("approve"), "with an end before": {Name: "olga", May: both, Until: g.Now}, "with a later beginning": {Name: "olga", May: both, From: g.Now.Add(1)}} {
+				counts(what, count(everything, olgasEntry, limits{l}), false)
+				counts("one of two times of the entry "+what, count(everything, olgasEntry, limits{l, everything}), true)
+				counts("an older release, "+what, count(everything, "", limits{l}), false)
+			}
+			counts("without another role", count(everything, olgasEntry, limits{without("operate")}), true)
 			for _, l := range foreign {
 				counts("accepted with a foreign scope", count(l, olgasEntry, limits{everything}), false)
 				counts("present foreign scope", count(everything, olgasEntry, limits{l}), false)
@@ -222,9 +239,9 @@ func TestApprovalsNeedTheScope(t *testing.T) {
 				counts("all folders", count(scoped(nil, []string{"web", "db", "images", "policy.yaml"}), olgasEntry, limits{everything}), false)
 			}
 			for i := range way.guests {
-				without := append(append([]string{}, way.guests[:i]...), way.guests[i+1:]...)
-				if len(without) > 0 {
-					counts("without "+way.guests[i], count(scoped(without, nil), olgasEntry, limits{everything}), false)
+				others := slices.Delete(slices.Clone(way.guests), i, i+1)
+				if len(others) > 0 {
+					counts("without "+way.guests[i], count(scoped(others, nil), olgasEntry, limits{everything}), false)
 				}
 			}
 		})
@@ -234,7 +251,7 @@ func TestApprovalsNeedTheScope(t *testing.T) {
 // TestNameDoesNotWidenAnApproval: the label of a manifest proves nothing about the guest that has its vmid.
 func TestNameDoesNotWidenAnApproval(t *testing.T) {
 	t.Parallel()
-	web := Limit{Name: "olga", Guests: []string{"VirtualMachine/web-*"}}
+	web := Limit{Name: "olga", May: both, Guests: []string{"VirtualMachine/web-*"}}
 	listed := web
 	listed.VMIDs = []VMIDs{{200, 299}}
 	renamed := guest.Ref{Kind: guest.VirtualMachine, Name: "web-2", VMID: 202} // db-1 in the journal
@@ -249,11 +266,11 @@ func TestNameDoesNotWidenAnApproval(t *testing.T) {
 		"also_with_vmids":        {ref: renamed, limit: listed, want: "may not touch VirtualMachine/web-2"}, // its last manifest was db-1
 		"taken_over_with_vmids":  {ref: renamed, limit: listed, with: func(s *Scope) { s.Guarded = nil }},
 		"foreign_guest":          {ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-7", VMID: 700}, limit: web, want: "vmid 700, which the source did not create"},
-		"policies_of_its_folder": {ref: web1, limit: Limit{Name: "olga", Paths: []string{"web"}}, with: func(s *Scope) { s.Left = map[int][]string{201: {"db/web-1.yaml"}} }, want: "signer olga may not change db/web-1.yaml"},
+		"policies_of_its_folder": {ref: web1, limit: Limit{Name: "olga", May: both, Paths: []string{"web"}}, with: func(s *Scope) { s.Left = map[int][]string{201: {"db/web-1.yaml"}} }, want: "signer olga may not change db/web-1.yaml"},
 		"unknown_file": {ref: web1, limit: web, with: func(s *Scope) {
 			s.Guarded = map[int]journal.Guarded{201: {VMID: 201, Kind: "VirtualMachine", Name: "web-1", File: journal.UnknownFile}}
 		}, want: "the file of the last manifest of VirtualMachine/web-1 (201) is not known"},
-		"held_to_another_file": {ref: web1, limit: Limit{Name: "olga", Paths: []string{"web"}}, with: func(s *Scope) { s.Guests[0].Origin.File = "db/web-1.yaml" }, want: "signer olga may not change db/web-1.yaml"},
+		"held_to_another_file": {ref: web1, limit: Limit{Name: "olga", May: both, Paths: []string{"web"}}, with: func(s *Scope) { s.Guests[0].Origin.File = "db/web-1.yaml" }, want: "signer olga may not change db/web-1.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,14 +288,30 @@ func TestNameDoesNotWidenAnApproval(t *testing.T) {
 	}
 }
 
+// TestOrderNeedsThePresentRole: an order of a signer who may not operate any more is held.
+func TestOrderNeedsThePresentRole(t *testing.T) {
+	t.Parallel()
+	s := reachWorld().Scope
+	for want, l := range map[string]Limit{
+		"": {Name: "olga", May: []string{"operate"}},
+		"the entry olga of trust.signers lacks the role operate, which takes may: [approve, operate]": {Name: "olga", May: []string{"approve"}},
+		"the entry olga of trust.signers does not trust what was signed at 0001-01-01T00:00:00Z":      {Name: "olga", May: both, From: time.Unix(0, 0)},
+	} {
+		s.Limits = Limits{olgasEntry: {l}}
+		if got := s.Order(journal.Ordered{Signer: "olga", Entry: olgasEntry}, web1); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestReasonOfAnOlderApprovalStaysTheSame: an approval without an entry is compared with several entries, and the first reason in their order is shown each time.
 func TestReasonOfAnOlderApprovalStaysTheSame(t *testing.T) {
 	t.Parallel()
 	s := reachWorld().Scope
-	s.Limits = Limits{"1": {{Name: "olga", Paths: []string{"a"}}}, "2": {{Name: "olga", Guests: []string{"VirtualMachine/a"}}}, "3": {{Name: "olga", Guests: []string{"Container/a"}, Paths: []string{"c"}}}}
+	s.Limits = Limits{"1": {{Name: "olga", May: both, Paths: []string{"a"}}}, "2": {{Name: "olga", May: both, Guests: []string{"VirtualMachine/a"}}}, "3": {{Name: "olga", May: both, Guests: []string{"Container/a"}, Paths: []string{"c"}}}}
 	const want = "signer olga may not change web/web-1.yaml, which is or was the file of VirtualMachine/web-1"
 	for range 100 {
-		if got := s.outside(signature{signer: "olga"}, reach{things: []reached{s.reachedGuest(web1)}}); got != want {
+		if got := s.outside(signature{role: "approve", signer: "olga"}, reach{things: []reached{s.reachedGuest(web1)}}); got != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	}

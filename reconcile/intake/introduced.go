@@ -146,7 +146,10 @@ func LimitsOf(policy *verify.Policy) gate.Limits {
 	limits := make(gate.Limits)
 	for entry, list := range policy.Limits() {
 		for _, l := range list {
-			limit := gate.Limit{Name: l.Name, Guests: l.Guests, Paths: l.Paths, Sources: l.Sources}
+			limit := gate.Limit{Name: l.Name, From: l.From, Until: l.Until, Guests: l.Guests, Paths: l.Paths, Sources: l.Sources}
+			for _, role := range l.May {
+				limit.May = append(limit.May, string(role))
+			}
 			for _, r := range l.VMIDs {
 				limit.VMIDs = append(limit.VMIDs, gate.VMIDs(r))
 			}

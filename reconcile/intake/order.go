@@ -2,8 +2,10 @@ package intake
 
 import (
 	"cmp"
+	"context"
 	"time"
 
+	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -119,6 +121,19 @@ func renamedApprovals(memory journal.State, policy *verify.Policy) []journal.Bod
 		}
 	}
 	return records
+}
+
+// knownOrders returns the records that bring the orders of the journal in line with the present policy.
+func (in *Intake) knownOrders(ctx context.Context, memory journal.State, policy *verify.Policy) []journal.Body {
+	denied := func(id gitsource.ID) error { return policy.Denied(ctx, in.source.Repository(), id) }
+	return append(renamedApprovals(memory, policy), deniedOrders(memory, denied)...) // the last record of an order counts
+}
+
+// deniedOrders expires the unspent orders whose commit is on the deny list of the present policy.
+func deniedOrders(memory journal.State, denied func(gitsource.ID) error) []journal.Body {
+	return memory.ExpiredOrders("its commit is on trust.deny", func(o journal.Order) bool {
+		return o.State == journal.OrderSeen && denied(gitsource.ID(o.Commit)) != nil
+	})
 }
 
 // voidOrders expires every order that an older local state still contains as unspent: the order may have run after that state was saved.

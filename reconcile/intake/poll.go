@@ -141,7 +141,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 	}
 	in.readFormer(ctx, in.journal.State(), true)
 	record := accepted.record(base.sequence + 1)
-	durable := func() error { return in.record(ctx, accepted, record, base, LimitsOf(policy)) }
+	durable := func() error { return in.record(ctx, accepted, record, base, policy) }
 	if in.dryRun {
 		durable = func() error { in.wouldBe = &record; return nil }
 	} else if err := in.source.Keep(ctx, head); err != nil {

@@ -15,17 +15,17 @@ import (
 
 // record makes an acceptance durable in one append: the revision, its orders, who introduced what, and the guards of its guests. After a crash all of it is in
 // force or nothing.
-func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base baseline, limits gate.Limits) error {
+func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base baseline, policy *verify.Policy) error {
 	state := in.journal.State()
 	rewrote := base.Rewrite == accepted.revision.Commit()
 	introduced := newIntroduced(accepted, state, rewrote)
-	scope := scopeAfter(state, introduced, limits)
+	scope := scopeAfter(state, introduced, LimitsOf(policy))
 	files := lastFiles{in.force.Accepted.files(), accepted.trace.entered}
 	guards := newGuards(accepted, state, scope, files, guard.Accept)
 	after := guard.After(state, guards)
 	scope.Guests, scope.Guarded, scope.Left = accepted.guests, after.Guarded, after.Left
 	orders := newOrders(accepted.revision, state, scope)
-	bodies := append(slices.Clone(orders), record)
+	bodies := slices.Concat(in.knownOrders(ctx, state, policy), orders, []journal.Body{record})
 	bodies = append(bodies, accepted.evidenceRecord()...)
 	bodies = append(bodies, introduced...)
 	bodies = append(bodies, guards...)
@@ -83,7 +83,7 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, files l
 func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
 	state, files := in.journal.State(), lastFiles{before: accepted.files()}
 	return in.journal.Append(ctx, slices.Concat(
-		newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), files, guard.Resume), renamedApprovals(state, policy),
+		newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), files, guard.Resume), in.knownOrders(ctx, state, policy),
 		ownership.AcceptObjects(accepted.set.Objects, state, files.ofObject), acceptedFiles(accepted.set.Images, state, files),
 	)...)
 }
