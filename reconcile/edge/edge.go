@@ -7,6 +7,7 @@ package edge
 
 import (
 	"strconv"
+	"strings"
 
 	"gitops-agent/reconcile/object"
 )
@@ -52,6 +53,12 @@ func (w Why) String() string {
 
 // Object returns the key of an object that is no guest, by its kind and its id in Proxmox.
 func Object(kind, id string) object.Key { return object.Key{Label: kind + "/" + id} }
+
+// ID returns the id of an object that is no guest.
+func ID(key object.Key) string {
+	_, id, _ := strings.Cut(key.Label, "/")
+	return id
+}
 
 // Place returns the key of what only one object may have, in words that are equal for each of them: "the copies of guest 201 on pve2".
 func Place(words string) object.Key { return object.Key{Label: words} }

@@ -22,14 +22,14 @@ type FirewallChange struct {
 
 // Weakens returns the guests whose guarded firewall may admit more packets. The groups and sets that name the object count as they are and as their manifests want
 // them, since they change at the same time.
-func (c FirewallChange) Weakens(around Around) []Weakening {
+func (c FirewallChange) Weakens(world World) []Weakening {
 	if reflect.DeepEqual(c.Before, c.After) {
 		return nil
 	}
-	among := around.Firewall.names()
+	among := world.Firewall.names()
 	var found []Weakening
-	for _, g := range around.Guests {
-		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.Kind, c.ID, g, around, among) {
+	for _, g := range world.Guests {
+		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.Kind, c.ID, g, world, among) {
 			continue
 		}
 		if g.Firewall == nil || c.weakens(g.Firewall, among) {
@@ -67,12 +67,12 @@ func short(text string) string {
 }
 
 // Concerns returns the function of a kind that returns the guests with guarded firewalls which may name an object, or something that names it.
-func (use FirewallUse) Concerns(of guest.Kind) func(id string, around Around) []guest.Ref {
-	return func(id string, around Around) []guest.Ref {
-		among := around.Firewall.names()
+func (use FirewallUse) Concerns(of guest.Kind) func(id string, world World) []guest.Ref {
+	return func(id string, world World) []guest.Ref {
+		among := world.Firewall.names()
 		var refs []guest.Ref
-		for _, g := range around.Guests {
-			if g.Has(guest.GuardFirewall) && use.mayReach(of, id, g, around, among) {
+		for _, g := range world.Guests {
+			if g.Has(guest.GuardFirewall) && use.mayReach(of, id, g, world, among) {
 				refs = append(refs, g.Ref)
 			}
 		}
@@ -83,10 +83,10 @@ func (use FirewallUse) Concerns(of guest.Kind) func(id string, around Around) []
 // mayReach reports whether the live firewall of a guest names an object, or a group or a set that names it as it is or as its manifest says: an approval of a group does
 // not cover what the sets contain that it will name. A firewall that was not read may, also of a guest that was not read, and so may one with a group or a set that is
 // not known.
-func (use FirewallUse) mayReach(of guest.Kind, id string, g Guarded, around Around, among []firewall.Names) bool {
-	seen, wasRead := around.Observed.Guests[g.VMID]
+func (use FirewallUse) mayReach(of guest.Kind, id string, g Guarded, world World, among []firewall.Names) bool {
+	seen, wasRead := world.Observed.Guests[g.VMID]
 	if !wasRead {
-		_, exists := around.Observed.Inventory.Row(g.VMID)
+		_, exists := world.Observed.Inventory.Row(g.VMID)
 		return exists
 	}
 	if seen.Firewall == nil || seen.Firewall.Err != "" {

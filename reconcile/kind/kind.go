@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -41,16 +42,10 @@ type Kind struct {
 	Calls func(change Change) []cluster.Call
 	// Content is the list that an object has apart from what its calls set, nil if it has none.
 	Content *Content
-	// Awaits returns why an object cannot be made yet, "" if it can.
-	Awaits func(d Desired, got cluster.Snapshot) string
-	// Exclusive returns the key, called as its field, with which Proxmox refuses a second object of the kind, and what an object with it is, in words that are equal for
-	// both: "the copies of guest 201 on pve2". Without it, only ids have to differ.
-	Exclusive func(d Desired) (at Intent, what string)
-	// Leaving returns why an object will disappear by itself, as after a call that only marks it for removal, "" if it stays. Nothing is done to it until then.
-	Leaving func(o cluster.Object) string
-	// Follows returns what is wanted of a live object that Proxmox changed by itself because a guest moved, and what people should know about where its guest is, nil
-	// if nothing. Without it, nothing follows a guest.
-	Follows func(d Desired, live cluster.Object, got cluster.Snapshot) (followed Desired, moved *Moved)
+	// Edges returns the relations of an object to guests and other objects, apart from Desired.Needs. Without it, there are no others.
+	Edges func(want Want, world World) []edge.Edge
+	// Mark is what the call that removes an object leaves behind, if the object disappears later by itself.
+	Mark Mark
 	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
 	KeptBy func(id string, got cluster.Snapshot) string
 	// UsedBy reads what uses an object that Proxmox would remove all the same, "" if nothing does. It is asked immediately before the removal. Last is what it found the
@@ -62,10 +57,10 @@ type Kind struct {
 	// GuardKeys are the keys on whose texts such a guard depends. Going back to the text that a key had when the object agreed with its manifest is a repair.
 	GuardKeys []string
 	// Weakens returns what a change would take from guests with guards, one entry for each guest and guard. Such a change waits for an approval.
-	Weakens func(change Change, around Around) []Weakening
+	Weakens func(change Change, world World) []Weakening
 	// Concerns returns the guests with guards whose guards the list of an object may weaken: an approval of a change of the list names them. It is required if there are
 	// Content and Weakens.
-	Concerns func(id string, around Around) []guest.Ref
+	Concerns func(id string, world World) []guest.Ref
 
 	// Nodes returns the nodes without which Proxmox refuses the object.
 	Nodes func(d Desired) []string
@@ -110,9 +105,6 @@ type Found struct {
 	Others  map[string]cluster.Object
 	Release guest.Version // of the cluster; zero if unknown
 }
-
-// Moved is what people should know about an object whose guest is on another node than its manifest assumes.
-type Moved struct{ Message, Hint string }
 
 // Unresolved is why an object cannot be planned now.
 type Unresolved struct {

@@ -19,8 +19,8 @@ type Guarded struct {
 // Has reports whether a guard is in effect.
 func (g Guarded) Has(field guest.GuardField) bool { return slices.Contains(g.Guards, field) }
 
-// Around is what a change of an object is judged among.
-type Around struct {
+// World is what a change of an object is judged among.
+type World struct {
 	Guests   []Guarded        // sorted by vmid, also those whose manifests were removed
 	Others   []Lasting        // of a kind with a guard of its own: the other objects of the kind that stay, sorted by id
 	Firewall *FirewallObjects // of a change of the datacenter's firewall

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kind/affinity"
@@ -39,9 +38,6 @@ const BackupJobs = backupjob.Name
 
 // Replications is the kind whose objects copy the volumes of guests.
 const Replications = replication.Name
-
-// ReplicationOf returns the first job of a guest, "" if it has none. Proxmox does not destroy a guest that has one, also if the job is marked for removal.
-func ReplicationOf(vmid int, jobs cluster.Objects) string { return replication.JobOf(vmid, jobs) }
 
 // AffinityRules is the kind whose objects say where the HA manager runs guests.
 const AffinityRules = affinity.Name

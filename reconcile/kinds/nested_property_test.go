@@ -126,7 +126,7 @@ func TestNestedChangesAreHeld(t *testing.T) {
 			}
 		}
 
-		around := kind.Around{
+		world := kind.World{
 			Guests: []kind.Guarded{{
 				Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Guards: []guest.GuardField{guest.GuardFirewall},
 				Firewall: &guest.FirewallWanted{Guarded: true, Options: map[string]string{"enable": "1"}, Rules: rules},
@@ -142,10 +142,10 @@ func TestNestedChangesAreHeld(t *testing.T) {
 				}
 			}
 		}
-		around.Firewall = kind.NewFirewallObjects(objects)
+		world.Firewall = kind.NewFirewallObjects(objects)
 		k, _ := kinds.Of(name)
 		change := kind.Change{Op: cluster.OpObjectSet, ID: id, Got: before.object(name, id), Set: after.object(name, id).Keys}
-		if held := len(k.Weakens(change, around)) > 0; opened != "" && !held {
+		if held := len(k.Weakens(change, world)) > 0; opened != "" && !held {
 			t.Errorf("%s %s: %v -> %v admits %s, and is not held", name, id, change.Got.Keys, change.Set, opened)
 		}
 	})
@@ -158,7 +158,7 @@ func TestNestedChangesThatCloseAreNotHeld(t *testing.T) {
 		groups: map[string][]guest.FirewallRule{"a": {{Type: "in", Action: "ACCEPT", Source: "+dc/a", Enabled: true}}},
 	}
 	rules := []guest.FirewallRule{{Type: "group", Action: "a", Enabled: true}}
-	around := kind.Around{
+	world := kind.World{
 		Guests: []kind.Guarded{{
 			Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Guards: []guest.GuardField{guest.GuardFirewall},
 			Firewall: &guest.FirewallWanted{Guarded: true, Rules: rules},
@@ -170,7 +170,7 @@ func TestNestedChangesThatCloseAreNotHeld(t *testing.T) {
 		o := d.object(of, "a")
 		objects[of] = []kind.Lasting{{Now: o, Next: o}}
 	}
-	around.Firewall = kind.NewFirewallObjects(objects)
+	world.Firewall = kind.NewFirewallObjects(objects)
 	for _, test := range []struct {
 		of   guest.Kind
 		keys map[string]string
@@ -182,7 +182,7 @@ func TestNestedChangesThatCloseAreNotHeld(t *testing.T) {
 		{kind.FirewallSets, map[string]string{kind.KeyEntries: kind.EntriesText([]guest.FirewallEntry{{CIDR: "10.9.0.1"}, {CIDR: "dc/a"}})}, true},
 	} {
 		k, _ := kinds.Of(test.of)
-		weakened := k.Weakens(kind.Change{Op: cluster.OpObjectSet, ID: "a", Got: d.object(test.of, "a"), Set: test.keys}, around)
+		weakened := k.Weakens(kind.Change{Op: cluster.OpObjectSet, ID: "a", Got: d.object(test.of, "a"), Set: test.keys}, world)
 		if got := len(weakened) > 0; got != test.held {
 			t.Errorf("%s -> %v: got %v, want it held %t", test.of, test.keys, weakened, test.held)
 		}

@@ -173,7 +173,7 @@ func closingObject(begun journal.Begun, c conclusion, state journal.State) []jou
 		return nil
 	}
 	if cluster.Op(begun.Op) == cluster.OpObjectRemove {
-		if k, known := kinds.Of(guest.Kind(begun.Kind)); known && k.Leaving != nil {
+		if k, known := kinds.Of(guest.Kind(begun.Kind)); known && k.Mark.Key != "" {
 			return nil // the record ends when the object is gone
 		}
 		return []journal.Body{journal.DisownedObject{Kind: id.Kind, ID: id.ID, Reason: "removed"}}
@@ -196,7 +196,7 @@ func objectResult(ctx context.Context, reader cluster.Reader, open journal.OpenS
 	live, exists := objects[id]
 	if cluster.Op(open.Op) == cluster.OpObjectRemove {
 		k, known := kinds.Of(guest.Kind(open.Kind))
-		return resultOf(!exists || known && plan.IsLeaving(k, live)), nil
+		return resultOf(!exists || known && k.Leaving(live) != ""), nil
 	}
 	var effect map[string]string
 	if err := json.Unmarshal([]byte(open.Detail[detailEffect]), &effect); err != nil || len(effect) == 0 {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
@@ -147,21 +148,31 @@ func (p *parser) checkObjects() {
 	}
 }
 
-// checkExclusive reports an object with a value that Proxmox accepts in one object only, and that one of the objects before has. It adds the object to them.
+// checkExclusive reports an object with what Proxmox accepts in one object only, and that one of the objects before has. It adds the object to them.
 func (p *parser) checkExclusive(d kind.Desired, firsts map[string]kind.Desired) {
 	k, known := kinds.Of(d.Kind)
-	if !known || k.Exclusive == nil {
+	if !known {
 		return
 	}
-	at, what := k.Exclusive(d)
-	first, twice := firsts[what]
-	if !twice {
-		firsts[what] = d
-		return
+	for _, e := range k.EdgesOf(kind.Want{Desired: d}, kind.World{}) {
+		if e.Why != edge.ExclusiveWith {
+			continue
+		}
+		first, twice := firsts[e.To.Label]
+		if !twice {
+			firsts[e.To.Label] = d
+			continue
+		}
+		var at guest.Origin
+		for _, in := range d.Keys {
+			if in.Key == e.Field {
+				at = in.Origin
+			}
+		}
+		p.report.add(Problem{
+			Origin: at, Guest: d.Label(), Field: e.Field, Message: "got " + e.To.Label + ", which " + first.Label() + " describes, want one manifest", Hint: "first at " + first.Origin.String(),
+		})
 	}
-	p.report.add(Problem{
-		Origin: at.Origin, Guest: d.Label(), Field: at.Key, Message: "got " + what + ", which " + first.Label() + " describes, want one manifest", Hint: "first at " + first.Origin.String(),
-	})
 }
 
 // objectKinds returns the kinds of package kinds by name, in their order.

@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/reason"
 )
@@ -269,17 +271,14 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 //
 // Source: PVE::ReplicationConfig check_for_existing_jobs, which also counts a job that is marked for removal.
 func keptByReplication(want Desired, vmid int, got cluster.Snapshot) *Condition {
-	all := want.Objects.whole()
+	for e := range want.derived.live().To(object.Guest(vmid), edge.KeepsFromRemoval) {
+		return &Condition{Type: Blocked, Reason: reason.InUse, Message: "it is neither stopped nor destroyed: " + e.Text, Hint: e.Hint}
+	}
 	list := got.Objects[kinds.Replications]
-	switch id := kinds.ReplicationOf(vmid, list); {
-	case id != "":
-		return &Condition{
-			Type: Blocked, Reason: reason.InUse, Message: fmt.Sprintf("it is neither stopped nor destroyed: it has the replication job %s, and Proxmox destroys no guest that has one", id),
-			Hint: "the agent goes on when the job is gone: approve its removal if that is held, or remove a job that no manifest described by hand",
-		}
+	switch {
 	case list.Err != "":
 		return &Condition{Type: NotObserved, Reason: reason.NotObserved, Message: "it is not known whether it has a replication job, with which Proxmox does not destroy it: " + list.Err}
-	case all.Orphans[vmid] && list.ReadAt.IsZero():
+	case want.Objects.whole().Orphans[vmid] && list.ReadAt.IsZero():
 		return &Condition{Type: NotObserved, Reason: reason.NotObserved, Message: "it was not read yet whether it has a replication job, with which Proxmox does not destroy it"}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
@@ -16,6 +17,7 @@ import (
 // plan of one guest seldom. It is not safe for concurrent use.
 type derived struct {
 	firewall    func() *kind.FirewallObjects
+	live        func() *edge.Graph          // the edges of the objects as they are
 	refs        func() map[string]guest.Ref // of the guests that manifests name, by label
 	managedByHA func() map[int]bool         // vmids
 	backedUp    func() kinds.BackedUp       // by the backup jobs as they are
@@ -33,6 +35,7 @@ func newDerived(want Desired, got cluster.Snapshot) *derived {
 	want.derived = d
 	d.want = want
 	d.firewall = sync.OnceValue(func() *kind.FirewallObjects { return firewallObjects(want, got) })
+	d.live = sync.OnceValue(func() *edge.Graph { return edge.New(kind.LiveEdges(kinds.All(), got)) })
 	d.refs = sync.OnceValue(func() map[string]guest.Ref {
 		refs := make(map[string]guest.Ref)
 		for _, list := range [][]guest.Desired{want.Others, want.Guests} {

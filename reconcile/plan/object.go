@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -310,6 +311,7 @@ type objectPlan struct {
 	got     cluster.Snapshot
 	live    cluster.Object
 	exists  bool
+	edges   []edge.Edge
 	owned   journal.OwnedObject
 }
 
@@ -332,12 +334,8 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 		p.Conditions = append(p.Conditions, *blocked)
 		return p
 	}
-	if k.Follows != nil && o.exists {
-		var moved *kind.Moved
-		if o.desired, moved = k.Follows(o.desired, o.live, got); moved != nil {
-			p.Conditions = append(p.Conditions, Condition{Type: Warned, Reason: reason.OtherNode, Message: moved.Message, Hint: moved.Hint})
-		}
-	}
+	o.edges = k.EdgesOf(kind.Want{Desired: o.desired, Live: o.live}, kind.World{Observed: got})
+	o.follow()
 	if o.live.Never {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: reason.NoBackup, Message: fmt.Sprintf("the %s %s never runs: Proxmox has no next time for its schedule", k.Noun, d.ID),
@@ -355,11 +353,11 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	_, marker := kind.SplitComment(o.live.Keys[k.Note.Key])
 	claims := o.owned.Claiming && o.owned.Origin == journal.Adopted && marker == ""
 	switch {
-	case !o.exists && k.Awaits != nil && k.Awaits(o.desired, got) != "":
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Awaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", k.Noun, d.ID, k.Awaits(o.desired, got))})
+	case !o.exists && o.awaits() != "":
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Awaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", k.Noun, d.ID, o.awaits())})
 	case !o.exists:
 		o.add(isOwned)
-	case leaves(k, o.live) != "":
+	case k.Leaving(o.live) != "":
 		p.Conditions = append(p.Conditions, leavingCondition(k, d.ID, o.live))
 	case isOwned && (marker == o.owned.Marker || claims):
 		o.set(false)
@@ -377,21 +375,52 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	return p
 }
 
-// missingNeed returns the condition of an object that names another one which certainly does not exist: nothing is made of it, and what exists has no effect. Of an
+// follow accepts what Proxmox itself changed, because a guest moved.
+func (o *objectPlan) follow() {
+	for _, e := range o.edges {
+		if e.Why != edge.Follows {
+			continue
+		}
+		at := slices.IndexFunc(o.desired.Keys, func(in kind.Intent) bool { return in.Key == e.Field })
+		o.desired.Put(kind.Intent{Key: e.Field, Text: o.live.Keys[e.Field], Origin: o.desired.Keys[at].Origin})
+		o.Conditions = append(o.Conditions, Condition{Type: Warned, Reason: reason.OtherNode, Message: e.Text, Hint: e.Hint})
+	}
+}
+
+// awaits returns why an object cannot be made yet, "" if it can: Proxmox refuses it without a guest that it needs, and while another object has what only one may have.
+func (o objectPlan) awaits() string {
+	for _, e := range o.edges {
+		if _, exists := o.got.Inventory.Row(e.To.VMID); e.Why == edge.NeedsFirst && e.To.VMID != 0 && !exists {
+			return fmt.Sprintf("guest %d does not exist", e.To.VMID)
+		}
+		if e.Why == edge.ExclusiveWith {
+			for other := range o.want.derived.live().To(e.To, edge.ExclusiveWith) {
+				return other.Text
+			}
+		}
+	}
+	return ""
+}
+
+// missingNeed returns the condition of an object that needs another one which certainly does not exist: nothing is made of it, and what exists has no effect. Of an
 // object that is to be made, the order of the plan says what it waits for if a manifest describes the other one.
 func (o objectPlan) missingNeed() *Condition {
 	wanted := o.want.Objects.whole()
-	for _, need := range o.desired.Needs {
-		list := o.got.Objects[need.Kind]
-		if _, exists := list.ByID[need.ID]; exists || !list.Knows(need.ID) || kind.IsOfFirewall(need.Kind) { // Proxmox refuses a rule that names nothing
+	for _, e := range o.edges {
+		name, id := guest.Kind(e.To.Kind()), edge.ID(e.To)
+		if e.Why != edge.NeedsFirst || e.To.VMID != 0 {
 			continue
 		}
-		if !o.exists && slices.ContainsFunc(wanted.Wanted, func(d kind.Desired) bool { return d.Kind == need.Kind && d.ID == need.ID }) {
+		list := o.got.Objects[name]
+		if _, exists := list.ByID[id]; exists || !list.Knows(id) || kind.IsOfFirewall(name) { // Proxmox refuses a rule that names nothing
 			continue
 		}
-		what := need.ID
-		if k, known := kinds.Of(need.Kind); known {
-			what = "the " + k.Noun + " " + need.ID
+		if !o.exists && slices.ContainsFunc(wanted.Wanted, func(d kind.Desired) bool { return d.Kind == name && d.ID == id }) {
+			continue
+		}
+		what := id
+		if k, known := kinds.Of(name); known {
+			what = "the " + k.Noun + " " + id
 		}
 		return &Condition{
 			Type: Blocked, Reason: reason.Awaits, Message: what + ", which the manifest names, does not exist",
@@ -626,7 +655,7 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 		return p
 	case !exists || !IsOwnedObject(k, owned, live):
 		return p
-	case leaves(k, live) != "":
+	case k.Leaving(live) != "":
 		p.Present, p.ReadAt = true, got.Objects[p.Ref.Kind].ReadAt
 		p.Conditions = append(p.Conditions, leavingCondition(k, owned.ID, live))
 		return p
@@ -648,19 +677,8 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 	return p
 }
 
-// leaves returns why an object will disappear by itself, "" if it stays.
-func leaves(k *kind.Kind, live cluster.Object) string {
-	if k.Leaving == nil {
-		return ""
-	}
-	return k.Leaving(live)
-}
-
-// IsLeaving reports whether an object will disappear by itself.
-func IsLeaving(k *kind.Kind, live cluster.Object) bool { return leaves(k, live) != "" }
-
 func leavingCondition(k *kind.Kind, id string, live cluster.Object) Condition {
-	return Condition{Type: Blocked, Reason: reason.Leaving, Message: fmt.Sprintf("the %s %s is being removed: %s", k.Noun, id, leaves(k, live))}
+	return Condition{Type: Blocked, Reason: reason.Leaving, Message: fmt.Sprintf("the %s %s is being removed: %s", k.Noun, id, k.Leaving(live))}
 }
 
 // IsOwnedObject reports whether a live object has the marker of its record.

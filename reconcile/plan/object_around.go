@@ -30,8 +30,8 @@ func mayWeaken(k *kind.Kind, objects Objects) bool {
 }
 
 // around returns what a change of an object is judged among.
-func around(k *kind.Kind, id string, want Desired, got cluster.Snapshot) kind.Around {
-	a := kind.Around{Guests: want.Objects.Guarded, Observed: got}
+func around(k *kind.Kind, id string, want Desired, got cluster.Snapshot) kind.World {
+	a := kind.World{Guests: want.Objects.Guarded, Observed: got}
 	if kind.IsOfFirewall(k.Name) {
 		a.Firewall = want.derived.firewall()
 	} else {

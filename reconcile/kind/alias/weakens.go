@@ -8,7 +8,7 @@ import (
 )
 
 // weakens returns the guests whose guarded firewall a change of an alias opens.
-func weakens(c kind.Change, around kind.Around) []kind.Weakening {
+func weakens(c kind.Change, world kind.World) []kind.Weakening {
 	before, after := &guest.FirewallAlias{Name: c.ID, CIDR: c.Got.Keys[keyCIDR]}, &guest.FirewallAlias{Name: c.ID, CIDR: c.After().Keys[keyCIDR]}
 	change := kind.FirewallChange{Kind: Name, ID: c.ID, Object: "alias " + c.ID, Old: before.CIDR, New: after.CIDR, Use: firewall.AliasUser}
 	if c.Op == cluster.OpObjectAdd {
@@ -21,5 +21,5 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 		return firewall.Names{Aliases: map[string]*guest.FirewallAlias{c.ID: a}}
 	}
 	change.Before, change.After = names(before), names(after)
-	return change.Weakens(around)
+	return change.Weakens(world)
 }

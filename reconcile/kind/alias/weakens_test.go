@@ -44,7 +44,7 @@ func TestWeakens(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			for _, w := range weakens(test.change, kind.Around{Guests: []kind.Guarded{test.guest}, Observed: test.seen}) {
+			for _, w := range weakens(test.change, kind.World{Guests: []kind.Guarded{test.guest}, Observed: test.seen}) {
 				got += w.String()
 			}
 			if got != test.want {

@@ -86,7 +86,7 @@ func (c Coverage) Has(p Place) bool {
 // the storage change, or more files are left out. Times and storages cannot be compared, so every change of them counts. Going back to what the job had when it
 // agreed with its manifest is no weakening if somebody has taken something from guests by an edit. An edit that only keeps backups longer harms no guest, and
 // undoing it would remove backups.
-func weakens(c kind.Change, around kind.Around) []kind.Weakening {
+func weakens(c kind.Change, world kind.World) []kind.Weakening {
 	if c.Op == cluster.OpObjectAdd {
 		return nil
 	}
@@ -94,14 +94,14 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 	if c.Op == cluster.OpObjectRemove {
 		after = cluster.Object{ID: c.ID}
 	}
-	before, then, others := scopeOf(c.Got), scopeOf(after), NewCoverage(around.Others)
+	before, then, others := scopeOf(c.Got), scopeOf(after), NewCoverage(world.Others)
 	now := c.Got.Keys
-	if len(Edits(c.Agreed, c.Got.Keys)) > 0 || bringsIn(before, then, around) {
+	if len(Edits(c.Agreed, c.Got.Keys)) > 0 || bringsIn(before, then, world) {
 		now = restored(now, after.Keys, c.Agreed)
 	}
 	var found []kind.Weakening
-	for _, g := range around.Guests {
-		p := PlaceOf(g.VMID, around.Observed.Inventory)
+	for _, g := range world.Guests {
+		p := PlaceOf(g.VMID, world.Observed.Inventory)
 		if !g.Has(guest.GuardBackup) || !before.covers(p, true) {
 			continue
 		}
@@ -125,9 +125,9 @@ func Edits(before, now map[string]string) []kind.Weakening {
 }
 
 // bringsIn reports whether a change of a job backs up a guest that requires backups, and that the job does not back up now.
-func bringsIn(before, then scope, around kind.Around) bool {
-	return slices.ContainsFunc(around.Guests, func(g kind.Guarded) bool {
-		p := PlaceOf(g.VMID, around.Observed.Inventory)
+func bringsIn(before, then scope, world kind.World) bool {
+	return slices.ContainsFunc(world.Guests, func(g kind.Guarded) bool {
+		p := PlaceOf(g.VMID, world.Observed.Inventory)
 		return g.Has(guest.GuardBackup) && !before.covers(p, true) && then.covers(p, false)
 	})
 }

@@ -97,12 +97,12 @@ func TestWeakenings(t *testing.T) {
 			if test.op != "" {
 				c.Op = test.op
 			}
-			around := kind.Around{Others: test.others, Guests: []kind.Guarded{
+			world := kind.World{Others: test.others, Guests: []kind.Guarded{
 				{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "db", VMID: 201}, Guards: []guest.GuardField{guest.GuardBackup}}, {Ref: guest.Ref{VMID: 202}},
 			}}
-			around.Observed.Inventory.Rows = []cluster.Row{{VMID: 201, Node: "pve1"}, {VMID: 202, Node: "pve1"}}
+			world.Observed.Inventory.Rows = []cluster.Row{{VMID: 201, Node: "pve1"}, {VMID: 202, Node: "pve1"}}
 			var got []string
-			for _, w := range weakens(c, around) {
+			for _, w := range weakens(c, world) {
 				if w.Guest.VMID != 201 || w.Field != guest.GuardBackup {
 					t.Errorf("got %+v, want the guest 201 only", w)
 				}

@@ -8,7 +8,7 @@ import (
 )
 
 // weakens returns the guests whose guarded firewall a change of a set opens. A set is filled before rules that name it are written.
-func weakens(c kind.Change, around kind.Around) []kind.Weakening {
+func weakens(c kind.Change, world kind.World) []kind.Weakening {
 	text := c.After().Keys[keyEntries]
 	if c.Op == cluster.OpObjectRemove {
 		text = ""
@@ -19,5 +19,5 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 	}
 	return kind.FirewallChange{
 		Kind: Name, ID: c.ID, Use: firewall.SetUser, Object: "set " + c.ID, Before: names(before), After: names(after), Old: before.String(), New: after.String(), OnlyIfNamed: true,
-	}.Weakens(around)
+	}.Weakens(world)
 }

@@ -28,7 +28,7 @@ func TestWeakens(t *testing.T) {
 			fw := &guest.FirewallWanted{Guarded: true, Rules: []guest.FirewallRule{
 				{Type: "in", Action: test.action, Source: "+dc/admins", Enabled: true}, {Type: "in", Action: "ACCEPT", Protocol: "tcp", Enabled: test.action == "DROP"},
 			}}
-			around := kind.Around{
+			world := kind.World{
 				Guests:   []kind.Guarded{{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Guards: []guest.GuardField{guest.GuardFirewall}, Firewall: fw}},
 				Observed: cluster.Snapshot{Guests: map[int]guest.Observed{201: {Firewall: &guest.FirewallSeen{Rules: fw.Rules}}}},
 			}
@@ -37,7 +37,7 @@ func TestWeakens(t *testing.T) {
 				change.Set = map[string]string{keyEntries: test.to}
 			}
 			got := ""
-			for _, w := range weakens(change, around) {
+			for _, w := range weakens(change, world) {
 				got += w.String()
 			}
 			if got != test.want {

@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/object"
 )
 
 // Name is the kind in manifests and labels.
@@ -45,11 +47,8 @@ func Kind() *kind.Kind {
 		Read:     read,
 		AsksEach: true,
 		Encode:   encode,
-		Awaits:   awaits,
-		Leaving:  leaving,
-		Follows:  follows,
-
-		Exclusive: exclusive,
+		Edges:    edges,
+		Mark:     kind.Mark{Key: keyRemoval, Text: "the node of the guest removes it and what it copied"},
 		Nodes: func(d kind.Desired) []string {
 			target, _ := d.Text(keyTarget)
 			return []string{target}
@@ -77,16 +76,6 @@ func vmidOf(id string) int {
 	vmid, _, _ := strings.Cut(id, "-")
 	n, _ := strconv.Atoi(vmid)
 	return n
-}
-
-// JobOf returns the first job of a guest, "" if it has none.
-func JobOf(vmid int, jobs cluster.Objects) string {
-	for _, id := range slices.Sorted(maps.Keys(jobs.ByID)) {
-		if vmidOf(id) == vmid {
-			return id
-		}
-	}
-	return ""
 }
 
 // read lists the jobs. The list lacks the jobs of guests on which the token does not have VM.Audit; without it, Proxmox refuses to show one.
@@ -136,70 +125,60 @@ func encode(call cluster.Call) (kind.Request, error) {
 	return r, nil
 }
 
-// awaits returns why a job cannot be made yet: Proxmox refuses one of a guest that does not exist, and a second one of a guest to a node, also while the first one is
-// being removed.
+// edges returns that a job needs its guest, which Proxmox does not destroy while it has a job, also one that is marked for removal; that Proxmox refuses a second job of a
+// guest to a node, also while the first one is being removed; and how a job follows its guest.
 //
-// Source: PVE::ReplicationConfig write_config.
-func awaits(d kind.Desired, got cluster.Snapshot) string {
-	vmid := vmidOf(d.ID)
-	if _, exists := got.Inventory.Row(vmid); !exists {
-		return fmt.Sprintf("guest %d does not exist", vmid)
+// Source: PVE::ReplicationConfig write_config, check_for_existing_jobs.
+func edges(want kind.Want, world kind.World) []edge.Edge {
+	vmid, target := vmidOf(want.ID), want.Text(keyTarget)
+	job, of := want.Key(), object.Guest(vmid)
+	copies := edge.Place(fmt.Sprintf("the copies of guest %d on %s", vmid, target))
+	list := []edge.Edge{
+		{From: job, To: of, Why: edge.NeedsFirst, Field: "id"},
+		{From: job, To: copies, Why: edge.ExclusiveWith, Field: keyTarget, Text: fmt.Sprintf("job %s copies guest %d to %s, and Proxmox has one job of a guest for each node", want.ID, vmid, target)},
 	}
-	target, _ := d.Text(keyTarget)
-	if by, isCopied := jobTo(target, vmid, got); isCopied {
-		return fmt.Sprintf("job %s copies guest %d to %s, and Proxmox has one job of a guest for each node", by, vmid, target)
+	if !want.Exists() {
+		return list
 	}
-	return ""
+	list = append(list, edge.Edge{
+		From: job, To: of, Why: edge.KeepsFromRemoval, Text: fmt.Sprintf("it has the replication job %s, and Proxmox destroys no guest that has one", want.ID),
+		Hint: "the agent goes on when the job is gone: approve its removal if that is held, or remove a job that no manifest described by hand",
+	})
+	if message, hint := moved(want, vmid, world.Observed); message != "" {
+		list = append(list, edge.Edge{From: job, To: of, Why: edge.Follows, Field: keyTarget, Text: message, Hint: hint})
+	}
+	return list
 }
 
-// exclusive returns what only one job may do: copy a guest to a node.
-func exclusive(d kind.Desired) (at kind.Intent, what string) {
-	for _, in := range d.Keys {
-		if in.Key == keyTarget {
-			at = in
-		}
-	}
-	return at, fmt.Sprintf("the copies of guest %d on %s", vmidOf(d.ID), at.Text)
-}
-
-// leaving returns why a job ends by itself: it was marked for removal, and disappears when the node of the guest has removed the copies.
-func leaving(o cluster.Object) string {
-	if o.Keys[keyRemoval] == "" {
-		return ""
-	}
-	return "the node of the guest removes it and what it copied"
-}
-
-// follows accepts another target if the one of the manifest has the guest itself, or a copy by another job. When a guest moves to the target of a job, Proxmox lets
-// the job copy to the node from which it came, and no call can change it back. A job with the node of its guest as target copies nothing.
+// moved returns what people should know about a job whose target is accepted although the manifest has another one, "" if nothing: the target of the manifest has the
+// guest itself, or a copy by another job. When a guest moves to the target of a job, Proxmox lets the job copy to the node from which it came, and no call can change
+// it back. A job with the node of its guest as target copies nothing.
 //
 // Source: PVE::ReplicationConfig switch_replication_job_target, and PVE::ReplicationState job_status.
-func follows(d kind.Desired, live cluster.Object, got cluster.Snapshot) (followed kind.Desired, moved *kind.Moved) {
-	wanted, _ := d.Text(keyTarget)
-	target, vmid := live.Keys[keyTarget], vmidOf(d.ID)
+func moved(want kind.Want, vmid int, got cluster.Snapshot) (message, hint string) {
+	wanted, isWanted := want.Desired.Text(keyTarget)
 	row, exists := got.Inventory.Row(vmid)
-	by, isCopied := jobTo(wanted, vmid, got)
-	switch {
-	case !exists || target != wanted && row.Node != wanted && !isCopied:
-		return d, nil
-	case target == wanted && row.Node == target:
-		return d, &kind.Moved{
-			Message: fmt.Sprintf("guest %d is on %s, the target of the job, so nothing is copied", vmid, target),
-			Hint:    "move the guest, or describe a job to another node by a manifest with another id",
+	if !isWanted || !exists {
+		return "", ""
+	}
+	target := want.Live.Keys[keyTarget]
+	if target == wanted {
+		if row.Node != target {
+			return "", ""
 		}
-	case target == wanted:
-		return d, nil
+		return fmt.Sprintf("guest %d is on %s, the target of the job, so nothing is copied", vmid, target),
+			"move the guest, or describe a job to another node by a manifest with another id"
 	}
 	has := fmt.Sprintf("guest %d is there", vmid)
 	if row.Node != wanted {
+		by, isCopied := jobTo(wanted, vmid, got)
+		if !isCopied {
+			return "", ""
+		}
 		has = fmt.Sprintf("job %s copies there", by)
 	}
-	at := slices.IndexFunc(d.Keys, func(in kind.Intent) bool { return in.Key == keyTarget })
-	d.Put(kind.Intent{Key: keyTarget, Text: target, Origin: d.Keys[at].Origin})
-	return d, &kind.Moved{
-		Message: fmt.Sprintf("Proxmox copies to %s and not to %s, since the guest was moved: %s", target, wanted, has),
-		Hint:    "nothing has to be done: Proxmox copies to " + wanted + " again when the guest moves back",
-	}
+	return fmt.Sprintf("Proxmox copies to %s and not to %s, since the guest was moved: %s", target, wanted, has),
+		"nothing has to be done: Proxmox copies to " + wanted + " again when the guest moves back"
 }
 
 // jobTo returns the job of a guest that copies to a node.

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,59 +102,34 @@ func TestEnabledIsTheOppositeOfItsKey(t *testing.T) {
 	}
 }
 
-func TestJobAwaitsItsGuest(t *testing.T) {
-	got := cluster.Snapshot{
-		Inventory: cluster.Inventory{Rows: []cluster.Row{{VMID: 201}, {VMID: 203}}},
-		Objects: map[guest.Kind]cluster.Objects{Name: {ByID: map[string]cluster.Object{
-			"203-0": {ID: "203-0", Keys: map[string]string{keyTarget: "pve2"}}, "204-0": {ID: "204-0", Keys: map[string]string{keyTarget: "pve3"}},
-		}}},
-	}
-	for job, want := range map[string]string{
-		"201-0 pve2": "", "202-0 pve2": "guest 202 does not exist", "203-1 pve3": "",
-		"203-1 pve2": "job 203-0 copies guest 203 to pve2, and Proxmox has one job of a guest for each node",
-	} {
-		var d kind.Desired
-		id, target, _ := strings.Cut(job, " ")
-		d.ID = id
-		d.Put(kind.Intent{Key: keyTarget, Text: target})
-		if why := awaits(d, got); why != want {
-			t.Errorf("%s: got %q, want %q", job, why, want)
-		}
-	}
-}
-
-func TestJobFollowsItsGuest(t *testing.T) {
-	d := kind.Desired{ID: "201-0"}
-	d.Put(kind.Intent{Key: keyTarget, Text: "pve2"})
-	for name, row := range map[string]struct {
-		node, live, other string // of the guest, and the targets of the job and of another one
-		follows           string // the target that is wanted then
-		message           string // a part of it, "" if there is none
+// TestEdges says what a job needs, what it keeps, and what only one may do.
+func TestEdges(t *testing.T) {
+	t.Parallel()
+	d := kind.Desired{Kind: Name, ID: "201-0"}
+	live := kind.Want{Desired: d, Live: cluster.Object{ID: "201-0", Keys: map[string]string{keyTarget: "pve2", keyRemoval: "full"}}}
+	d.Put(kind.Intent{Key: keyTarget, Text: "pve3"})
+	for name, test := range map[string]struct {
+		want  kind.Want
+		edges []string
 	}{
-		"as described":          {"pve1", "pve2", "", "pve2", ""},
-		"turned":                {"pve2", "pve1", "", "pve1", "guest 201 is there"},
-		"turned with another":   {"pve3", "pve1", "pve2", "pve1", "job 201-1 copies there"},
-		"another target":        {"pve1", "pve3", "", "pve2", ""},
-		"of another guest":      {"pve1", "pve3", "pve4", "pve2", ""},
-		"on its target":         {"pve2", "pve2", "", "pve2", "nothing is copied"},
-		"read before the guest": {"pve1", "pve1", "", "pve2", ""},
-		"without a guest":       {"", "pve1", "", "pve2", ""},
+		"wanted": {kind.Want{Desired: d}, []string{"needs-first 201 ", "exclusive-with the copies of guest 201 on pve3 job 201-0 copies guest 201 to pve3, and Proxmox has one job of a guest for each node"}},
+		"live": {live, []string{
+			"needs-first 201 ", "exclusive-with the copies of guest 201 on pve2 job 201-0 copies guest 201 to pve2, and Proxmox has one job of a guest for each node",
+			"keeps-from-removal 201 it has the replication job 201-0, and Proxmox destroys no guest that has one",
+		}},
 	} {
-		got := cluster.Snapshot{Objects: map[guest.Kind]cluster.Objects{Name: {ByID: map[string]cluster.Object{
-			"201-1": {ID: "201-1", Keys: map[string]string{keyTarget: row.other}}, "202-0": {ID: "202-0", Keys: map[string]string{keyTarget: "pve2"}},
-		}}}}
-		if row.node != "" {
-			got.Inventory.Rows = []cluster.Row{{VMID: 201, Node: row.node}}
+		var got []string
+		for _, e := range Kind().EdgesOf(test.want, kind.World{}) {
+			if e.From != d.Key() {
+				t.Errorf("%s: got an edge from %s, want all from the job", name, e.From)
+			}
+			got = append(got, fmt.Sprintf("%s %s %s", e.Why, e.To, e.Text))
 		}
-		followed, moved := follows(d, cluster.Object{ID: "201-0", Keys: map[string]string{keyTarget: row.live}}, got)
-		if target, _ := followed.Text(keyTarget); target != row.follows {
-			t.Errorf("%s: got the target %s, want %s", name, target, row.follows)
-		}
-		if (moved != nil) != (row.message != "") || moved != nil && !strings.Contains(moved.Message, row.message) {
-			t.Errorf("%s: got %+v, want %q", name, moved, row.message)
+		if diff := cmp.Diff(test.edges, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
 	}
-	if target, _ := d.Text(keyTarget); target != "pve2" {
-		t.Errorf("got the target %s in the manifest, want it unchanged", target)
+	if Kind().Leaving(live.Live) == "" || Kind().Leaving(cluster.Object{ID: "201-0"}) != "" {
+		t.Error("want that the job that is marked for removal leaves, and no other")
 	}
 }

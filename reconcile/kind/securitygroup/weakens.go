@@ -10,7 +10,7 @@ import (
 )
 
 // weakens returns the guests whose guarded firewall a change of a group opens. A group is filled before rules that name it are written.
-func weakens(c kind.Change, around kind.Around) []kind.Weakening {
+func weakens(c kind.Change, world kind.World) []kind.Weakening {
 	text := c.After().Keys[keyRules]
 	if c.Op == cluster.OpObjectRemove {
 		text = ""
@@ -21,7 +21,7 @@ func weakens(c kind.Change, around kind.Around) []kind.Weakening {
 	}
 	return kind.FirewallChange{
 		Kind: Name, ID: c.ID, Use: firewall.GroupUser, Object: "group " + c.ID, Before: names(before), After: names(after), Old: describe(before), New: describe(after), OnlyIfNamed: true,
-	}.Weakens(around)
+	}.Weakens(world)
 }
 
 func describe(rules []guest.FirewallRule) string {

@@ -11,7 +11,7 @@ import (
 // TestWeakens changes a group that a guarded firewall uses.
 func TestWeakens(t *testing.T) {
 	fw := &guest.FirewallWanted{Guarded: true, Rules: []guest.FirewallRule{{Type: "group", Action: "web", Enabled: true}}}
-	around := kind.Around{
+	world := kind.World{
 		Guests:   []kind.Guarded{{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Guards: []guest.GuardField{guest.GuardFirewall}, Firewall: fw}},
 		Observed: cluster.Snapshot{Guests: map[int]guest.Observed{201: {Firewall: &guest.FirewallSeen{Rules: fw.Rules}}}},
 	}
@@ -38,13 +38,13 @@ func TestWeakens(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			for _, w := range weakens(test.change, around) {
+			for _, w := range weakens(test.change, world) {
 				got += w.String()
 			}
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			unused := around
+			unused := world
 			unused.Observed = cluster.Snapshot{Guests: map[int]guest.Observed{201: {Firewall: &guest.FirewallSeen{}}}}
 			if w := weakens(test.change, unused); len(w) > 0 {
 				t.Errorf("got %v although no live rule uses the group, want nothing held", w)

@@ -1,0 +1,65 @@
+package kind
+
+import (
+	"maps"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
+)
+
+// Want is an object whose edges are asked for.
+type Want struct {
+	Desired                // as its manifest wants it, with its guests resolved; of an object without a manifest, only its kind and its id
+	Live    cluster.Object // as it was read; the zero value of an object that does not exist
+}
+
+// Text returns the text that a key has or, if the manifest manages the key, shall have.
+func (w Want) Text(key string) string {
+	if text, isManaged := w.Desired.Text(key); isManaged {
+		return text
+	}
+	return w.Live.Keys[key]
+}
+
+// Exists reports whether the object was read.
+func (w Want) Exists() bool { return w.Live.ID != "" }
+
+// EdgesOf returns all edges of an object: what it needs, and what its kind says.
+func (k *Kind) EdgesOf(want Want, world World) []edge.Edge {
+	var list []edge.Edge
+	for _, need := range want.Needs {
+		list = append(list, edge.Edge{From: want.Key(), To: need.Key(), Why: edge.NeedsFirst})
+	}
+	if k.Edges != nil {
+		list = append(list, k.Edges(want, world)...)
+	}
+	return list
+}
+
+// LiveEdges returns the edges of objects as they are, in the order of their ids. Objects has those of each kind.
+func LiveEdges(kinds []*Kind, got cluster.Snapshot) []edge.Edge {
+	var list []edge.Edge
+	for _, k := range kinds {
+		if k.Edges == nil {
+			continue
+		}
+		objects := got.Objects[k.Name].ByID
+		for _, id := range slices.Sorted(maps.Keys(objects)) {
+			list = append(list, k.Edges(Want{Desired: Desired{Kind: k.Name, ID: id}, Live: objects[id]}, World{Observed: got})...)
+		}
+	}
+	return list
+}
+
+// Mark is a key with which an object is marked for removal, and why the object will disappear by itself. Nothing is done to it until then. It is a fact about
+// the object alone, and no edge.
+type Mark struct{ Key, Text string }
+
+// Leaving returns why an object will disappear by itself, "" if it stays.
+func (k *Kind) Leaving(o cluster.Object) string {
+	if k.Mark.Key == "" || o.Keys[k.Mark.Key] == "" {
+		return ""
+	}
+	return k.Mark.Text
+}
