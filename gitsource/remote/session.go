@@ -84,10 +84,18 @@ func (a Advertisement) Branch(name string) (plumbing.Hash, error) {
 		}
 	}
 	slices.Sort(others)
-	if len(others) > 5 {
-		others = append(others[:5], "...")
+	const most = 5
+	has := "it has no branch at all"
+	switch n := len(others); {
+	case n > most:
+		has = fmt.Sprintf("it has %s and %d more", strings.Join(others[:most], ", "), n-most)
+	case n > 0:
+		has = "it has " + strings.Join(others, ", ")
 	}
-	return plumbing.ZeroHash, fault.New(fault.NotFound, fmt.Errorf("the remote has no branch %q (it has %q)", name, others))
+	if _, isTag := a.Refs["refs/tags/"+name]; isTag {
+		has += "; a tag has this name"
+	}
+	return plumbing.ZeroHash, fault.New(fault.NotFound, fmt.Errorf("the remote has no branch %q: %s", name, has))
 }
 
 // Tag returns the object that a tag points at.
