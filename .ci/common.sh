@@ -4,13 +4,44 @@ set -euo pipefail
 export GOTOOLCHAIN=local CGO_ENABLED=1
 export GORACE=atexit_sleep_ms=0 # a program with the race detector otherwise sleeps for a second when it ends, and tests start thousands
 work=$(mktemp -d)
-trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
+trap 'end_lanes; chmod -R u+w "$work" && rm -rf "$work"' EXIT
 
 # step begins a step, after it has noted how long the one before took.
 step() {
   [ -z "${step:-}" ] || printf '%7ds  %s\n' $((SECONDS - begun)) "$step" >> "$work/steps"
   step=$* begun=$SECONDS
   printf '\n== %s (%ss)\n' "$*" "$SECONDS"
+}
+
+# lane runs a command with its steps beside other lanes. What it prints is in a file until join shows it. The lane is a process group of its own, so that all of it ends
+# with the run.
+lanes=()
+lane() {
+  set -m
+  ( set +m
+    step=''
+    "$1"
+    step "$1 done" ) < /dev/null > "$work/$1.lane" 2>&1 &
+  lanes+=("$! $1")
+  set +m
+}
+
+# join waits for all lanes and shows what each printed. It fails if one failed.
+join() {
+  local pid name failed=''
+  for name in "${lanes[@]}"; do
+    read -r pid name <<< "$name"
+    wait "$pid" || failed+=" $name"
+    cat "$work/$name.lane"
+  done
+  [ -z "$failed" ] || { printf '\nfailed lanes:%s\n' "$failed"; return 1; }
+}
+
+# end_lanes ends the lanes that still run.
+end_lanes() {
+  local name
+  for name in "${lanes[@]}"; do kill -- "-${name% *}" 2> /dev/null || true; done
+  wait
 }
 
 # times prints how long each step took, and the packages that took longest in each test run. It fails on no time: .ci/long has a budget of processor time.
