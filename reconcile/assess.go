@@ -191,23 +191,8 @@ func heldStep(step plan.Step, v gate.Verdict, since time.Time) report.HeldStep {
 // heldCondition returns the condition of a guest with a held step.
 func heldCondition(h report.HeldStep) plan.Condition {
 	return plan.Condition{
-		Type: holdCondition(h.Reason), Reason: h.Reason, Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
+		Type: h.Reason.Row().Held, Reason: h.Reason, Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
 	}
-}
-
-// holdCondition returns the type of the condition of a held step.
-func holdCondition(why reason.Name) plan.ConditionType {
-	switch why {
-	case reason.Suspended:
-		return plan.Suspended
-	case reason.WaitsFor, reason.NotReady:
-		return plan.WaitsFor
-	case reason.VolumeInUse, reason.VolumeUsersUnknown:
-		return plan.Blocked
-	case reason.Approval, reason.DestroyDenied, reason.DestroyLimit, reason.EmptyDesired, reason.Guard, reason.NodeMaintenance, reason.NodeOffline, reason.ObserveMode, reason.OwnGuest, reason.Policy, reason.RecreateDenied, reason.Rollout, reason.Scope, reason.TaskHangs, reason.Window,
-		reason.WritesStopped:
-	}
-	return plan.Held
 }
 
 // conditions returns the conditions of a guest that neither the plan nor the gate can find.

@@ -44,7 +44,7 @@ func (e *Engine) writeStop() (reason.Stop, string) {
 	case e.closing:
 		return reason.StopClosing, "the agent is stopping"
 	case e.gone != nil:
-		return reason.StopStateDirectory, e.gone.Error() + "; " + stateDirectoryHint
+		return reason.StopStateDirectory, e.gone.Error() + "; " + reason.RestoreStateDirectory.Text
 	case err != nil:
 		return reason.StopJournal, err.Error()
 	case e.writerState.Standing == writer.Superseded && e.opts.Standby == "":

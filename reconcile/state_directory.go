@@ -3,10 +3,8 @@ package reconcile
 import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
-
-// stateDirectoryHint is how a person ends the stop of writes that the loss of the state directory causes.
-const stateDirectoryHint = "put the same directory back and writing continues; otherwise stop the agent, check that no other agent uses the directory, and start it again"
 
 // readPresence checks that the state directory is still the one that this process locked. It logs and journals each change once. The agent never makes
 // the directory or its lock file again while it runs: another agent may use the new directory.
@@ -16,7 +14,7 @@ func (e *Engine) readPresence() {
 	e.gone = gone
 	switch {
 	case gone != nil && was == nil:
-		e.log.Error("state directory lost, nothing is written to the cluster", event.Key, event.StateLost, "error", gone, "hint", stateDirectoryHint)
+		e.log.Error("state directory lost, nothing is written to the cluster", event.Key, event.StateLost, "error", gone, "hint", reason.RestoreStateDirectory.Text)
 	case gone == nil && was != nil:
 		e.log.Info("state directory is back, the cluster may be written to again", event.Key, event.StateRestored)
 		e.event(journal.Event{Name: "state-directory-back", Message: "after: " + was.Error()})

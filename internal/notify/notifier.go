@@ -105,11 +105,8 @@ func isOrdinary(e Event) bool {
 	if e.Name != event.WritesStopped {
 		return false
 	}
-	switch reason.Stop(e.Attributes["reason"]) { //nolint:exhaustive // every other reason is worth a message
-	case reason.StopClosing, reason.StopNoRevision, reason.StopDryRun, reason.StopStandby:
-		return true
-	}
-	return false
+	severity := reason.Stop(e.Attributes["reason"]).Row().Severity
+	return severity == reason.SeverityInfo || severity == reason.SeverityProgress
 }
 
 // dispatcher is the state of Run. Only its goroutine uses it.

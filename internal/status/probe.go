@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"gitops-agent/internal/status/words"
@@ -57,22 +56,15 @@ func StuckReason(r report.Report, started time.Time, staleAfter time.Duration, n
 // notReadyReasons returns why the agent cannot do its work.
 func notReadyReasons(r report.Report, now time.Time) []string {
 	var reasons []string
-	switch {
-	case r.Source.Accepted == nil:
+	if r.Source.Accepted == nil {
 		reasons = append(reasons, "revision: none is accepted yet: "+words.NoRevision(r))
-	case r.Writes.Reason == reason.StopUnverified:
-		reasons = append(reasons, "revision: the accepted revision no longer verifies: "+r.Writes.Message)
 	}
-	switch r.Writes.Reason {
-	case reason.StopUnchecked:
-		reasons = append(reasons, "revision: "+r.Writes.Message)
-	case reason.StopPolicy:
-		reasons = append(reasons, "policy: "+r.Writes.Message)
-	case reason.WritesAllowed, reason.StopNoRevision, reason.StopDryRun, reason.StopJournal, reason.StopPaused, reason.StopNotReady, reason.StopUnverified,
-		reason.StopClosing, reason.StopSuperseded, reason.StopUnclaimed, reason.StopStateDirectory, reason.StopStandby:
-	}
-	if slices.Contains([]reason.Stop{reason.StopStateDirectory, reason.StopSuperseded, reason.StopUnclaimed}, r.Writes.Reason) {
-		reasons = append(reasons, "writes: "+r.Writes.Message)
+	if row := r.Writes.Reason.Row(); row.Part != "" && !row.Told {
+		text := r.Writes.Message
+		if row.Stop == reason.StopUnverified {
+			text = row.Sentence + ": " + text
+		}
+		reasons = append(reasons, row.Part+": "+text)
 	}
 	if !r.Proxmox.Ready {
 		reasons = append(reasons, "cluster: "+words.WithReason(string(r.Proxmox.Reason), cmp.Or(r.Proxmox.Error, "not read yet")))

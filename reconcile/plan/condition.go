@@ -10,23 +10,23 @@ import (
 	"gitops-agent/reconcile/reason"
 )
 
-// ConditionType names a fact about a guest that a person should know.
-type ConditionType string
+// ConditionType names a fact about a guest that a person should know. Package reason says what the types mean.
+type ConditionType = reason.Type
 
 // Condition types.
 const (
-	Drifted          ConditionType = "Drifted"
-	PendingRestart   ConditionType = "PendingRestart"
-	Held             ConditionType = "Held"
-	Blocked          ConditionType = "Blocked"
-	Failed           ConditionType = "Failed"
-	IdentityConflict ConditionType = "IdentityConflict"
-	Suspended        ConditionType = "Suspended"
-	NotObserved      ConditionType = "Unknown"
-	WaitsFor         ConditionType = "WaitsFor"
-	Orphaned         ConditionType = "Orphaned"
-	Leftover         ConditionType = "Leftover" // volumes belong to the guest that no slot uses
-	Warned           ConditionType = "Warned"   // not a failure: tasks of the last work on the guest had warnings, or a clone has the marker of the guest
+	Drifted          = reason.TypeDrifted
+	PendingRestart   = reason.TypePendingRestart
+	Held             = reason.TypeHeld
+	Blocked          = reason.TypeBlocked
+	Failed           = reason.TypeFailed
+	IdentityConflict = reason.TypeIdentityConflict
+	Suspended        = reason.TypeSuspended
+	NotObserved      = reason.TypeUnknown
+	WaitsFor         = reason.TypeWaitsFor
+	Orphaned         = reason.TypeOrphaned
+	Leftover         = reason.TypeLeftover
+	Warned           = reason.TypeWarned
 )
 
 // Condition is one fact about a guest, with its reason, the time at which it began and the revision that it was planned for.

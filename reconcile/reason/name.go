@@ -81,20 +81,6 @@ const (
 	WritesStopped      Name = "writes-stopped"
 )
 
-// Conditions lists the reasons of conditions, sorted by type and then by name, as in the constants.
-func Conditions() []Name {
-	return []Name{
-		Differs, PendingRestart, Awaits, CannotCreate, Flapping, Hidden, Impossible, InUse, Invalid, Leaving, Locked, MayExist, NoNode, NoSecret, NoSource, NoVMID, NotInHA, PartlyCreated, Secret, SelectsNone, ServerDenied, TaskHangs, VolumeInUse, VolumeLost, Denied, Error, RootOnly, DifferentGuest, ForeignMarker, OtherKind, NotManaged, ForeignFile, NoRevision, NodeOffline, NotObserved, Removed, SnapshotsLeft, UnusedVolumes, CheckRefused, Copied, FileInUse, FileOnOneNode, FirewallIneffective, GuardMinimum, NeedsRoot, NoBackup, OtherNode, Overridden, Policy, SnapshotFailed, Warnings,
-	}
-}
-
-// Holds lists the reasons to hold a step, for metrics that start at zero.
-func Holds() []Name {
-	return []Name{
-		Approval, DestroyDenied, DestroyLimit, EmptyDesired, Guard, NodeMaintenance, NodeOffline, NotReady, ObserveMode, OwnGuest, Policy, RecreateDenied, Rollout, Scope, Suspended, TaskHangs, VolumeInUse, VolumeUsersUnknown, WaitsFor, Window, WritesStopped,
-	}
-}
-
 // IsOrder reports whether the step waits for other guests, and for no person.
 func (n Name) IsOrder() bool { return n == WaitsFor || n == NotReady }
 

@@ -1,7 +1,10 @@
 package page
 
 import (
+	"cmp"
+
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -62,25 +65,23 @@ func operationBadge(g report.Guest) badge {
 }
 
 func conditionBadge(c plan.Condition) badge {
-	b := badge{Tone: warn, Text: string(c.Type), Title: c.Message}
-	switch c.Type {
-	case plan.Failed:
-		b.Tone = bad
-	case plan.IdentityConflict:
-		b.Text, b.Tone = "Identity conflict", bad
-	case plan.Suspended, plan.NotObserved:
-		b.Tone = idle
-	case plan.WaitsFor:
-		b.Text, b.Tone = "Waits for another guest", idle
-	case plan.PendingRestart:
-		b.Text = "Pending restart"
-	case plan.Leftover:
-		b.Text, b.Tone = "Unused volumes", idle
-	case plan.Warned:
-		b.Text = "Warnings"
-	case plan.Drifted, plan.Held, plan.Blocked, plan.Orphaned:
+	row := c.Type.Row()
+	return badge{Tone: toneOf(cmp.Or(c.Reason.Row().Severity, row.Severity)), Text: row.Label, Title: c.Message}
+}
+
+// toneOf returns the colour of a severity.
+func toneOf(s reason.Severity) tone {
+	switch s {
+	case reason.SeverityError:
+		return bad
+	case reason.SeverityWarning:
+		return warn
+	case reason.SeverityProgress:
+		return busy
+	case reason.SeverityInfo:
+		return idle
 	}
-	return b
+	return bad
 }
 
 // stateBadge returns yes if a part works, no if it does not and its error is known, and "unknown" before the first try.

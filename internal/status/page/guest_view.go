@@ -71,7 +71,7 @@ func newGuestView(g report.Guest, now time.Time, l links) guestView {
 func approveCommand(digest string) string { return "gitops-agent approve " + digest }
 
 func newHeldStepView(h report.HeldStep, now time.Time, l links) heldStepView {
-	v := heldStepView{HeldStep: h, Began: timeView{h.Since, now}, Runbook: l.runbook(holdHeadings[h.Reason])}
+	v := heldStepView{HeldStep: h, Began: timeView{h.Since, now}, Runbook: l.runbook(h.Reason.Row().Runbook)}
 	if h.Digest == "" {
 		return v
 	}

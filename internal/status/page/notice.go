@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,6 @@ import (
 
 	"gitops-agent/internal/status/words"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
@@ -91,55 +91,26 @@ func lostNotices(r report.Report) []notice {
 
 // writeStopNotices returns the reason why the agent does not write to the cluster.
 func writeStopNotices(r report.Report) []notice {
-	n := notice{Tone: bad, Title: "The agent does not write to the cluster", Text: r.Writes.Message}
-	if r.Writes.Allowed {
+	if r.Writes.Allowed || r.Writes.Reason == reason.StopPaused { // pauseNotices shows a pause
 		return nil
 	}
-	n.Heading = stopHeadings[r.Writes.Reason]
-	switch r.Writes.Reason {
+	row := r.Writes.Reason.Row()
+	n := notice{
+		Tone: toneOf(row.Severity), Title: cmp.Or(row.Title, "The agent does not write to the cluster"), Text: r.Writes.Message, Hint: row.Remedy.Text, Heading: row.Runbook,
+	}
+	switch r.Writes.Reason { //nolint:exhaustive // the message of every other reason says more than its row
 	case reason.StopNoRevision:
-		n.Tone, n.Title, n.Text = idle, "No revision is accepted yet", "The agent does not change the cluster: "+words.NoRevision(r)+"."
+		n.Text = words.Sentence(row.Sentence + ": " + words.NoRevision(r))
 	case reason.StopDryRun:
-		n.Tone, n.Title, n.Text = idle, "Dry run", "The agent plans and reports, but writes nothing."
+		n.Text = words.Sentence(row.Sentence)
 	case reason.StopJournal:
-		n.Title, n.Hint = words.Titled("The journal cannot be written, so the agent does not write to the cluster", string(r.Journal.Reason)), journalHint(r.Journal.Reason)
+		n.Title, n.Hint = words.Titled(n.Title, string(r.Journal.Reason)), reason.Outage(reason.Journal, string(r.Journal.Reason)).Remedy.Text
 	case reason.StopNotReady:
-		n.Title, n.Hint = words.Titled("The cluster cannot be written to", string(r.Proxmox.Reason)), "the accepted revision stays in force; work continues when the cluster answers and has quorum"
-	case reason.StopUnverified:
-		n.Title, n.Hint = "The accepted revision no longer verifies", "check the trusted root and the policy; a new commit on top that is signed under them is accepted"
-	case reason.StopUnchecked:
-		n.Tone, n.Title, n.Hint = warn, "It is not known yet which revision is in force", "the floor of accepted revisions is read from the cluster; work begins when it answers"
-	case reason.StopPolicy:
-		n.Title, n.Hint = "The trust policy cannot be read, so the agent does not write to the cluster", "check the files of trust in the agent's config, above all the trusted root: gitops-agent config check"
-	case reason.StopStandby:
-		n.Tone, n.Title = idle, "Standby: another agent leads"
-	case reason.StopPaused:
-		return nil // pauseNotices shows it
-	case reason.StopClosing:
-		n.Tone, n.Title = busy, "The agent is stopping"
-	case reason.StopSuperseded:
-		n.Title = "Another agent has claimed this cluster, so this agent does not write to it"
-	case reason.StopUnclaimed:
-		n.Title = "The agent could not claim the cluster, so it does not write to it"
+		n.Title = words.Titled(n.Title, string(r.Proxmox.Reason))
 	case reason.StopStateDirectory:
-		n.Title = "The state directory was removed or replaced, so the agent does not write to the cluster"
-	case reason.WritesAllowed:
+		n.Hint = "" // the message has it
 	}
 	return []notice{n}
-}
-
-// journalHint returns what to do about a journal that takes no records.
-func journalHint(fault journal.Fault) string {
-	switch fault { //nolint:exhaustive // the other faults are those of a disk
-	case journal.FaultUnreachable:
-		return "bring etcd back, or the way to it; the agent goes on by itself"
-	case journal.FaultRolledBack:
-		return "etcd was restored from an old copy: docs/ha.md says what to do"
-	case journal.FaultNotLeader:
-		return "another agent leads, or may lead; this one follows it in a moment"
-	default:
-		return "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair"
-	}
 }
 
 // pauseNotices reports that a person has paused the agent, also if the agent does not write for another reason.
@@ -148,9 +119,10 @@ func pauseNotices(r report.Report, now time.Time) []notice {
 	if p == nil {
 		return nil
 	}
+	row := reason.StopPaused.Row()
 	return []notice{{
-		Tone: warn, Title: "The agent is paused", Text: "It observes and plans, but writes nothing to the cluster: paused " + p.String(),
-		Hint: "gitops-agent resume on the agent's host ends the pause", Since: timeView{p.Since, now}, Heading: pausedHeading,
+		Tone: toneOf(row.Severity), Title: row.Title, Text: "It observes and plans, but writes nothing to the cluster: paused " + p.String(),
+		Hint: row.Remedy.Text, Since: timeView{p.Since, now}, Heading: row.Runbook,
 	}}
 }
 
@@ -276,44 +248,41 @@ func guestNotices(r report.Report) []notice {
 			return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return slices.Contains(types, c.Type) })
 		}
 	}
-	isHeld := func(reasons ...reason.Name) func(report.Guest) bool {
+	isHeld := func(n reason.Notice) func(report.Guest) bool {
 		return func(g report.Guest) bool {
-			return slices.ContainsFunc(g.Held, func(h report.HeldStep) bool { return slices.Contains(reasons, h.Reason) })
+			return slices.ContainsFunc(g.Held, func(h report.HeldStep) bool { return h.Reason.Row().Notice == n })
 		}
 	}
-	guarded := isHeld(reason.DestroyDenied, reason.DestroyLimit, reason.EmptyDesired)
 	inProgress := func(g report.Guest) bool {
 		return g.Sync == report.OutOfSync && (g.Operation == report.Busy || g.Operation == report.Waiting && len(g.Held) == 0)
 	}
 	stale := func(g report.Guest) bool { return g.Stale && !has(plan.NotObserved)(g) }
+	type counted struct {
+		severity reason.Severity
+		reason.Notice
+		matches func(report.Guest) bool
+	}
+	var kinds []counted
+	for _, n := range reason.HoldNotices() {
+		kinds = append(kinds, counted{reason.SeverityWarning, n, isHeld(n)})
+	}
+	for _, row := range reason.Types() {
+		if row.Notice != (reason.Notice{}) {
+			kinds = append(kinds, counted{row.Severity, row.Notice, has(row.Type)})
+		}
+	}
+	kinds = append(kinds,
+		counted{reason.SeverityWarning, reason.Notice{One: "1 guest was not read for too long", Many: "%d guests were not read for too long"}, stale},
+		counted{reason.SeverityProgress, reason.Notice{One: "1 guest is being brought in sync", Many: "%d guests are being brought in sync"}, inProgress})
 	var list []notice
-	for _, kind := range []struct {
-		tone      tone
-		one, many string
-		matches   func(report.Guest) bool
-	}{
-		{bad, "1 guest could not be brought in sync", "%d guests could not be brought in sync", has(plan.Failed)},
-		{bad, "1 guest is not the guest that its manifest means", "%d guests are not the guests that their manifests mean", has(plan.IdentityConflict)},
-		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", isHeld(reason.Approval)},
-		{warn, "The manifest of 1 guest weakens a guard, which waits for a signed approval", "The manifests of %d guests weaken guards, which wait for signed approvals", isHeld(reason.Guard)},
-		{warn, "1 guest is not destroyed because of a guard", "%d guests are not destroyed because of a guard", guarded},
-		{warn, "1 guest is gone and not created again because of its lifecycle", "%d guests are gone and not created again because of their lifecycle", isHeld(reason.RecreateDenied)},
-		{warn, "1 guest waits because of a volume", "%d guests wait because of a volume", isHeld(reason.VolumeInUse, reason.VolumeUsersUnknown)},
-		{warn, "1 guest waits because its signer may not touch what its manifest names", "%d guests wait because their signers may not touch what their manifests name", isHeld(reason.Scope)},
-		{warn, "1 guest waits because of a policy", "%d guests wait because of a policy", isHeld(reason.Policy)},
-		{warn, "1 guest is blocked", "%d guests are blocked", has(plan.Blocked)},
-		{warn, "1 guest could not be read", "%d guests could not be read", has(plan.NotObserved)},
-		{warn, "1 guest was not read for too long", "%d guests were not read for too long", stale},
-		{idle, "1 guest needs a restart", "%d guests need a restart", has(plan.PendingRestart)},
-		{busy, "1 guest is being brought in sync", "%d guests are being brought in sync", inProgress},
-	} {
+	for _, kind := range kinds {
 		labels := matchingLabels(r.Guests, kind.matches)
 		switch n := len(labels); n {
 		case 0:
 		case 1:
-			list = append(list, notice{Tone: kind.tone, Title: kind.one, Guests: labels})
+			list = append(list, notice{Tone: toneOf(kind.severity), Title: kind.One, Guests: labels})
 		default:
-			list = append(list, notice{Tone: kind.tone, Title: fmt.Sprintf(kind.many, n), Guests: labels[:min(n, maxLinks)]})
+			list = append(list, notice{Tone: toneOf(kind.severity), Title: fmt.Sprintf(kind.Many, n), Guests: labels[:min(n, maxLinks)]})
 		}
 	}
 	return list

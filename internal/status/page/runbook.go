@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/plan"
-	"gitops-agent/reconcile/reason"
 )
 
 // Links are addresses that do not follow from the remote and the endpoints. An empty one is derived, or there is no link.
@@ -15,37 +14,16 @@ type Links struct {
 	Runbook string // of the page docs/operations.md
 }
 
-// The headings of docs/operations.md that describe what a person does, by what the page shows.
-var (
-	holdHeadings = map[reason.Name]string{
-		reason.Approval: "GitopsAgentApprovalWaiting", reason.Guard: "GitopsAgentApprovalWaiting", reason.DestroyLimit: "GitopsAgentDestroyLimit",
-		reason.Suspended: "GitopsAgentSuspendedTooLong", reason.TaskHangs: "GitopsAgentTaskHanging", reason.NodeOffline: "GitopsAgentNodeUnknown",
-	}
-	reasonHeadings = map[reason.Name]string{
-		reason.Flapping: "GitopsAgentGuestFlapping", reason.TaskHangs: "GitopsAgentTaskHanging", reason.NodeOffline: "GitopsAgentNodeUnknown",
-	}
-	conditionHeadings = map[plan.ConditionType]string{
-		plan.Failed: "GitopsAgentGuestFailed", plan.Blocked: "GitopsAgentGuestFailed", plan.IdentityConflict: "GitopsAgentGuestFailed",
-		plan.PendingRestart: "GitopsAgentRestartPending", plan.Suspended: "GitopsAgentSuspendedTooLong", plan.NotObserved: "GitopsAgentObservationStale",
-		plan.Drifted: "GitopsAgentGuestDrifted",
-	}
-	stopHeadings = map[reason.Stop]string{
-		reason.StopNotReady: "GitopsAgentProxmoxUnusable", reason.StopUnverified: "GitopsAgentRevisionUnverified", reason.StopPolicy: "GitopsAgentRevisionUnverified",
-		reason.StopJournal: "GitopsAgentJournalDamaged", reason.StopSuperseded: "GitopsAgentTwoAgents", reason.StopUnclaimed: "GitopsAgentClusterNotClaimed",
-		reason.StopStateDirectory: "GitopsAgentStateDirectoryLost",
-	}
-)
-
 // Headings of notices.
 const (
 	refusedHeading  = "GitopsAgentHeadRefused"
 	evidenceHeading = "GitopsAgentEvidenceMissing"
 	staleHeading    = "GitopsAgentSourceStale"
-	pausedHeading   = "GitopsAgentPausedTooLong"
 )
 
+// conditionHeading returns the heading of docs/operations.md that says what a person does about a condition.
 func conditionHeading(c plan.Condition) string {
-	return cmp.Or(reasonHeadings[c.Reason], conditionHeadings[c.Type])
+	return cmp.Or(c.Reason.Row().Runbook, c.Type.Row().Runbook)
 }
 
 // runbook returns the address of a heading, "" without a heading or a runbook.

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"slices"
 	"time"
 
 	"gitops-agent/internal/status/words"
@@ -76,7 +75,7 @@ func (v view) WritesBadge() badge {
 		return badge{Tone: good, Text: "allowed"}
 	}
 	b := badge{Tone: warn, Text: "stopped", Title: string(w.Reason)}
-	if slices.Contains([]reason.Stop{reason.StopJournal, reason.StopUnverified, reason.StopPolicy, reason.StopNotReady, reason.StopStateDirectory, reason.StopSuperseded, reason.StopUnclaimed}, w.Reason) {
+	if w.Reason.Row().Severity == reason.SeverityError {
 		b.Tone = bad
 	}
 	return b

@@ -8,8 +8,8 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/proposal"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
-	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -78,13 +78,6 @@ func withRemedy(err error) error {
 	if _, has := term.Hint(err); has || err == nil {
 		return err
 	}
-	hints := map[fault.Fault]string{
-		fault.Unreachable:  "check the host in the url, its port, and the firewall between this host and the remote",
-		fault.TLS:          "for https set ca_file of the remote; for ssh compare the key with the one on the host, and write it to known_hosts_file: ssh-keyscan HOST",
-		fault.Late:         "the remote did not answer in time: check the network, or set a longer source.timeout",
-		fault.Unauthorized: "check token_file and username of the remote, or whether the forge has the public key of ssh_key_file",
-		fault.NotFound:     "check source.branch and the url; a forge also says this about a private repository without credentials",
-	}
 	var format *gitsource.FormatError
 	if errors.As(err, &format) {
 		return term.WithHint(err, format.Remedy)
@@ -92,7 +85,7 @@ func withRemedy(err error) error {
 	if errors.Is(err, gitsource.ErrPassphrase) {
 		return term.WithHint(err, "make a key for the agent alone: ssh-keygen -t ed25519 -N '' -f FILE, and add its public key to the forge, read-only")
 	}
-	return term.WithHint(err, hints[gitsource.FaultOf(err)])
+	return term.WithHint(err, reason.Outage(reason.Source, string(gitsource.FaultOf(err))).Remedy.Text)
 }
 
 // hostFiles warns of files that other users may change. They do not prevent a start, so they are no failures.

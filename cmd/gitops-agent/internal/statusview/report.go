@@ -156,9 +156,8 @@ func headRows(r report.Report) [][]term.Cell {
 			}
 		}
 	}
-	shown := slices.Contains([]reason.Stop{reason.StopNotReady, reason.StopJournal, reason.StopPaused, reason.StopStandby}, r.Writes.Reason) // in the rows above
 	unread := slices.Contains([]reason.Stop{reason.StopUnchecked, reason.StopPolicy}, r.Writes.Reason)
-	if !r.Writes.Allowed && (r.Source.Accepted != nil || unread) && !shown {
+	if !r.Writes.Allowed && (r.Source.Accepted != nil || unread) && !r.Writes.Reason.Row().Told {
 		add(term.Yellow, "no writes", r.Writes.Message)
 	}
 	return rows
