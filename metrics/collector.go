@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -338,7 +339,7 @@ func sendEndpoints(ch chan<- prometheus.Metric, r *report.Report) {
 }
 
 func sendSource(send sender, r *report.Report) {
-	for _, reason := range report.SourceReasons() {
+	for _, reason := range fault.All() {
 		send(sourceState, boolean(r.Source.Reason == reason), string(reason))
 	}
 	send(sourceSuccess, timestamp(r.Source.LastSuccess))

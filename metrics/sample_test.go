@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"time"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/attest"
 	"gitops-agent/internal/commitstatus"
 	"gitops-agent/internal/notify"
@@ -29,7 +30,7 @@ func sampleReport() report.Report {
 	return report.Report{
 		Time: noon, Cluster: "pve-lab", QueueDepth: 2,
 		Source: report.Source{
-			Branch: "main", Reason: report.SourceAnswers, HeadSeen: noon.Add(-time.Minute), LastSuccess: noon.Add(-5 * time.Second),
+			Branch: "main", Reason: fault.None, HeadSeen: noon.Add(-time.Minute), LastSuccess: noon.Add(-5 * time.Second),
 			Remotes:  []report.Remote{{URL: "https://git.lan/infra.git", State: report.RemoteLate}, {URL: "https://mirror.lan/infra.git", State: report.RemoteAnswers}},
 			Accepted: &report.Revision{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
 		},

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/fulldisk"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
@@ -387,7 +388,7 @@ func lifeOfTrouble(t *testing.T, l *lab, log *eventLog) {
 			l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}, {Path: "/vms/201", Role: "NoAccess"}})
 		}, func() { l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) }},
 		{event.ClusterLost, event.ClusterReady, string(cluster.OutageUnauthorized), func() { l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.Unauthorized, Times: -1})) }, l.sim.ClearFaults},
-		{event.SourceLost, event.SourceAnswers, string(report.SourceInvalid), func() { rename(l, l.repo.Dir, l.repo.Dir+".away"); l.engine.Hint() }, func() { rename(l, l.repo.Dir+".away", l.repo.Dir); l.engine.Hint() }},
+		{event.SourceLost, event.SourceAnswers, string(fault.Invalid), func() { rename(l, l.repo.Dir, l.repo.Dir+".away"); l.engine.Hint() }, func() { rename(l, l.repo.Dir+".away", l.repo.Dir); l.engine.Hint() }},
 		{event.StateLost, event.StateRestored, "", func() { rename(l, l.state, l.state+".away") }, func() { rename(l, l.state+".away", l.state) }},
 	} {
 		begun, ended := len(log.of(trouble.begins)), len(log.of(trouble.ends))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
@@ -28,11 +29,11 @@ func (e *Engine) noteOutage(ctx context.Context) {
 }
 
 // noteSource logs that the branch cannot be fetched, or for another reason than before, and that it can again. Was is the reason of the poll before.
-func (e *Engine) noteSource(ctx context.Context, was report.SourceReason) {
+func (e *Engine) noteSource(ctx context.Context, was fault.Fault) {
 	now := e.source.Reason
 	switch {
 	case now == was || ctx.Err() != nil:
-	case now == report.SourceAnswers:
+	case now == fault.None:
 		e.log.InfoContext(ctx, "branch fetched", event.Key, event.SourceAnswers, "remote", e.source.Remote)
 	default:
 		e.log.WarnContext(ctx, "branch not fetched", event.Key, event.SourceLost, "reason", string(now), "error", e.source.Error)

@@ -17,6 +17,7 @@ import (
 	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
@@ -102,7 +103,7 @@ func TestOutagesHaveTheirReason(t *testing.T) {
 					time.Sleep(16 * time.Second)
 					for range 10 {
 						r := l.engine.Report()
-						if r.Proxmox.Reason != test.want || r.Proxmox.Ready || r.Proxmox.Error == "" || r.Writes.Reason != reason.StopNotReady || r.Source.Reason != report.SourceAnswers {
+						if r.Proxmox.Reason != test.want || r.Proxmox.Ready || r.Proxmox.Error == "" || r.Writes.Reason != reason.StopNotReady || r.Source.Reason != fault.None {
 							t.Fatalf("got cluster %q (%s), writes %q, source %q, want the cluster %q alone", r.Proxmox.Reason, r.Proxmox.Error, r.Writes.Reason, r.Source.Reason, test.want)
 						}
 						time.Sleep(15 * time.Second)
@@ -141,15 +142,25 @@ func TestLateClusterHasItsReason(t *testing.T) {
 	})
 }
 
-// TestSourceReasonsAreThoseOfGitsource compares the report with the package that it does not import.
-func TestSourceReasonsAreThoseOfGitsource(t *testing.T) {
+// TestOutagesAreThoseOfTheirPackages compares the table of reasons with the enumerations of the packages that find them.
+func TestOutagesAreThoseOfTheirPackages(t *testing.T) {
 	t.Parallel()
-	want := []report.SourceReason{report.SourceUnread}
-	for _, fault := range fault.All() {
-		want = append(want, report.SourceReason(fault))
+	var want, got []string
+	for _, f := range fault.All() {
+		want = append(want, "source "+string(f))
 	}
-	slices.Sort(want)
-	if got := slices.Sorted(slices.Values(report.SourceReasons())); !slices.Equal(got, want) {
+	for _, o := range cluster.Outages() {
+		want = append(want, "proxmox "+string(o))
+	}
+	for _, f := range journal.Faults() {
+		want = append(want, "journal "+string(f))
+	}
+	for _, r := range reason.Outages() {
+		got = append(got, string(r.Part)+" "+r.Name)
+	}
+	works := []string{"source " + string(fault.None), "proxmox " + string(cluster.OutageNone), "journal " + string(journal.FaultNone)}
+	got = slices.Sorted(slices.Values(append(got, works...)))
+	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("got reasons %v, want %v", got, want)
 	}
 }
@@ -166,11 +177,11 @@ func TestUnreachableRemoteHasItsReason(t *testing.T) {
 		rename(l, remote, remote+".away")
 		eventually(t, "the fault of the remote", func() bool { return l.engine.Report().Source.Error != "" })
 		r := l.engine.Report()
-		if r.Source.Reason == report.SourceAnswers || r.Source.Reason == report.SourceLocal || r.Source.Remotes[0].Reason != r.Source.Reason || !r.Writes.Allowed || !r.Proxmox.Ready {
+		if r.Source.Reason == fault.None || r.Source.Reason == fault.Local || r.Source.Remotes[0].Reason != r.Source.Reason || !r.Writes.Allowed || !r.Proxmox.Ready {
 			t.Errorf("got source %q (%s), remote %q, writes %q, want the remote alone to blame", r.Source.Reason, r.Source.Error, r.Source.Remotes[0].Reason, r.Writes.Reason)
 		}
 		rename(l, remote+".away", remote)
-		eventually(t, "the remote to answer", func() bool { return l.engine.Report().Source.Reason == report.SourceAnswers })
+		eventually(t, "the remote to answer", func() bool { return l.engine.Report().Source.Reason == fault.None })
 	})
 }
 

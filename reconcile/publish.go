@@ -65,7 +65,7 @@ func (e *Engine) publish(planned plan.Plan) {
 func remoteReport(s gitsource.RemoteStatus) report.Remote {
 	r := report.Remote{URL: s.URL, State: report.RemoteState(s.State), Since: s.Since, Answered: s.Answered}
 	if s.Err != nil {
-		r.Reason, r.Error = report.SourceReason(s.Fault), s.Err.Error()
+		r.Reason, r.Error = s.Fault, s.Err.Error()
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/intake"
@@ -40,7 +41,7 @@ func NewEngine(opts Options) *Engine {
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), fetched: make(chan fetchedHead, 1), tracks: make(map[object.Key]*track),
 		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync),
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
-		source:   report.Source{Branch: opts.Branch, Reason: report.SourceUnread},
+		source:   report.Source{Branch: opts.Branch, Reason: fault.Unread},
 	}
 	e.epoch, e.stopped, e.outage, e.fault = e.epochs.Now(), reason.StopNoRevision, cluster.OutageUnread, journal.FaultNone
 	if opts.Journal != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/report"
@@ -176,7 +177,7 @@ func TestHangingRemoteIsReported(t *testing.T) {
 			t.Errorf("got %+v late, want the remote named", late)
 		}
 	}
-	if r := l.engine.Report(); r.Source.Reason != report.SourceUnread || r.Source.Remotes[0].Reason != report.SourceLate {
+	if r := l.engine.Report(); r.Source.Reason != fault.Unread || r.Source.Remotes[0].Reason != fault.Late {
 		t.Errorf("got source %q, remote %q, want the remote late", r.Source.Reason, r.Source.Remotes[0].Reason)
 	}
 }

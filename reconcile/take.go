@@ -45,7 +45,7 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	}
 	was := e.source.Reason
 	e.source.Error, e.fetchErr, e.unread = "", p.Err, p.Unchecked
-	e.source.Reason = report.SourceReason(gitsource.FaultOf(p.Err))
+	e.source.Reason = gitsource.FaultOf(p.Err)
 	if p.Err != nil {
 		e.source.Error = p.Err.Error()
 		e.noteSource(ctx, was)

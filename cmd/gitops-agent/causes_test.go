@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/fulldisk"
 	"gitops-agent/internal/gittest"
@@ -203,7 +204,7 @@ func (o *outlets) edit() { o.ok(o.sim.Edit(201, "memory", "4096")) }
 type stateOf struct {
 	writes  reason.Stop
 	proxmox cluster.Outage
-	source  report.SourceReason
+	source  fault.Fault
 	journal journal.Fault
 	refused string
 	waits   bool // a guest is not in sync meanwhile
@@ -225,7 +226,7 @@ func TestEachCauseHasItsReason(t *testing.T) {
 			page: "The cluster cannot be written to: " + string(why), text: "proxmox +" + string(why) + ": ", event: "cluster.lost " + string(why),
 		}
 	}
-	fetch := func(reason report.SourceReason) stateOf {
+	fetch := func(reason fault.Fault) stateOf {
 		return stateOf{
 			source: reason, ready: []string{"ok", "source: " + string(reason) + ": "}, page: "The remote could not be read: " + string(reason),
 			text: "source +" + string(reason) + ": ", event: "source.lost " + string(reason),
@@ -254,8 +255,8 @@ func TestEachCauseHasItsReason(t *testing.T) {
 			o.config.Proxmox.CAFile = o.path("other.pem")
 		}, lost(cluster.OutageTLS)},
 		"quorum":            {false, func(o *outlets) { o.sim.LoseQuorum() }, lost(cluster.OutageNoQuorum)},
-		"forge_unreachable": {false, func(o *outlets) { o.forge.server.Close() }, fetch(report.SourceUnreachable)},
-		"forge_401":         {false, func(o *outlets) { o.forge.reply(status(401, "no")) }, fetch(report.SourceUnauthorized)},
+		"forge_unreachable": {false, func(o *outlets) { o.forge.server.Close() }, fetch(fault.Unreachable)},
+		"forge_401":         {false, func(o *outlets) { o.forge.reply(status(401, "no")) }, fetch(fault.Unauthorized)},
 		"head_refused": {false, func(o *outlets) {
 			spec := sigtest.CommitSpec{Tree: o.repo.Tree(), Parents: []string{o.first}, Message: "not signed"}
 			raw := spec.Payload(time.Now())
@@ -365,7 +366,7 @@ func (o *outlets) check(want stateOf) {
 		return [5]string{string(r.Writes.Reason), string(r.Proxmox.Reason), string(r.Source.Reason), string(r.Journal.Reason), refused}
 	}
 	expected := [5]string{
-		or(string(want.writes), string(reason.WritesAllowed)), or(string(want.proxmox), string(cluster.OutageNone)), or(string(want.source), string(report.SourceAnswers)),
+		or(string(want.writes), string(reason.WritesAllowed)), or(string(want.proxmox), string(cluster.OutageNone)), or(string(want.source), string(fault.None)),
 		or(string(want.journal), string(journal.FaultNone)), want.refused,
 	}
 	o.until(fmt.Sprintf("the state %q", expected), func(r report.Report) bool {

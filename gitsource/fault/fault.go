@@ -8,6 +8,7 @@ type Fault string
 // The faults of a fetch. None means that it succeeded.
 const (
 	None         Fault = "answers"
+	Unread       Fault = "unread"             // no fetch has ended since the start
 	Unreachable  Fault = "unreachable"        // no connection, or the name of the host is not known
 	TLS          Fault = "tls"                // the certificate, or the ssh host key, is not trusted
 	Late         Fault = "late"               // no reply in time
@@ -23,7 +24,7 @@ const (
 // All lists every fault.
 func All() []Fault {
 	return []Fault{
-		None, Unreachable, TLS, Late, Unauthorized, NotFound, Status, Invalid, Incomplete, Behind, Local,
+		None, Unread, Unreachable, TLS, Late, Unauthorized, NotFound, Status, Invalid, Incomplete, Behind, Local,
 	}
 }
 

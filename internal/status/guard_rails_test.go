@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
@@ -70,7 +71,7 @@ func TestGuardRailsAreVisible(t *testing.T) {
 			r.Source.Remotes[1].State, r.Source.Remotes[1].Error = report.RemoteBehind, "older"
 		}, 200, "ok\nremote: behind: https://mirror.example.org", "behind for"},
 		"remote": {
-			func(r *report.Report) { r.Source.Reason, r.Source.Error = report.SourceUnauthorized, "HTTP status 401" },
+			func(r *report.Report) { r.Source.Reason, r.Source.Error = fault.Unauthorized, "HTTP status 401" },
 			200, "ok\nsource: unauthorized: HTTP status 401", "The remote could not be read: unauthorized",
 		},
 		"cluster": {func(r *report.Report) {

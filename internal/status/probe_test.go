@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/status"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
@@ -30,7 +31,7 @@ func TestReadiness(t *testing.T) {
 			r.Source.Accepted, r.Source.Waiting = nil, &report.WaitingHead{Commit: commitRefused, Reason: "evidence-missing"}
 		}, "revision: none is accepted yet: the head 9be1d772 waits (evidence-missing)\n"},
 		"forge_down": {func(r *report.Report) {
-			r.Source.Reason, r.Source.Error = report.SourceUnreachable, "fetch: connection refused"
+			r.Source.Reason, r.Source.Error = fault.Unreachable, "fetch: connection refused"
 		}, "ok\nsource: unreachable: fetch: connection refused\n"},
 		"dry_run":       {func(r *report.Report) { r.Writes = stop(reason.StopDryRun, "started with --dry-run") }, ""},
 		"paused":        {func(r *report.Report) { r.Writes = stop(reason.StopPaused, "by user 0") }, ""},

@@ -3,6 +3,7 @@ package status_test
 import (
 	"time"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
@@ -28,7 +29,7 @@ func steady() report.Report {
 	r := report.Report{
 		Time: noon.Add(-4 * time.Second), Cluster: "pve-lab", Cycle: 4711, Converged: true,
 		Source: report.Source{
-			Branch: "main", Reason: report.SourceAnswers, Remote: "https://git.example.org/infra/guests.git", Head: commitInForce, HeadSeen: noon.Add(-50 * time.Hour),
+			Branch: "main", Reason: fault.None, Remote: "https://git.example.org/infra/guests.git", Head: commitInForce, HeadSeen: noon.Add(-50 * time.Hour),
 			LastSuccess: noon.Add(-12 * time.Second),
 			Remotes: []report.Remote{
 				{URL: "https://git.example.org/infra/guests.git", State: report.RemoteAnswers, Since: noon.Add(-50 * time.Hour), Answered: noon.Add(-12 * time.Second)},
@@ -83,7 +84,7 @@ func troubled() report.Report {
 	r.Proxmox.Endpoints[0].Fault, r.Proxmox.Endpoints[0].Error = cluster.FaultUnauthorized, "GET /cluster/resources: 401 No ticket"
 	r.Proxmox.Endpoints[0].Faults = map[cluster.EndpointFault]uint64{cluster.FaultUnauthorized: 1}
 	r.Source.Remotes[1] = report.Remote{
-		URL: r.Source.Remotes[1].URL, State: report.RemoteLate, Since: noon.Add(-time.Hour), Reason: report.SourceLate, Error: "no reply within 2s",
+		URL: r.Source.Remotes[1].URL, State: report.RemoteLate, Since: noon.Add(-time.Hour), Reason: fault.Late, Error: "no reply within 2s",
 	}
 	r.Proxmox.HAError = "list HA resources: 403 Forbidden: Permission check failed (/, Sys.Audit)"
 	r.Proxmox.VMList = &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-5 * time.Minute), Error: "read list of guests: open /etc/pve/.vmlist: permission denied"}

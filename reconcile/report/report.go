@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
@@ -65,7 +66,7 @@ type Source struct {
 	Refused     *Refused     `json:"refused,omitempty"`
 	Waiting     *WaitingHead `json:"waiting,omitempty"`
 	LastSuccess time.Time    `json:"lastSuccess,omitzero"` // of a fetch
-	Reason      SourceReason `json:"reason"`               // whether the last fetch succeeded, and if not, why
+	Reason      fault.Fault  `json:"reason"`               // whether the last fetch succeeded, and if not, why
 	Error       string       `json:"error,omitempty"`      // of the last fetch
 	Remotes     []Remote     `json:"remotes,omitempty"`    // in the configured order
 	RootExpires time.Time    `json:"trustedRootExpires,omitzero"`
@@ -84,12 +85,12 @@ func (s Source) Checking() string {
 
 // Remote describes one of the remotes that serve the branch.
 type Remote struct {
-	URL      string       `json:"url"` // without credentials
-	State    RemoteState  `json:"state"`
-	Since    time.Time    `json:"since,omitzero"`    // when the state began
-	Answered time.Time    `json:"answered,omitzero"` // when it last served the branch
-	Reason   SourceReason `json:"reason,omitempty"`  // of the newest failure, also after it has ended
-	Error    string       `json:"error,omitempty"`   // of the newest failure
+	URL      string      `json:"url"` // without credentials
+	State    RemoteState `json:"state"`
+	Since    time.Time   `json:"since,omitzero"`    // when the state began
+	Answered time.Time   `json:"answered,omitzero"` // when it last served the branch
+	Reason   fault.Fault `json:"reason,omitempty"`  // of the newest failure, also after it has ended
+	Error    string      `json:"error,omitempty"`   // of the newest failure
 }
 
 // RemoteState is the state of a remote, a label of metrics. The values are those of gitsource.RemoteState, which this package does not import.

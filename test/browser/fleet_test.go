@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
@@ -41,7 +42,7 @@ func newFleet(guests int) fleet {
 	f.report = report.Report{
 		Time: f.ago(2 * time.Second), Cluster: "pve-prod", Cycle: 48210,
 		Source: report.Source{
-			Branch: "main", Reason: report.SourceAnswers, Remote: "https://git.example.org/infra/guests.git", Head: commitRefused, HeadSeen: f.ago(8 * time.Minute),
+			Branch: "main", Reason: fault.None, Remote: "https://git.example.org/infra/guests.git", Head: commitRefused, HeadSeen: f.ago(8 * time.Minute),
 			LastSuccess: f.ago(12 * time.Second),
 			Remotes: []report.Remote{
 				{URL: "https://git.example.org/infra/guests.git", State: report.RemoteAnswers, Since: f.ago(50 * time.Hour), Answered: f.ago(12 * time.Second)},

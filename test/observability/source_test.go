@@ -5,6 +5,7 @@ package observability
 import (
 	"time"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/internal/evidence"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
@@ -95,5 +96,5 @@ func source(w *world) {
 	w.fires("GitopsAgentSourceStale")
 	w.forgeDown.Store(false)
 	w.resolve("GitopsAgentSourceStale", "GitopsAgentHeadUnchecked")
-	w.until("the branch to be fetched", func(d report.Document) bool { return d.Source.Reason == report.SourceAnswers })
+	w.until("the branch to be fetched", func(d report.Document) bool { return d.Source.Reason == fault.None })
 }
