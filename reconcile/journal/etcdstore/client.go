@@ -38,6 +38,7 @@ type Options struct {
 // Client is a connection to etcd. It may be used from several goroutines.
 type Client struct {
 	etcd   *clientv3.Client
+	login  *clientv3.Client // asks for tokens; nil without a user
 	prefix string
 }
 
@@ -58,11 +59,16 @@ func Open(opts Options) (*Client, error) {
 		}
 		config.Password = strings.TrimRight(string(password), "\r\n")
 	}
-	etcd, err := clientv3.New(config)
+	c := &Client{prefix: strings.TrimRight(opts.Prefix, "/") + "/"}
+	if config.Username != "" {
+		err = c.openAs(config)
+	} else {
+		c.etcd, err = clientv3.New(config)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	return &Client{etcd: etcd, prefix: strings.TrimRight(opts.Prefix, "/") + "/"}, nil
+	return c, nil
 }
 
 // tls returns the settings for endpoints that begin with https, nil if no option needs them.
@@ -96,8 +102,13 @@ func (o Options) tls() (*tls.Config, error) {
 	return nil, nil //nolint:nilnil // no TLS is no error
 }
 
-// Close ends the connection.
-func (c *Client) Close() error { return c.etcd.Close() }
+// Close ends the connections.
+func (c *Client) Close() error {
+	if c.login != nil {
+		return errors.Join(c.etcd.Close(), c.login.Close())
+	}
+	return c.etcd.Close()
+}
 
 func (c *Client) key(name string) string { return c.prefix + name }
 

@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -275,5 +278,57 @@ func TestRelease(t *testing.T) {
 	}
 	if err := first.Check(); !errors.Is(err, journal.ErrNotLeader) {
 		t.Errorf("got %v for a released leader, want ErrNotLeader", err)
+	}
+}
+
+// TestUserWhoseTokenHasEnded ends the tokens of a user as a change of the password does, and as their time limit does after minutes without a request. The client
+// asks for another one. It is made without an answer of etcd.
+func TestUserWhoseTokenHasEnded(t *testing.T) {
+	cluster := etcdtest.Start(t, 1)
+	root, ctx := cluster.Client(t), t.Context()
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(root.UserAdd(ctx, "root", "first"))
+	must(root.RoleAdd(ctx, "root"))
+	must(root.UserGrantRole(ctx, "root", "root"))
+	must(root.AuthEnable(ctx))
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("first\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	proxy := etcdtest.NewProxy(t, cluster.Members[0].Address())
+	proxy.Cut()
+	opts := etcdstore.Options{Endpoints: []string{"http://" + proxy.Address()}, Prefix: "/x", Username: "root", PasswordFile: password}
+	client, err := etcdstore.Open(opts)
+	if err != nil {
+		t.Fatalf("got %v, want a client without an answer", err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	proxy.Heal()
+	isEmpty := func() {
+		t.Helper()
+		if _, err := journal.InBlocks(ctx, client.Store(nil)).State(); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("got %v, want the answer that there is no journal", err)
+		}
+	}
+	isEmpty()
+	administrator, err := clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), Username: "root", Password: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = administrator.Close() })
+	for range 2 {
+		must(administrator.UserChangePassword(ctx, "root", "first"))
+		isEmpty()
+		if err := administrator.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if administrator, err = clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), Username: "root", Password: "first"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
