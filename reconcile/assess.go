@@ -169,7 +169,7 @@ func (a *assessment) judgeSuspension(s *guest.Suspension, now time.Time) {
 	isSuspended := func(c plan.Condition) bool { return c.Type == plan.Suspended }
 	if s.Active(now) && !slices.ContainsFunc(a.conditions, isSuspended) {
 		a.conditions = append(a.conditions, plan.Condition{
-			Type: plan.Suspended, Reason: reason.Suspended, Message: s.String(), Hint: "remove spec.suspend",
+			Type: plan.Suspended, Reason: reason.Suspended, Message: s.String(), Hint: reason.RemoveSuspend.Text,
 		})
 	}
 }
@@ -206,7 +206,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 		list = append(list, uuidCondition(holder))
 	} else if p.Ref.VMID == 0 && p.Ref.Kind.IsGuest() && e.unassigned != nil {
 		list = append(list, plan.Condition{
-			Type: plan.Blocked, Reason: reason.NoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
+			Type: plan.Blocked, Reason: reason.NoVMID, Message: e.unassigned.Error(), Hint: reason.WidenVMIDs.Text,
 		})
 	}
 	if c, refused := e.refusedCondition(p.Ref); refused {
@@ -225,7 +225,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	if unused := t.derive(live).unused; len(unused) > 0 && isLive {
 		list = append(list, plan.Condition{
 			Type: plan.Leftover, Reason: reason.UnusedVolumes, Message: "volumes that no slot uses: " + strings.Join(unused, ", "),
-			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",
+			Hint: reason.AttachOrRemove.Text,
 		})
 	}
 	if o := e.overridden[p.Ref.VMID]; now.Before(o.Until) && p.Managed {
@@ -234,7 +234,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	list = append(list, e.snapshotConditions(p.Ref.VMID)...)
 	if len(t.warnings) > 0 {
 		list = append(list, plan.Condition{
-			Type: plan.Warned, Reason: reason.Warnings, Message: strings.Join(t.warnings, "; "), Hint: "the task succeeded in spite of the warning",
+			Type: plan.Warned, Reason: reason.Warnings, Message: strings.Join(t.warnings, "; "), Hint: reason.InSpite.Text,
 		})
 	}
 	return list
@@ -245,7 +245,7 @@ func overrideCondition(o journal.Overridden) plan.Condition {
 	return plan.Condition{
 		Type: plan.Warned, Reason: reason.Overridden,
 		Message: fmt.Sprintf("an order overrides the state of the manifest: %s until %s", o.State, o.Until.UTC().Format(time.RFC3339)),
-		Hint:    "it ends by itself; an order without for=, back to the state of the manifest, ends it now",
+		Hint:    reason.EndOverride.Text,
 	}
 }
 
@@ -257,7 +257,7 @@ func minimumCondition(fields []guest.GuardField) plan.Condition {
 	}
 	return plan.Condition{
 		Type: plan.Warned, Reason: reason.GuardMinimum, Message: "the minimum of this host is in effect for " + strings.Join(names, ", "),
-		Hint: "trust.guards in the agent's config sets it; the manifest asks for less",
+		Hint: reason.HostMinimum.Text,
 	}
 }
 
@@ -269,13 +269,13 @@ func failedCondition(t *track, guests []guest.Desired) plan.Condition {
 	if lane.IsObjectUsed(t.failed) {
 		return plan.Condition{
 			Type: plan.Blocked, Reason: reason.InUse, Message: t.failed.Error(),
-			Hint: "remove what names it; the agent looks again every half an hour, and at once after a step of its own on a guest or a firewall, and with the next revision",
+			Hint: reason.RemoveUsers.Text,
 		}
 	}
 	if hanging := t.hangingTask(); hanging != nil {
 		return plan.Condition{
 			Type: plan.Blocked, Reason: reason.TaskHangs, Message: hanging.Error(),
-			Hint: "look at the task in Proxmox; stop it there if it will not end. The agent aborts no task, and does nothing else for this guest until the task ends",
+			Hint: reason.StopTask.Text,
 		}
 	}
 	why := reason.Error
@@ -284,7 +284,7 @@ func failedCondition(t *track, guests []guest.Desired) plan.Condition {
 	}
 	c := plan.Condition{Type: plan.Failed, Reason: why, Message: t.failed.Error()}
 	if likelyRefusedAgain(t.failed, t.failedStep.Op) {
-		c.Hint = "correct the manifest, or what Proxmox names; the agent retries a few times, then every half an hour, and at once with the next revision"
+		c.Hint = reason.CorrectRefused.Text
 	}
 	return c
 }

@@ -18,7 +18,7 @@ func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 	if !errors.Is(t.failed, cluster.ErrDenied) {
 		return plan.Condition{}, false
 	}
-	c := plan.Condition{Type: plan.Failed, Reason: reason.Denied, Message: t.failed.Error(), Hint: "look at the token's permissions: gitops-agent config check --cluster lists what is missing"}
+	c := plan.Condition{Type: plan.Failed, Reason: reason.Denied, Message: t.failed.Error(), Hint: reason.CheckToken.Text}
 	var denied *cluster.DeniedError
 	if !errors.As(t.failed, &denied) {
 		return c, true
@@ -26,18 +26,18 @@ func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 	switch {
 	case denied.Tag != "":
 		c.Message = fmt.Sprintf("%s: the options of the datacenter (user-tag-access, registered-tags) do not let the token set its tags: %s", t.failedStep.Op, t.failed)
-		c.Hint = "let tags be free, or grant Sys.Modify on / to the token: gitops-agent config check --cluster prints the commands"
+		c.Hint = reason.FreeTags.Text
 	case denied.Path != "":
 		keys, privileges := changesNeeding(t.failedStep, guests, denied.AnyOf)
 		c.Message = fmt.Sprintf("%s: the token lacks %s on %s", t.failedStep.Op, strings.Join(privileges, " and "), denied.Path)
 		if len(keys) > 0 {
 			c.Message += ", which is needed for " + strings.Join(keys, ", ")
 		}
-		c.Hint = "grant it: pveum acl modify " + denied.Path + " --tokens TOKEN --roles ROLE; gitops-agent config check --cluster lists all that is missing"
+		c.Hint = reason.GrantPath.With(denied.Path)
 	case denied.RootOnly:
 		c.Reason = reason.RootOnly
 		c.Message = fmt.Sprintf("%s: Proxmox lets root@pam alone do this, and no API token: %s", t.failedStep.Op, t.failed)
-		c.Hint = "leave the key out of the manifest, or set it by hand and list it under spec.ignoreFields"
+		c.Hint = reason.LeaveOutRootKey.Text
 	}
 	return c, true
 }

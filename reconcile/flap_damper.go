@@ -91,13 +91,13 @@ func flappingCondition(ref guest.Ref) plan.Condition {
 	switch {
 	case ref.Kind.IsGuest():
 		c.Message = "another program or person keeps changing the guest back, so repairs are spaced out"
-		c.Hint = "find out who changes it, or list the field under spec.ignoreFields"
+		c.Hint = reason.FindGuestEditor.Text
 	case ref.Kind == image.Kind:
 		c.Message = "another program or person keeps removing files of the image, so downloads are spaced out"
-		c.Hint = "find out who removes them, or remove the manifest of the image"
+		c.Hint = reason.FindFileEditor.Text
 	default:
 		c.Message = "another program or person keeps changing the " + noun(ref) + " back, so repairs are spaced out"
-		c.Hint = "find out who changes it, leave the field out of its manifest if it is optional, or set spec.mode: observe"
+		c.Hint = reason.FindObjectEditor.Text
 	}
 	return c
 }

@@ -106,6 +106,6 @@ func (e *Engine) refusedCondition(ref guest.Ref) (plan.Condition, bool) {
 	return plan.Condition{
 		Type: plan.Warned, Reason: reason.CheckRefused,
 		Message: "checks.allow in the config of the agent's host does not allow the check of " + d.Health.Addresses() + ", so guests that depend on this guest wait",
-		Hint:    "add the address to checks.allow, or change spec.health in the manifest",
+		Hint:    reason.AllowCheck.Text,
 	}, true
 }

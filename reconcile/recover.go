@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/recovery"
 )
 
@@ -82,7 +83,7 @@ func explainConflict(c *plan.Condition, g recovery.Guest, found recovery.Found) 
 		for _, why := range found.Uncounted {
 			c.Message += "; " + why
 		}
-		c.Hint = "if this agent made the guest and lost its records, gitops-agent recover claims it, or gitops-agent approve " + found.Digest + "; if not: " + c.Hint
+		c.Hint = reason.ClaimLost.With(found.Digest, c.Hint)
 		return
 	}
 	c.Message += "; gitops-agent recover does not claim it: " + g.Message

@@ -41,7 +41,7 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 		}
 		return []plan.Condition{{
 			Type: plan.Leftover, Reason: reason.SnapshotsLeft, Message: "the agent took snapshots of the guest, and the manifest has no schedule any more: " + namesOf(record.Taken),
-			Hint: "delete those that are not needed by an order delete-snapshot, or in Proxmox; or restore spec.snapshots",
+			Hint: reason.DeleteSnapshots.Text,
 		}}
 	}
 	var words []string
@@ -58,7 +58,7 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 	}
 	return []plan.Condition{{
 		Type: plan.Warned, Reason: reason.SnapshotFailed, Message: strings.Join(words, "; "),
-		Hint: "remove the cause; a storage without snapshots cannot have a schedule. The next try is at " + d.Snapshots.Times.Next(time.Now()).UTC().Format(time.RFC3339),
+		Hint: reason.RemoveSnapshotCause.With(d.Snapshots.Times.Next(time.Now()).UTC().Format(time.RFC3339)),
 	}}
 }
 

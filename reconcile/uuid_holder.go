@@ -57,7 +57,6 @@ func uuidCondition(vmid int) plan.Condition {
 	return plan.Condition{
 		Type: plan.Blocked, Reason: reason.MayExist,
 		Message: fmt.Sprintf("the guest may exist already, and is not created a second time: %d has the SMBIOS uuid of the manifest", vmid),
-		Hint: fmt.Sprintf("if the manifest means guest %d: set spec.vmid: %d and spec.adopt: ifUnmanaged, or claim it with gitops-agent recover; if not: give the manifest another uuid",
-			vmid, vmid),
+		Hint:    reason.MeantUUID.With(vmid),
 	}
 }

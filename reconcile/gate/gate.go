@@ -102,9 +102,9 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	case step.Refused != "":
 		return Verdict{} // it makes no call: the order ends
 	case own.Observe || step.Object != nil && step.Object.Observe:
-		return held(reason.ObserveMode, "the manifest contains mode: observe", "set spec.mode: enforce")
+		return held(reason.ObserveMode, "the manifest contains mode: observe", reason.Enforce.Text)
 	case own.Suspend.Active(g.Now):
-		return held(reason.Suspended, own.Suspend.String(), "remove spec.suspend")
+		return held(reason.Suspended, own.Suspend.String(), reason.RemoveSuspend.Text)
 	}
 	for _, judge := range []func(plan.Step) Verdict{g.judgeRollout, g.Scope.Judge, g.judgeOwnGuest, g.judgeNode} {
 		if v := judge(step); v.Held {
@@ -112,7 +112,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		}
 	}
 	if node := g.hangingNode(step); node != "" {
-		return held(reason.TaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
+		return held(reason.TaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), reason.StopNodeTasks.Text)
 	}
 	findings := g.Findings(step)
 	v := g.judgePermitted(step, own, findings)
@@ -176,7 +176,7 @@ func (g Gate) judgeOrder(step plan.Step) Verdict {
 	}
 	switch wait := g.Waits(step); {
 	case wait.NotReady:
-		return held(reason.NotReady, wait.Message, "look at the guest that is not ready; spec.health of its manifest says what is checked")
+		return held(reason.NotReady, wait.Message, reason.LookAtChecks.Text)
 	case wait.Message != "":
 		return held(reason.WaitsFor, wait.Message, "")
 	}
@@ -254,7 +254,7 @@ func (g Gate) judgeReboot(step plan.Step, own Policy) Verdict {
 		window := own.Window
 		switch {
 		case window == schedule.Window{}:
-			return held(reason.Window, fmt.Sprintf("the window %q is invalid", own.Lifecycle.Window), "correct lifecycle.window")
+			return held(reason.Window, fmt.Sprintf("the window %q is invalid", own.Lifecycle.Window), reason.CorrectWindow.Text)
 		case !window.Contains(g.Now):
 			return held(reason.Window, fmt.Sprintf("it may restart in %s, next at %s", own.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
 		case step.Doubt == "":
@@ -274,7 +274,7 @@ func (g Gate) judgeObject(step plan.Step) Verdict {
 		permission := guard.DestroyObject(step.Object.Destroy, g.Minimum)
 		switch {
 		case permission == guest.Deny:
-			return held(reason.DestroyDenied, "one of its accepted manifests contained lifecycle.destroy: deny", "restore the manifest, or remove the object in Proxmox")
+			return held(reason.DestroyDenied, "one of its accepted manifests contained lifecycle.destroy: deny", reason.RemoveByHand.Text)
 		case g.namesNothing():
 			return heldEmpty("guest, Image or other object")
 		case len(step.Loses) > 0:
@@ -306,7 +306,7 @@ func (g Gate) namesNothing() bool { return g.NamedGuests+g.NamedObjects == 0 }
 
 // heldEmpty holds a removal because no manifest names anything of this sort: the revision may lack its manifests by accident.
 func heldEmpty(what string) Verdict {
-	return held(reason.EmptyDesired, "no manifest names any "+what+", and an empty desired set never prunes", "check source.paths and the repository")
+	return held(reason.EmptyDesired, "no manifest names any "+what+", and an empty desired set never prunes", reason.CheckPaths.Text)
 }
 
 // judgeDestroy counts guests alone for the guard against an empty repository: an object that is left over must not release the destruction of all guests.
@@ -314,11 +314,11 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	permission := guard.Destroy(g.Remembered[step.Guest.VMID], g.Minimum)
 	switch {
 	case permission == guest.Deny:
-		return held(reason.DestroyDenied, "its last accepted manifest contains lifecycle.destroy: deny", "restore the manifest with lifecycle.destroy: approve or allow, then remove it")
+		return held(reason.DestroyDenied, "its last accepted manifest contains lifecycle.destroy: deny", reason.AllowDestroy.Text)
 	case g.NamedGuests == 0:
 		return heldEmpty("guest")
 	case g.Destroyed >= g.MaxDestroy:
-		return held(reason.DestroyLimit, fmt.Sprintf("%d calls to destroy a guest were sent in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
+		return held(reason.DestroyLimit, fmt.Sprintf("%d calls to destroy a guest were sent in the last 24 hours", g.Destroyed), reason.RaiseDestroyLimit.Text)
 	case permission == guest.Allow && step.Doubt == "" && !step.Protected:
 		return Verdict{}
 	case step.Doubt != "":
@@ -333,7 +333,7 @@ func (g Gate) judgeRecreate(step plan.Step, own Policy) Verdict {
 	switch guard.Recreate(own.Lifecycle.Recreate, g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)], g.Minimum) {
 	case guest.Deny:
 		return held(reason.RecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
-			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")
+			reason.RestoreGuest.Text)
 	case guest.Allow:
 		return Verdict{}
 	case guest.Approve:
@@ -341,12 +341,9 @@ func (g Gate) judgeRecreate(step plan.Step, own Policy) Verdict {
 	return g.judgeApproval(step, "the guest is gone, the agent did not destroy it, and a new guest does not have its data")
 }
 
-// adoptedFirst is the hint of a step that an approval releases only after the guest is adopted.
-const adoptedFirst = "approve it when the guest is adopted: an approval names the identity that the adoption creates"
-
 func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	if step.AfterAdoption {
-		return held(reason.Approval, why+": the guest is adopted first", adoptedFirst)
+		return held(reason.Approval, why+": the guest is adopted first", reason.AfterAdoption.Text)
 	}
 	return g.judgeDigest(reason.Approval, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
 }
@@ -370,7 +367,7 @@ func (g Gate) judgeDigest(because reason.Name, step plan.Step, digest, why strin
 	if tally.People >= need {
 		return Verdict{Digest: digest, ApprovalKeys: tally.Keys}
 	}
-	v := held(because, fmt.Sprintf("%s: %d of %d approvals", why, tally.People, need), "gitops-agent approve "+digest)
+	v := held(because, fmt.Sprintf("%s: %d of %d approvals", why, tally.People, need), reason.ApproveDigest.With(digest))
 	v.Digest, v.Uncounted = digest, tally.Uncounted
 	return v
 }

@@ -14,7 +14,7 @@ func (g Gate) judgeNode(step plan.Step) Verdict {
 	for _, call := range step.Calls {
 		for _, node := range []string{call.Node, call.Params["target"]} {
 			if node != "" && slices.Contains(g.Offline, node) {
-				return held(reason.NodeOffline, fmt.Sprintf("node %s is offline", node), "start the node, or wait until it is back; the agent creates nothing on another node instead")
+				return held(reason.NodeOffline, fmt.Sprintf("node %s is offline", node), reason.StartTarget.Text)
 			}
 		}
 		arrives := call.Params["target"]
@@ -25,7 +25,7 @@ func (g Gate) judgeNode(step plan.Step) Verdict {
 			arrives = call.Node // it can wait until the work on the node is done
 		}
 		if arrives != "" && slices.Contains(g.Maintenance, arrives) {
-			return held(reason.NodeMaintenance, fmt.Sprintf("node %s is in maintenance", arrives), "end the maintenance when it is done: ha-manager crm-command node-maintenance disable "+arrives)
+			return held(reason.NodeMaintenance, fmt.Sprintf("node %s is in maintenance", arrives), reason.EndMaintenance.With(arrives))
 		}
 	}
 	return Verdict{}

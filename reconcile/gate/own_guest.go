@@ -18,7 +18,7 @@ func (g Gate) judgeOwnGuest(step plan.Step) Verdict {
 		return Verdict{}
 	}
 	return held(reason.OwnGuest, fmt.Sprintf("the agent runs in guest %d, and would stop itself", step.Guest.VMID),
-		"do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config")
+		reason.ByHand.Text)
 }
 
 // endsGuest reports whether a call stops, pauses, restarts, moves or destroys its guest.

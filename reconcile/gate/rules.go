@@ -216,7 +216,7 @@ func judgeDenial(findings []policy.Finding) Verdict {
 	if len(denied) == 0 {
 		return Verdict{}
 	}
-	return held(reason.Policy, "policy "+strings.Join(denied, "; policy "), "correct what the policy is about; approvals have no effect")
+	return held(reason.Policy, "policy "+strings.Join(denied, "; policy "), reason.CorrectDenied.Text)
 }
 
 // judgeRequired holds a step that has fewer approvals than a policy requires.
@@ -229,9 +229,9 @@ func (g Gate) judgeRequired(step plan.Step, findings []policy.Finding) Verdict {
 	why := "policy " + f.String()
 	switch {
 	case step.AfterAdoption:
-		return held(reason.Policy, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
+		return held(reason.Policy, why+": the guest is adopted first", reason.AfterAdoption.Text)
 	case step.Op == cluster.OpCreate && step.Guest.VMID == 0:
-		return held(reason.Policy, why, "approve it when the agent has chosen a vmid: an approval names it")
+		return held(reason.Policy, why, reason.AfterVMID.Text)
 	}
 	digest := step.Digest(g.Cluster, g.identity(step))
 	if d := g.Rules.guests[policyKey(step.Guest)]; step.Op == cluster.OpCreate && d != nil {
@@ -273,7 +273,7 @@ func PolicyConditions(verdicts []Verdict) []plan.Condition {
 			if f.Result == policy.Warn && !told[f] {
 				told[f] = true
 				conditions = append(conditions, plan.Condition{
-					Type: plan.Warned, Reason: reason.Policy, Message: fmt.Sprintf("policy %s", f), Hint: "this holds nothing",
+					Type: plan.Warned, Reason: reason.Policy, Message: fmt.Sprintf("policy %s", f), Hint: reason.HoldsNothing.Text,
 				})
 			}
 		}

@@ -55,9 +55,9 @@ type violation struct {
 }
 
 func (v violation) verdict() Verdict {
-	hint := fmt.Sprintf("let a signer without guests write %s", v.field)
+	hint := reason.OtherSigner.With(v.field)
 	if v.remedy != "" {
-		hint += fmt.Sprintf(", or add %s to the entry %s of trust.signers on the agent's host and restart the agent", v.remedy, v.by.Signer)
+		hint = reason.ExtendSigner.With(v.field, v.remedy, v.by.Signer)
 	}
 	return held(reason.Scope, fmt.Sprintf("signer %s wrote %s in commit %.7s and may not touch %s", v.by.Signer, v.field, v.by.Commit, v.touches), hint)
 }
@@ -156,7 +156,7 @@ func (s Scope) describe(vmid int) string {
 func (s Scope) Judge(step plan.Step) Verdict {
 	if step.Order != nil && step.Order.Scheduled == nil {
 		if why := s.Order(step.Order.Ordered, step.Guest); why != "" {
-			return held(reason.Scope, why, "extend the guests, vmids or paths of the entry "+step.Order.Signer+" of trust.signers, or let another signer sign the order")
+			return held(reason.Scope, why, reason.ExtendOrderSigner.With(step.Order.Signer))
 		}
 		return Verdict{}
 	}

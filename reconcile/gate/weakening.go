@@ -34,7 +34,7 @@ func (g Gate) judgeWeakening(step plan.Step) Verdict {
 func (g Gate) judgeLoss(step plan.Step) Verdict {
 	why := "it weakens guards of guests: " + lossesOf(step)
 	if step.AfterAdoption {
-		return held(reason.Guard, why+": the guest is adopted first", adoptedFirst)
+		return held(reason.Guard, why+": the guest is adopted first", reason.AfterAdoption.Text)
 	}
 	v := g.judgeDigest(reason.Guard, step, step.Digest(g.Cluster, g.identity(step)), why, 1)
 	if v.Held {

@@ -98,9 +98,6 @@ func (d Desired) NeverDownloads() string {
 	return "Proxmox decompresses " + string(ISO) + " alone, and refuses the compression " + d.Decompression + " of " + string(d.Content)
 }
 
-// DecompressionHint says what to do about a compressed file that Proxmox does not decompress.
-const DecompressionHint = "give the address and the checksum of a file that is not compressed, and leave decompression out: unpack the file and put it on a web server of your own if its publisher has none"
-
 // FormatOf returns the ending of the file that Proxmox keeps of a URL, "" if the URL does not show one that the content accepts.
 func FormatOf(urlPath string, content Content, decompression string) string {
 	name := strings.ToLower(path.Base(urlPath))

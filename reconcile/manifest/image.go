@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/manifest/tree"
+	"gitops-agent/reconcile/reason"
 )
 
 // imageSpec is the spec of an Image: a file that Proxmox downloads.
@@ -87,7 +88,7 @@ func (s *imageSpec) check(d decoder, doc *document) {
 	}
 	content := image.Content(s.content.value)
 	if s.decompression.set && content == image.Import {
-		d.below("decompression").newProblem(s.decompression.at, "got a compression to remove from a disk image: Proxmox decompresses iso alone", image.DecompressionHint)
+		d.below("decompression").newProblem(s.decompression.at, "got a compression to remove from a disk image: Proxmox decompresses iso alone", reason.Decompress.Text)
 	}
 	switch {
 	case s.decompression.set && content == image.Template:

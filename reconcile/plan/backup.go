@@ -29,14 +29,14 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	case err == notReadYet:
 	case err != "":
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Warned, Reason: reason.NoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: "the token needs Sys.Audit on /",
+			Type: Warned, Reason: reason.NoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: reason.GrantJobAudit.Text,
 		})
 	case !want.derived.backedUp()(d.VMID, node, row.Pool):
-		missing, hints = append(missing, "no enabled backup job covers it"), append(hints, "add it to a BackupJob, or enable one")
+		missing, hints = append(missing, "no enabled backup job covers it"), append(hints, reason.AddToJob.Text)
 	default:
 		if why := want.derived.editedJobOf(d, node, row.Pool); why != "" {
 			missing = append(missing, "the backup job that covers it was changed in Proxmox, so that it backs up less: "+why)
-			hints = append(hints, "the agent repairs what the manifest of the job says and no hold prevents; undo the rest in Proxmox, or write it into the manifest")
+			hints = append(hints, reason.UndoJobEdit.Text)
 		}
 	}
 	if left := guest.NotInBackups(d, live); len(left) > 0 && isSameGuest(p) {
@@ -91,7 +91,7 @@ func namesOf(left []guest.NotInBackup) string {
 
 // leftOutHint says how volumes get into backups, or out of the condition.
 func leftOutHint(of guest.Kind) string {
-	const hint = "in its manifest, backup: true puts a volume into backups, and backup: false says that they shall not contain it"
+	hint := reason.PutInBackups.Text
 	if of == guest.Container {
 		return hint + "; Proxmox backs up no folder and no device of the host"
 	}

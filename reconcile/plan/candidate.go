@@ -100,19 +100,15 @@ func candidatesCondition(found []Candidate) Condition {
 	c := Condition{Type: Blocked, Reason: reason.MayExist, Message: "the guest may exist already, and is not created a second time: " + strings.Join(words, "; ")}
 	switch first := found[0]; {
 	case first.Renamed:
-		c.Hint = fmt.Sprintf("if the manifest means guest %d: set spec.vmid: %d, and restore its record or adopt it; "+
-			"if guest %d is a copy or belongs to another agent: remove its tag %s, or take its vmid out of spec.vmids of the Cluster",
-			first.VMID, first.VMID, first.VMID, first.Marker)
+		c.Hint = reason.MeantRenamed.With(first.VMID, first.Marker)
 	case first.Marker != "":
-		c.Hint = fmt.Sprintf("if the manifest means guest %d, and no other agent manages that guest: remove its tag %s, and set spec.vmid: %d and spec.adopt: ifUnmanaged; "+
-			"if not, set spec.vmid to a free vmid", first.VMID, first.Marker, first.VMID)
+		c.Hint = reason.MeantMarked.With(first.VMID, first.Marker)
 	case !first.Owned && first.Name == "":
-		c.Hint = fmt.Sprintf("start the node of guest %d, or wait until Proxmox reports its name; or set spec.vmid", first.VMID)
+		c.Hint = reason.MeantUnnamed.With(first.VMID)
 	case !first.Owned:
-		c.Hint = fmt.Sprintf("if the manifest means guest %d: set spec.vmid: %d and spec.adopt: ifUnmanaged; "+
-			"if not: set spec.vmid to a free vmid, or take %d out of spec.vmids of the Cluster", first.VMID, first.VMID, first.VMID)
+		c.Hint = reason.MeantUnmarked.With(first.VMID)
 	default:
-		c.Hint = fmt.Sprintf("set spec.vmid to the vmid of the guest that is meant, such as %d, or to a free vmid", first.VMID)
+		c.Hint = reason.MeantOwned.With(first.VMID)
 	}
 	return c
 }

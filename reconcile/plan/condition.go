@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -47,7 +46,7 @@ func notObserved(vmid int, got cluster.Snapshot) Condition {
 	switch why := got.ReadErrors[vmid]; {
 	case listed && slices.Contains(got.Inventory.Offline, row.Node):
 		c.Reason, c.Message = reason.NodeOffline, "its node "+row.Node+" is offline"
-		c.Hint = "start the node, or wait until it is back; the agent does not create the guest on another node"
+		c.Hint = reason.StartNode.Text
 	case why != "":
 		c.Message = "the guest could not be read: " + why
 	}
@@ -56,14 +55,14 @@ func notObserved(vmid int, got cluster.Snapshot) Condition {
 
 // lockCondition returns the condition of a locked guest.
 func lockCondition(live guest.Observed) Condition {
-	c := Condition{Type: Blocked, Reason: reason.Locked, Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds the lock"}
+	c := Condition{Type: Blocked, Reason: reason.Locked, Message: "the guest is locked (" + live.Lock + ")", Hint: reason.WaitForLock.Text}
 	if cluster.PartlyCreated(live) {
 		tool := "qm"
 		if live.Kind == guest.Container {
 			tool = "pct"
 		}
 		c.Reason = reason.PartlyCreated
-		c.Hint = fmt.Sprintf("wait; if no task creates it any more, unlock it on its node (%s unlock %d) and remove it", tool, live.VMID)
+		c.Hint = reason.Unlock.With(tool, live.VMID)
 	}
 	return c
 }

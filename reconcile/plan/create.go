@@ -59,7 +59,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		return p
 	}
 	if len(impossible) > 0 {
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.CannotCreate, Message: describeImpossible(impossible), Hint: "change these fields, clone another template, or change the template"})
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.CannotCreate, Message: describeImpossible(impossible), Hint: reason.ChangeTemplate.Text})
 		return p
 	}
 	call.Secrets = secrets
@@ -95,7 +95,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 func noNode(u Unplaced) Condition {
 	c := Condition{Type: Blocked, Reason: reason.NoNode, Message: cmp.Or(u.Why, "no node was chosen yet")}
 	if u.Why != "" && !u.Fits {
-		c.Hint = "free what it needs on a node, allow more nodes in placement.auto.nodes, or name the node in spec.node"
+		c.Hint = reason.MakeRoom.Text
 	}
 	return c
 }
@@ -105,12 +105,12 @@ var errKeys = errors.New("not all of it can be set at creation")
 
 // cannotCreate returns the condition of a guest that does not exist and cannot be created.
 func cannotCreate(d *guest.Desired, err error) Condition {
-	c := Condition{Type: Blocked, Reason: reason.NoSource, Message: err.Error(), Hint: "correct spec.source and spec.node, or create what they name"}
+	c := Condition{Type: Blocked, Reason: reason.NoSource, Message: err.Error(), Hint: reason.CorrectSource.Text}
 	switch {
 	case d.Source == (guest.Source{}):
-		c.Hint = "add spec.source to create the guest, or correct spec.vmid if the guest exists"
+		c.Hint = reason.AddSource.Text
 	case errors.Is(err, errKeys):
-		c.Reason, c.Hint = reason.CannotCreate, "change these fields, or remove them from the manifest"
+		c.Reason, c.Hint = reason.CannotCreate, reason.LeaveOutAtCreation.Text
 	}
 	return c
 }
@@ -241,7 +241,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	if conflict != "" {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: IdentityConflict, Reason: reason.DifferentGuest, Message: conflict + "; the agent leaves the guest alone",
-			Hint: "no manifest names this vmid any more: remove the guest by hand if it is not needed",
+			Hint: reason.RemoveStranger.Text,
 		})
 		return p
 	}
@@ -252,7 +252,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	orphaned := Condition{Type: Orphaned, Reason: reason.Removed, Message: "no manifest names this guest any more"}
 	step := destroyStep(ref, live, evidence)
 	if why := want.stillNamed(owned); why != "" {
-		orphaned.Message, orphaned.Hint = why, fmt.Sprintf("if the manifest means this guest, add vmid: %d to it", owned.VMID)
+		orphaned.Message, orphaned.Hint = why, reason.NameAgain.With(owned.VMID)
 		step.Doubt = cmp.Or(step.Doubt, why)
 	}
 	p.Conditions = append(p.Conditions, orphaned)

@@ -66,7 +66,6 @@ func lostVolumes(changes []guest.Change, former map[string]guest.Former, live gu
 	}
 	return []Condition{{
 		Type: Blocked, Reason: reason.VolumeLost, Message: strings.Join(words, "; "),
-		Hint: fmt.Sprintf("the agent attaches the volume when it is among the guest's unused volumes (%s %d on %s finds a volume that still exists); "+
-			"or attach the right volume by hand, or name it in the manifest; approve the step only if an empty volume is wanted", rescan, live.VMID, live.Node),
+		Hint: reason.AttachLost.With(fmt.Sprintf("%s %d", rescan, live.VMID), live.Node),
 	}}
 }

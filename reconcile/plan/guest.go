@@ -102,7 +102,7 @@ func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	case cluster.Hidden:
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Blocked, Reason: reason.Hidden, Message: fmt.Sprintf("vmid %d belongs to a guest that the token may not see", d.VMID),
-			Hint: fmt.Sprintf("grant VM.Audit on /vms/%d, or choose another vmid", d.VMID),
+			Hint: reason.GrantAudit.With(d.VMID),
 		})
 	case cluster.Unknown:
 		p.Conditions = append(p.Conditions, notObserved(d.VMID, got))
@@ -121,23 +121,23 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 	switch {
 	case live.Kind != d.Kind:
 		c.Reason, c.Message = reason.OtherKind, fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
-		c.Hint = "choose another vmid, or change the manifest's kind"
+		c.Hint = reason.OtherVMIDOrKind.Text
 	case isOwned:
 		c.Reason, c.Message = reason.DifferentGuest, proof.Conflict(d.Kind)
-		c.Hint = "if it is the same guest, restore its " + proof.Missing(owned) + "; if not, give the manifest another vmid"
+		c.Hint = reason.RestoreIdentity.With(proof.Missing(owned))
 	case !d.Adopt:
 		c.Reason, c.Message = reason.NotManaged, fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
-		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
+		c.Hint = reason.Adopt.Text
 		if len(proof.ForeignMarkers) > 0 {
 			c.Message += ", and has the marker " + proof.ForeignMarkers[0]
-			c.Hint = "if no other agent manages it, remove its tag " + proof.ForeignMarkers[0] + " and set spec.adopt: ifUnmanaged to adopt it; or choose another vmid"
+			c.Hint = reason.AdoptMarked.With(proof.ForeignMarkers[0])
 		}
 	default:
 		if len(proof.ForeignMarkers) == 0 {
 			return nil
 		}
 		c.Reason, c.Message = reason.ForeignMarker, "it has the marker "+proof.ForeignMarkers[0]+" of another owner"
-		c.Hint = "if no other agent manages the guest, remove its tag " + proof.ForeignMarkers[0]
+		c.Hint = reason.RemoveForeignTag.With(proof.ForeignMarkers[0])
 	}
 	return &c
 }
@@ -163,7 +163,7 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	if guest.OnOtherNode(*d, live) {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: reason.OtherNode, Message: fmt.Sprintf("it is on %s, and its manifest names %s", live.Node, d.Node),
-			Hint: "move it in Proxmox, correct the node in the manifest, or set spec.placement: prefer lists the nodes where it may be, migrate lets the agent move it",
+			Hint: reason.CorrectNode.Text,
 		})
 	}
 	p.Steps = changeSteps(p, d, live)
@@ -230,7 +230,7 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 	if len(impossible) > 0 {
 		list = append(list, Condition{
 			Type: Blocked, Reason: reason.Impossible, Message: strings.Join(impossible, "; "),
-			Hint: "change the manifest, or make the change by hand",
+			Hint: reason.ChangeByHand.Text,
 		})
 	}
 	return list
@@ -239,9 +239,9 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 // restartHint returns how pending changes take effect under a rebootPolicy.
 func restartHint(policy guest.RebootPolicy) string {
 	if policy == "" || policy == guest.RebootNever {
-		return "stop and start the guest from Proxmox, or set lifecycle.rebootPolicy; a reboot from inside the guest is not enough"
+		return reason.RestartByHand.Text
 	}
-	return "lifecycle.rebootPolicy: " + string(policy) + " restarts it"
+	return reason.PolicyRestarts.With(policy)
 }
 
 // adoptFirst inserts adoption as the guest's first step. Its calls are planned when the identity is in the journal, together with the marker

@@ -120,7 +120,7 @@ func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 	}
 	return &Condition{
 		Type: Blocked, Reason: reason.VolumeInUse, Message: "it is not destroyed, since its volumes would be destroyed too: " + strings.Join(words, "; "),
-		Hint: "remove the volume from the other guest and its manifest; if that guest needs the volume, reassign it in Proxmox first (Reassign Owner), which gives it another name",
+		Hint: reason.FreeVolume.Text,
 	}
 }
 
@@ -158,7 +158,7 @@ func (h holders) blockTakenVolumes(changes []guest.Change, live guest.Observed) 
 func (h holders) createBlockedBy(d *guest.Desired) *Condition {
 	for _, a := range guest.WantedAttachments(*d) {
 		if why := h.attachBlockedBy(d.VMID, a.Volume); why != "" {
-			return &Condition{Type: Blocked, Reason: reason.VolumeInUse, Message: a.Key + ": " + why, Hint: "detach it from that guest, or name another volume"}
+			return &Condition{Type: Blocked, Reason: reason.VolumeInUse, Message: a.Key + ": " + why, Hint: reason.DetachVolume.Text}
 		}
 	}
 	return nil

@@ -141,7 +141,7 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	if len(nodes) == 0 {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: NotObserved, Reason: reason.NotObserved, Message: "no node is online that could show the storage " + d.Storage,
-			Hint: "name a node in spec.nodes of the Image",
+			Hint: reason.NameNode.Text,
 		})
 		p.lacks("", p.Conditions[0].Message)
 		return p
@@ -181,13 +181,13 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	if never != "" && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Blocked, Reason: reason.Invalid, Message: fmt.Sprintf("this release refuses the manifest, which was accepted before: %s: spec.decompression: %s", d.Origin, never),
-			Hint: image.DecompressionHint,
+			Hint: reason.Decompress.Text,
 		})
 	}
 	if denied && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Blocked, Reason: reason.ServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
-			Hint: "add " + server + " to images.allow in the agent's config, or use a server that is listed there",
+			Hint: reason.AllowServer.With(server),
 		})
 	}
 	return p
@@ -217,7 +217,7 @@ func (g *Guest) lacksElsewhere(d image.Desired, node string, inventory cluster.I
 	}
 	if others {
 		g.Conditions = append(g.Conditions, Condition{
-			Type: Warned, Reason: reason.FileOnOneNode, Message: alone, Hint: "list in spec.nodes of the Image each node on which guests are created from it",
+			Type: Warned, Reason: reason.FileOnOneNode, Message: alone, Hint: reason.ListNodes.Text,
 		})
 	}
 }
@@ -236,7 +236,7 @@ func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (
 		return unknown(reason.NotObserved, fmt.Sprintf("the files in %s on %s were not read yet", d.Storage, node), "")
 	case slices.Contains(OpenDeletions(images.Open, node, got.Inventory), d.Volume()):
 		return unknown(reason.NotObserved, fmt.Sprintf("the deletion of %s on %s has not ended", d.Volume(), node),
-			"wait until it has ended, or until the call cannot act any more; the agent then goes on by itself")
+			reason.AwaitDeletion.Text)
 	case !exists:
 		return "it has not been downloaded on " + node, nil
 	}
@@ -244,10 +244,10 @@ func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (
 	switch {
 	case !recorded:
 		return unknown(reason.ForeignFile, fmt.Sprintf("%s is on %s, and the agent did not download it", d.Volume(), node),
-			"look where it is from; remove it in Proxmox, and the agent downloads it")
+			reason.RemoveForeignFile.Text)
 	case record.Size != size:
 		return unknown(reason.ForeignFile, fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it", d.Volume(), node, size, record.Size),
-			"look who changed it; remove it in Proxmox, and the agent downloads it again")
+			reason.RemoveChangedFile.Text)
 	}
 	return "", nil
 }

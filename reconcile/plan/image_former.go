@@ -162,13 +162,13 @@ func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapsho
 		unknown.Message = fmt.Sprintf("%s on %s is to be deleted, and the node is offline", record.Volume, place.Node)
 	case files.Err != "":
 		unknown.Message = fmt.Sprintf("whether %s is to be deleted is unknown, since the files in %s on %s could not be read: %s", record.Volume, place.Storage, place.Node, files.Err)
-		unknown.Hint = "if the storage was removed for good, accept a manifest of the Image with prune: false, which ends the deletions; it may be removed in the commit after that"
+		unknown.Hint = reason.EndDeletions.Text
 	case !isReadSince(files, record):
 		unknown.Message = fmt.Sprintf("the files in %s on %s were not read yet", place.Storage, place.Node)
 	case size != record.Size:
 		unknown.Reason = reason.ForeignFile
 		unknown.Message = fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it, so it is not deleted", record.Volume, place.Node, size, record.Size)
-		unknown.Hint = "look who changed it; remove it in Proxmox, or store it under another name"
+		unknown.Hint = reason.RemoveChangedFormer.Text
 	default:
 		p.Present = true
 		if user := fileUser(want, got, record.Volume, place); user != "" {
@@ -185,7 +185,7 @@ func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapsho
 func FileInUse(record journal.File, user string) Condition {
 	return Condition{
 		Type: Warned, Reason: reason.FileInUse, Message: fmt.Sprintf("%s stays on %s: %s", record.Volume, record.Node, user),
-		Hint: "the agent deletes it when nothing uses it any more",
+		Hint: reason.DeletedLater.Text,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // and since a manifest names it, not destroyed either.
 func planInvalid(p Guest, d *guest.Desired, got cluster.Snapshot) Guest {
 	in := d.Invalid
-	hint := "correct the field and push; until then the agent changes nothing of this guest"
+	hint := reason.CorrectField.Text
 	if in.Hint != "" {
 		hint = in.Hint + "; " + hint
 	}

@@ -45,6 +45,6 @@ func MarkerCopiesCondition(copies []cluster.Row, marker string) Condition {
 	slices.Sort(names)
 	return Condition{
 		Type: Warned, Reason: reason.Copied, Message: fmt.Sprintf("its marker %s is also on %s, which was cloned from it", marker, strings.Join(names, ", ")),
-		Hint: "the agent does not change the copy; remove the tag from the copy before a manifest adopts it",
+		Hint: reason.RemoveCopiedTag.Text,
 	}
 }

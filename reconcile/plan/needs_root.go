@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +44,7 @@ func needsRoot(changes []guest.Change, ref guest.Ref, node string) (Condition, b
 	}
 	return Condition{
 		Type: Warned, Reason: reason.NeedsRoot, Message: "Proxmox lets only root@pam set this, and no API token: " + strings.Join(keys, ", "),
-		Hint: fmt.Sprintf("as root on %s: %s set %s %s", cmp.Or(node, "its node"), tool, vmid, strings.Join(set, " ")),
+		Hint: reason.SetAsRoot.With(cmp.Or(node, "its node"), tool+" set "+vmid+" "+strings.Join(set, " ")),
 	}, true
 }
 

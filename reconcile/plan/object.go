@@ -339,7 +339,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	if o.live.Never {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: reason.NoBackup, Message: fmt.Sprintf("the %s %s never runs: Proxmox has no next time for its schedule", k.Noun, d.ID),
-			Hint: "change the schedule; if it ran until the clocks were put forward, give it a time that they do not skip",
+			Hint: reason.ChangeSchedule.Text,
 		})
 	}
 	if missing := o.missingNeed(); missing != nil {
@@ -364,7 +364,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	case marker != "":
 		p.Conditions = append(p.Conditions, Condition{
 			Type: IdentityConflict, Reason: reason.ForeignMarker, Message: fmt.Sprintf("the %s %s has the marker %s of another owner", k.Noun, d.ID, marker),
-			Hint: "if no agent manages it any more, remove this word from its comment and set adopt: ifUnmanaged",
+			Hint: reason.RemoveForeignWord.Text,
 		})
 	case d.Adopt:
 		o.owned = journal.OwnedObject{}
@@ -424,7 +424,7 @@ func (o objectPlan) missingNeed() *Condition {
 		}
 		return &Condition{
 			Type: Blocked, Reason: reason.Awaits, Message: what + ", which the manifest names, does not exist",
-			Hint: "add a manifest of it, make it in Proxmox, or name another one",
+			Hint: reason.AddNamed.Text,
 		}
 	}
 	return nil
@@ -434,11 +434,11 @@ func (o objectPlan) missingNeed() *Condition {
 func (o objectPlan) notManaged(isOwned bool) Condition {
 	c := Condition{
 		Type: IdentityConflict, Reason: reason.NotManaged, Message: fmt.Sprintf("the %s %s exists, and the manifest does not ask to adopt it", o.kind.Noun, o.desired.ID),
-		Hint: "to take it over, set adopt: ifUnmanaged",
+		Hint: reason.AdoptObject.Text,
 	}
 	if isOwned {
 		c.Message = fmt.Sprintf("the comment of the %s %s lacks the marker %s, so it may be another one", o.kind.Noun, o.desired.ID, o.owned.Marker)
-		c.Hint = "to take it over again, put the marker back at the end of its comment, or set adopt: ifUnmanaged"
+		c.Hint = reason.RestoreObjectMarker.Text
 	}
 	return c
 }
@@ -468,7 +468,7 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snaps
 	for _, g := range d.Guests {
 		if found.Named[g.Label].VMID == 0 {
 			return d, &Condition{
-				Type: Blocked, Reason: reason.NoVMID, Message: g.Label + " has no vmid yet", Hint: "it gets one when the agent creates it; or give its manifest a vmid",
+				Type: Blocked, Reason: reason.NoVMID, Message: g.Label + " has no vmid yet", Hint: reason.AwaitVMID.Text,
 			}
 		}
 	}
@@ -556,14 +556,14 @@ func (o objectPlan) set(adopts bool) {
 		if _, changes := c.Set[f.Key]; f.Fixed && changes {
 			o.Conditions = append(o.Conditions, Condition{
 				Type: Blocked, Reason: reason.Impossible, Message: fmt.Sprintf("Proxmox cannot change %s of %s", f.Key, o.kind.One()),
-				Hint: "describe it by a manifest with another id, which replaces this one",
+				Hint: reason.NewID.Text,
 			})
 			return
 		}
 	}
 	if strings.ContainsAny(comment, "\r\n") {
 		o.Conditions = append(o.Conditions, Condition{
-			Type: Blocked, Reason: reason.Impossible, Message: "its comment has several lines, and the agent writes one line only", Hint: "set spec.comment, which replaces it",
+			Type: Blocked, Reason: reason.Impossible, Message: "its comment has several lines, and the agent writes one line only", Hint: reason.SetComment.Text,
 		})
 		return
 	}
@@ -571,7 +571,7 @@ func (o objectPlan) set(adopts bool) {
 		if o.kind.Note.ASCII && strings.ContainsFunc(comment, func(r rune) bool { return r > unicode.MaxASCII }) {
 			o.Conditions = append(o.Conditions, Condition{
 				Type: Blocked, Reason: reason.Impossible, Message: fmt.Sprintf("the comment of the %s %s has characters that Proxmox returns damaged, so the agent cannot write it again", o.kind.Noun, o.desired.ID),
-				Hint: "set spec.comment, which replaces it",
+				Hint: reason.SetComment.Text,
 			})
 			return
 		}

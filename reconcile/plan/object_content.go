@@ -45,7 +45,7 @@ func (o objectPlan) contentStep() {
 	if content.Unsafe != nil {
 		if why := content.Unsafe(o.desired, o.live); why != "" {
 			o.Conditions = append(o.Conditions, Condition{
-				Type: Blocked, Reason: reason.Impossible, Message: why, Hint: "change it by several commits, each of which only adds or only removes addresses",
+				Type: Blocked, Reason: reason.Impossible, Message: why, Hint: reason.SeveralCommits.Text,
 			})
 			return
 		}

@@ -59,7 +59,7 @@ var rows = []Row{
 	{
 		Name: DifferentGuest, Types: []Type{TypeIdentityConflict}, Act: EditManifest, Severity: SeverityError,
 		Sentence: "the guest under the vmid is not the recorded one",
-		Remedies: []Remedy{RestoreIdentity, RemoveStranger},
+		Remedies: []Remedy{RestoreIdentity, RemoveStranger, ClaimLost},
 	},
 	{
 		Name: Differs, Types: []Type{TypeDrifted}, Act: Wait, Severity: SeverityWarning, Event: event.GuestDrifted,
@@ -128,7 +128,7 @@ var rows = []Row{
 	{
 		Name: Impossible, Types: []Type{TypeBlocked}, Act: EditManifest, Severity: SeverityWarning,
 		Sentence: "a field cannot be changed on an existing guest or object",
-		Remedies: []Remedy{ChangeByHand, NewID, SetComment, SeveralCommits},
+		Remedies: []Remedy{ChangeByHand, NewID, SetComment, SeveralCommits, UpgradeNodes, DisableByRemoval, AnotherID, LeaveRule},
 	},
 	{
 		Name: InUse, Types: []Type{TypeBlocked}, Act: FixCluster, Severity: SeverityWarning,
@@ -168,7 +168,7 @@ var rows = []Row{
 	{
 		Name: NoBackup, Types: []Type{TypeWarned}, Act: EditManifest, Severity: SeverityWarning,
 		Sentence: "the manifest requires backups, and no enabled backup job covers the guest, or only one that was edited so that it backs up less, or no backup contains a volume for which the manifest does not say `backup: false`; or the backup job has no next time",
-		Remedies: []Remedy{GrantJobAudit, AddToJob, UndoJobEdit, PutInBackups},
+		Remedies: []Remedy{GrantJobAudit, ChangeSchedule, AddToJob, UndoJobEdit, PutInBackups},
 		Docs:     "See [backup.md](backup.md#guests-that-must-be-backed-up)",
 	},
 	{
@@ -207,6 +207,7 @@ var rows = []Row{
 	{
 		Name: NotInHA, Types: []Type{TypeBlocked}, Act: EditManifest, Severity: SeverityWarning,
 		Sentence: "the HA manager does not manage a guest that an `AffinityRule` names; the rule waits until it does",
+		Remedies: []Remedy{SetHA},
 	},
 	{
 		Name: NotManaged, Types: []Type{TypeIdentityConflict}, Act: EditManifest, Severity: SeverityError,
@@ -233,7 +234,7 @@ var rows = []Row{
 	{
 		Name: OtherNode, Types: []Type{TypeWarned}, Act: EditManifest, Severity: SeverityWarning,
 		Sentence: "the guest is on another node than its manifest names, and the manifest does not ask to move it; or a replication job copies to another node since its guest was moved, or copies nothing since the guest is on the target",
-		Remedies: []Remedy{CorrectNode},
+		Remedies: []Remedy{CorrectNode, MoveGuest, AwaitReturn},
 	},
 	{
 		Name: Overridden, Types: []Type{TypeWarned}, Act: Wait, Severity: SeverityWarning,
@@ -275,6 +276,7 @@ var rows = []Row{
 	{
 		Name: Rollout, Held: TypeHeld, Act: Wait, Severity: SeverityWarning, Event: event.StepHeld,
 		Sentence: "the change reaches other guests first; an approval does not release it",
+		Remedies: []Remedy{PromoteFailed, PromoteHeld, PromotePaused, PushAgain},
 		Docs:     "[rollouts.md](rollouts.md) says what continues a rollout that has failed, pauses or is held",
 	},
 	{
@@ -295,6 +297,7 @@ var rows = []Row{
 	{
 		Name: SelectsNone, Types: []Type{TypeBlocked}, Act: EditManifest, Severity: SeverityWarning,
 		Sentence: "no guest has the labels that the manifest of an object selects",
+		Remedies: []Remedy{GiveLabels},
 	},
 	{
 		Name: ServerDenied, Types: []Type{TypeBlocked}, Act: FixHost, Severity: SeverityWarning,
@@ -332,7 +335,7 @@ var rows = []Row{
 	{
 		Name: VolumeInUse, Types: []Type{TypeBlocked}, Held: TypeBlocked, Act: FixCluster, Severity: SeverityWarning, Event: event.StepHeld, Notice: volumeNotice,
 		Sentence: "another guest uses a volume that the plan would destroy or attach; the text names both",
-		Remedies: []Remedy{FreeVolume, DetachVolume},
+		Remedies: []Remedy{FreeVolume, DetachVolume, ReleaseVolume, ReassignVolume},
 	},
 	{
 		Name: VolumeLost, Types: []Type{TypeBlocked}, Act: FixCluster, Severity: SeverityWarning,

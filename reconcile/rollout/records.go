@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 )
 
 // Records returns the records of a decision.
@@ -42,15 +43,15 @@ func Hint(r journal.Rollout, approval bool) string {
 	}
 	switch r.State {
 	case journal.RolloutFailed:
-		return "remove the cause; then " + order(OpPromote) + " continues. Another revision, such as a revert, begins again at the canary"
+		return reason.PromoteFailed.With(order(OpPromote))
 	case journal.RolloutHeld:
-		return "compare the guests with their manifests; then " + order(OpPromote) + " begins at the canary"
+		return reason.PromoteHeld.With(order(OpPromote))
 	case journal.RolloutPaused:
 		if approval {
-			return order(OpPromote) + " continues, " + order(OpAbort) + " ends it"
+			return reason.PromotePaused.With(order(OpPromote), order(OpAbort))
 		}
 	case journal.RolloutAborted:
-		return "push another revision, such as a revert: it begins again at the canary"
+		return reason.PushAgain.Text
 	case journal.RolloutRunning, journal.RolloutDone:
 	}
 	return ""

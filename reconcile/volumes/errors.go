@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/reason"
 )
 
 // InUseError refuses a call because another guest uses a volume on which the call would act.
@@ -34,10 +35,9 @@ func (e *InUseError) Users() string {
 // Hint says what ends the refusal.
 func (e *InUseError) Hint() string {
 	if e.Effect == cluster.Attaches || e.Effect == cluster.Imports {
-		return "remove the volume from that guest and its snapshots, or name another volume"
+		return reason.ReleaseVolume.Text
 	}
-	return "remove the volume from that guest and its snapshots; if that guest needs the volume, reassign it in Proxmox first (Reassign Owner), " +
-		"which gives it another name"
+	return reason.ReassignVolume.Text
 }
 
 // Cause says why the users of a volume are not known.

@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/reason"
 )
 
 // Proxmox VE 8 has no rules. A rule about nodes is a group there, and the entry of each of its guests with the HA manager names the group.
@@ -71,12 +72,12 @@ func usesGroups(found kind.Found) bool {
 func asGroup(d kind.Desired) (kind.Desired, *kind.Unresolved) {
 	if of, _ := d.Text(keyType); of != typeNode {
 		return d, &kind.Unresolved{
-			Cause: kind.Impossible, Message: "Proxmox VE 8 has no rules about guests that run together or apart", Hint: "upgrade all nodes to Proxmox VE 9, or remove the manifest",
+			Cause: kind.Impossible, Message: "Proxmox VE 8 has no rules about guests that run together or apart", Hint: reason.UpgradeNodes.Text,
 		}
 	}
 	if off, _ := d.Text(keyDisable); off != "" {
 		return d, &kind.Unresolved{
-			Cause: kind.Impossible, Message: "a rule about nodes is a group on Proxmox VE 8, which cannot be disabled", Hint: "remove the manifest until the rule shall have an effect, or upgrade all nodes to Proxmox VE 9",
+			Cause: kind.Impossible, Message: "a rule about nodes is a group on Proxmox VE 8, which cannot be disabled", Hint: reason.DisableByRemoval.Text,
 		}
 	}
 	group := d

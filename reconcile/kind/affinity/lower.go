@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/reason"
 )
 
 // lower completes what the fields of a manifest say. The key of the guests has those that are named by vmid, until resolve adds the others.
@@ -74,7 +75,7 @@ func resolve(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) 
 	if live := found.Live.Keys[keyType]; live != "" && live != wanted && live != typeGroup {
 		return d, &kind.Unresolved{
 			Cause: kind.Impossible, Message: fmt.Sprintf("the rule %s has the type %s, and Proxmox does not change the type of a rule", d.ID, live),
-			Hint: "give the manifest another id; the former rule is then removed",
+			Hint: reason.AnotherID.Text,
 		}
 	}
 	own, _ := d.Text(keyResources)
@@ -99,7 +100,7 @@ func resolve(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) 
 		slices.Sort(waits)
 		return d, &kind.Unresolved{
 			Cause: kind.NotInHA, Message: "the HA manager does not manage " + strings.Join(slices.Compact(waits), ", ") + ", and Proxmox has no rule with such guests",
-			Hint: "set spec.ha of the guests, or take them out of the rule",
+			Hint: reason.SetHA.Text,
 		}
 	}
 	d.Put(kind.Intent{Key: keyResources, Text: listText(ids), Origin: at})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/reason"
 )
 
 // native returns a rule as the cluster's release has it, with guests that are in no other rule about nodes: Proxmox refuses a second one for a guest, and a guest has
@@ -41,7 +42,7 @@ func native(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) {
 	}
 	return d, &kind.Unresolved{
 		Cause: kind.Impossible, Message: fmt.Sprintf("%s is in the %s %s, and Proxmox accepts a guest in one rule about nodes only", id, noun, other),
-		Hint: "take it out of that " + noun + ", or out of this rule; if rules exchange all of their guests, disable one of them in a commit of its own",
+		Hint: reason.LeaveRule.With(noun),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/reason"
 )
 
 // poolKind is the kind of the object for which a job that selects a pool waits.
@@ -115,7 +116,7 @@ func resolve(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) 
 		}
 		return d, &kind.Unresolved{
 			Cause: kind.SelectsNone, Message: "no guest of a manifest has the labels " + strings.Join(labels, ", ") + " and a vmid, and Proxmox has no job without guests",
-			Hint: "give a guest the labels, or remove the manifest",
+			Hint: reason.GiveLabels.Text,
 		}
 	}
 	at := d.Origin

@@ -15,6 +15,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/reason"
 )
 
 // Name is the kind in manifests and labels.
@@ -142,7 +143,7 @@ func edges(want kind.Want, world kind.World) []edge.Edge {
 	}
 	list = append(list, edge.Edge{
 		From: job, To: of, Why: edge.KeepsFromRemoval, Text: fmt.Sprintf("it has the replication job %s, and Proxmox destroys no guest that has one", want.ID),
-		Hint: "the agent goes on when the job is gone: approve its removal if that is held, or remove a job that no manifest described by hand",
+		Hint: reason.RemoveReplication.Text,
 	})
 	if message, hint := moved(want, vmid, world.Observed); message != "" {
 		list = append(list, edge.Edge{From: job, To: of, Why: edge.Follows, Field: keyTarget, Text: message, Hint: hint})
@@ -167,7 +168,7 @@ func moved(want kind.Want, vmid int, got cluster.Snapshot) (message, hint string
 			return "", ""
 		}
 		return fmt.Sprintf("guest %d is on %s, the target of the job, so nothing is copied", vmid, target),
-			"move the guest, or describe a job to another node by a manifest with another id"
+			reason.MoveGuest.Text
 	}
 	has := fmt.Sprintf("guest %d is there", vmid)
 	if row.Node != wanted {
@@ -178,7 +179,7 @@ func moved(want kind.Want, vmid int, got cluster.Snapshot) (message, hint string
 		has = fmt.Sprintf("job %s copies there", by)
 	}
 	return fmt.Sprintf("Proxmox copies to %s and not to %s, since the guest was moved: %s", target, wanted, has),
-		"nothing has to be done: Proxmox copies to " + wanted + " again when the guest moves back"
+		reason.AwaitReturn.With(wanted)
 }
 
 // jobTo returns the job of a guest that copies to a node.
