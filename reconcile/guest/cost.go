@@ -12,6 +12,7 @@ import (
 const (
 	cloudInitNote  = "cloud-init reruns at the next boot"
 	pinnedInitNote = "known to the guest at the next boot, cicustom pins its instance id"
+	vendorNote     = "cloud-init reads the vendor file at the next boot, and does not rerun for it"
 	memoryNote     = "memory is taken away, programs may be killed"
 	guardNote      = "protection off: it can then be deleted"
 	flapNote       = "link flap"
@@ -26,7 +27,10 @@ const (
 // though no reboot is planned. A stopped guest has not used the old values yet.
 func cloudInitCost(e edit) (Class, string) {
 	note := cloudInitNote
-	if customSyntax.parse(nil, e.live.Keys["cicustom"].Text).text("meta") != "" && e.key != "cicustom" {
+	was := customSyntax.parse(nil, e.live.Keys["cicustom"].Text)
+	if e.key == "cicustom" {
+		note = customNote(was, customSyntax.parse(nil, e.to))
+	} else if was.text("meta") != "" {
 		note = pinnedInitNote
 	}
 	switch {
@@ -36,6 +40,23 @@ func cloudInitCost(e edit) (Class, string) {
 		return Restart, note
 	default:
 		return Live, note
+	}
+}
+
+// customNote returns what cloud-init makes of other files. Proxmox's instance id is a hash of the user and the network data, and a file of meta data has its own.
+//
+// Source: qemu-server, PVE::QemuServer::Cloudinit, nocloud_gen_metadata and configdrive2_gen_metadata.
+func customNote(was, is properties) string {
+	changed := func(name string) bool { return was.text(name) != is.text(name) }
+	switch {
+	case changed("meta"):
+		return cloudInitNote
+	case is.text("meta") != "":
+		return pinnedInitNote
+	case changed("user") || changed("network"):
+		return cloudInitNote
+	default:
+		return vendorNote
 	}
 }
 

@@ -52,6 +52,8 @@ var noteMeanings = []struct{ note, means string }{
 	{addressNote, "The container has another address from now on. Connections to the old address end."},
 	{cloudInitNote, "Cloud-init treats the next boot as the first boot of a new machine. It creates new SSH host keys, and sets up users, files and commands of the first boot again. " +
 		"If `cicustom` has a `meta` file, the instance id stays the same, and cloud-init does not rerun."},
+	{vendorNote, "The instance id is a hash of the user and the network data. With another vendor file alone it stays the same: the modules that run at each boot, such as `bootcmd`, use " +
+		"the new file, and packages, users, files and commands of the first boot are not done again. To do them again, let `cloud-init clean` run in the guest before the boot."},
 	{memoryNote, "Removing memory that programs use ends some of these programs."},
 	{guardNote, "Without protection the guest and its disks can be deleted."},
 	{detachedNote, "The disk is removed from the guest. Its content is kept."},
