@@ -86,6 +86,8 @@ func (f Forge) request(ctx context.Context, commit string, s Status) (*http.Requ
 }
 
 // send sets the status of a commit.
+//
+// Source: GitLab, Ci::CreateCommitStatusService.
 func (f Forge) send(ctx context.Context, commit string, s Status) error {
 	if err := f.checkAPI(); err != nil {
 		return permanentError{err}
@@ -105,9 +107,9 @@ func (f Forge) send(ctx context.Context, commit string, s Status) error {
 		return err
 	}
 	switch {
-	case outbound.Succeeded(code):
-		return nil
-	case outbound.IsTemporary(code):
+	case outbound.Succeeded(code), f.Kind == forge.GitLab && code == http.StatusBadRequest && f.word(s.State) == "running":
+		return nil // GitLab refuses a state that the commit already has: another agent, or this one before a restart, has set it
+	case outbound.IsTemporary(code), f.Kind == forge.GitLab && code == http.StatusConflict: // GitLab works on another status of the commit
 		return fmt.Errorf("the forge answered with status %d", code)
 	default:
 		return permanentError{fmt.Errorf("the forge answered with status %d", code)}

@@ -209,6 +209,25 @@ func TestRefusalIsNotRepeated(t *testing.T) {
 	}
 }
 
+// GitLab refuses the state that a commit already has, as after a restart of the agent, and does not wait for long while it works on another status of the commit.
+func TestGitLabRefusesARepeatedState(t *testing.T) {
+	t.Parallel()
+	api, got := forgeServer(t, "Private-Token", http.StatusBadRequest, http.StatusConflict)
+	r, results := start(t, commitstatus.Forge{Kind: forge.GitLab, API: api, Repository: "example/homelab"})
+	r.Offer(accepted(first, nil))
+	if next(t, got); <-results != commitstatus.Sent {
+		t.Error("got a failure for running again, want none")
+	}
+	r.Offer(accepted(first, converged))
+	next(t, got)
+	if q := next(t, got); q.Body["state"] != "success" {
+		t.Errorf("got %v, want another attempt", q.Body)
+	}
+	if a, b := <-results, <-results; a != commitstatus.Retried || b != commitstatus.Sent {
+		t.Errorf("got results %s and %s, want a retry", a, b)
+	}
+}
+
 // The engine does not wait for a reporter that does nothing.
 func TestOfferDoesNotWait(t *testing.T) {
 	t.Parallel()
