@@ -110,12 +110,28 @@ func nameArguments(cmd *cobra.Command) {
 	}
 }
 
+// wordsOfOthers are commands of similar tools, and what does the same here.
+var wordsOfOthers = map[string]string{
+	"apply":    "the running agent applies each signed commit that is pushed; gitops-agent run --once applies the newest one and ends",
+	"delete":   "remove the manifest in a signed commit, and push it; gitops-agent approve releases the step that destroys the guest",
+	"destroy":  "remove the manifest in a signed commit, and push it; gitops-agent approve releases the step that destroys the guest",
+	"diff":     "gitops-agent plan shows what differs, and plan --dir DIR what a working copy would change",
+	"get":      "gitops-agent status lists all guests, and status KIND/NAME shows one; gitops-agent render shows a manifest with all inherited values",
+	"import":   "gitops-agent adopt writes the manifests of existing guests",
+	"logs":     "the agent logs to stderr: journalctl -u gitops-agent; gitops-agent journal show lists what it did",
+	"rollback": "git revert, in a signed commit that is pushed, brings manifests back; gitops-agent order rollback KIND/NAME name=SNAPSHOT a guest to a snapshot",
+	"sync":     "the running agent fetches the branch by itself; gitops-agent status --wait waits until it has converged",
+}
+
 // groupArgs checks the arguments of a command that only groups other commands.
 func groupArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if instead, known := wordsOfOthers[args[0]]; known && !cmd.HasParent() {
+		return term.WithHint(err, instead)
+	}
 	cmd.SuggestionsMinimumDistance = 2 // edits
 	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
 		return term.WithHint(err, "did you mean "+strings.Join(meant, " or ")+"?")

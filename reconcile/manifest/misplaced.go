@@ -13,12 +13,19 @@ func newDecoder(r *report, label string, root object) decoder {
 	return decoder{report: r, label: label, root: root, unknownField: decoder.unknownFieldHint}
 }
 
-// unknownFieldHint returns a hint for an unknown name: the only field below this object, or anywhere, with this name or this native key; or a
-// native sub-key that raw accepts; or a field that classes have by kind; or a field of this object with similar spelling.
+// unknownFieldHint returns a hint for an unknown name: the field of this object that has this name in Proxmox; or the only field below this object, or anywhere,
+// with this name or this native key; or the field at the top with this name; or a native sub-key that raw accepts; or a field that classes have by kind; or a field
+// of this object with similar spelling.
 func (d decoder) unknownFieldHint(rows []field, name string) string {
 	var names, near, elsewhere []string
 	for _, row := range rows {
+		if row.native == "."+name || slices.Contains(nativeNames[row.native], name) {
+			return didYouMean(row.name)
+		}
 		names = append(names, row.name)
+	}
+	if hint := d.hostDeviceHint(name); hint != "" {
+		return hint
 	}
 	if d.root != nil {
 		walkObject(d.root, "", func(path string, row field) {
@@ -36,11 +43,27 @@ func (d decoder) unknownFieldHint(rows []field, name string) string {
 		return didYouMean(near[0])
 	case len(elsewhere) == 1:
 		return didYouMean(elsewhere[0])
+	case slices.Contains(elsewhere, name):
+		return didYouMean("spec." + name)
 	}
 	if kinds := inheritedPaths(rows, name); len(kinds) > 0 {
 		return didYouMean(strings.Join(kinds, " or "))
 	}
 	return cmp.Or(d.rawHint(rows, name), d.otherKindHint(name), d.belowSpecHint(rows, name), didYouMean(closest(name, names)))
+}
+
+// nativeNames are further names of native sub-keys: a container has a MAC address as hwaddr, a virtual machine as macaddr, of which people know one.
+var nativeNames = map[string][]string{".macaddr": {"hwaddr", "macaddr"}, ".hwaddr": {"hwaddr", "macaddr"}}
+
+// hostDeviceHint returns a hint for a device that is named by its address, which only root may do.
+func (d decoder) hostDeviceHint(name string) string {
+	switch slot := lastSegment(d.path); {
+	case strings.HasPrefix(slot, "hostpci") && (name == "id" || name == "host"):
+		return "a device is named by a resource mapping: pvesh create /cluster/mapping/pci --id NAME --map node=NODE,path=ADDRESS,id=VENDOR:DEVICE, and mapping: NAME"
+	case strings.HasPrefix(slot, "usb") && (name == "id" || name == "host"):
+		return "a device is named by a resource mapping: pvesh create /cluster/mapping/usb --id NAME --map node=NODE,id=VENDOR:DEVICE, and mapping: NAME"
+	}
+	return ""
 }
 
 // inheritedPaths returns the paths of a guest's field in an object that contains the specs of both kinds, such as a class.

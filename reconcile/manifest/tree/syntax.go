@@ -24,8 +24,10 @@ func (f file) syntaxProblem(err error) Problem {
 	}
 	const searchable = 64 << 10 // bytes; the search reads the file some dozen times
 	lines := bytes.SplitAfter(f.data, []byte("\n"))
+	hint := ""
 	if len(f.data) <= searchable {
 		line = firstBroken(f.data, lines)
+		hint = syntaxHint(lines, line)
 	}
 	content := lines[min(line, len(lines))-1]
 	if bytes.HasPrefix(content, []byte("%YAML")) { // the library reads %YAML 1.1 alone, and by the rules of 1.2
@@ -35,7 +37,7 @@ func (f file) syntaxProblem(err error) Problem {
 	if tab := bytes.IndexByte(indent, '\t'); tab >= 0 {
 		return Problem{At: f.at(line, tab+1), Message: "got a tab in the indentation, want spaces"}
 	}
-	return Problem{At: f.at(line, len(indent)+1), Message: "malformed YAML: " + text[len(match[0]):]}
+	return Problem{At: f.at(line, len(indent)+1), Message: "malformed YAML: " + text[len(match[0]):], Hint: hint}
 }
 
 // firstBroken returns the number, from 1, of the line after the longest readable beginning of a file. The file as a whole must not be
