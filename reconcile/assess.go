@@ -10,7 +10,6 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
@@ -218,7 +217,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	if bounded := e.guards.now.Bounded[p.Ref.VMID]; len(bounded) > 0 && p.Managed {
 		list = append(list, minimumCondition(bounded))
 	}
-	shown := lane.IsObjectUsed(t.failed) && slices.ContainsFunc(p.Conditions, func(c plan.Condition) bool { return c.Reason == reason.InUse })
+	shown := cluster.IsUsed(t.failed) && slices.ContainsFunc(p.Conditions, func(c plan.Condition) bool { return c.Reason == reason.InUse })
 	if _, _, refused := volumes.Refusal(t.failed); t.failed != nil && !refused && !shown {
 		list = append(list, failedCondition(t, e.guests))
 	}
@@ -266,7 +265,7 @@ func failedCondition(t *track, guests []guest.Desired) plan.Condition {
 	if c, denied := deniedCondition(t, guests); denied {
 		return c
 	}
-	if lane.IsObjectUsed(t.failed) {
+	if cluster.IsUsed(t.failed) {
 		return plan.Condition{
 			Type: plan.Blocked, Reason: reason.InUse, Message: t.failed.Error(),
 			Hint: reason.RemoveUsers.Text,

@@ -35,7 +35,7 @@ func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
 	}
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
-	if isTerminal(err) || (likelyRefusedAgain(err, op) || lane.IsObjectUsed(err)) && b.failures > heavyTries {
+	if isTerminal(err) || (likelyRefusedAgain(err, op) || cluster.IsUsed(err)) && b.failures > heavyTries {
 		wait = terminalRetry
 	}
 	var ran *cluster.TaskError

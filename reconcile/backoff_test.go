@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/edge"
 )
 
 func TestBackoff(t *testing.T) {
@@ -35,8 +35,8 @@ func TestBackoff(t *testing.T) {
 		"restart_fails":       {0, &cluster.TaskError{Exit: "got timeout"}, cluster.OpReboot, 5 * time.Minute},
 		"restart_fails_again": {3, &cluster.TaskError{Exit: "got timeout"}, cluster.OpReboot, 30 * time.Minute},
 		"move_is_not_begun":   {0, fmt.Errorf("move: %w", cluster.ErrLocked), cluster.OpMove, 5 * time.Second},
-		"object_is_used":      {0, &lane.ObjectUsedError{User: "rule 0 of guest 300"}, cluster.OpObjectRemove, 5 * time.Second},
-		"object_stays_used":   {3, fmt.Errorf("object-remove: %w", &lane.ObjectUsedError{User: "rule 0 of guest 300"}), cluster.OpObjectRemove, 30 * time.Minute},
+		"object_is_used":      {0, &cluster.UsedError{By: edge.Edge{Text: "rule 0 of guest 300 names it"}}, cluster.OpObjectRemove, 5 * time.Second},
+		"object_stays_used":   {3, fmt.Errorf("object-remove: %w", &cluster.UsedError{By: edge.Edge{Text: "rule 0 of guest 300 names it"}}), cluster.OpObjectRemove, 30 * time.Minute},
 		"changed":             {0, fmt.Errorf("config: %w", cluster.ErrConflict), cluster.OpConfig, 0},
 		"changed_again":       {1, fmt.Errorf("config: %w", cluster.ErrConflict), cluster.OpConfig, 10 * time.Second},
 	}

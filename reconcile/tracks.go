@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"time"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
@@ -95,7 +95,7 @@ func clearFailures(tracks map[object.Key]*track) {
 // retryUsedObjects lets the removals of objects be tried again that something used. A step of the agent may have ended the use.
 func retryUsedObjects(tracks map[object.Key]*track) {
 	for _, t := range tracks {
-		if lane.IsObjectUsed(t.failed) {
+		if cluster.IsUsed(t.failed) {
 			t.retry = backoff{}
 		}
 	}

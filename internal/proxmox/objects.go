@@ -9,7 +9,9 @@ import (
 	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
 )
 
 // Objects reads the objects of a kind, as the kind says. With a cluster.UnreadError it also returns those that were read.
@@ -33,17 +35,17 @@ func (r *Reader) Objects(ctx context.Context, name guest.Kind, ids []string) (ma
 	return byID, err
 }
 
-// ObjectUser reads what uses an object, as its kind says.
-func (r *Reader) ObjectUser(ctx context.Context, name guest.Kind, id, last string) (string, error) {
+// CheckObject reads what forbids an operation on an object, as its kind says.
+func (r *Reader) CheckObject(ctx context.Context, op cluster.Op, name guest.Kind, id string, first object.Key) error {
 	k, known := kinds.Of(name)
-	if !known || k.UsedBy == nil {
-		return "", nil
+	if !known || k.Check == nil {
+		return nil
 	}
-	user, err := k.UsedBy(ctx, r.getPath, id, last)
-	if err != nil {
-		return "", fmt.Errorf("read what uses the %s %s: %w", k.Noun, id, err)
+	err := k.Check(ctx, kind.Reader{Get: r.getPath, First: first}, kind.Change{Op: op, ID: id})
+	if err != nil && !cluster.IsUsed(err) {
+		return fmt.Errorf("read what uses the %s %s: %w", k.Noun, id, err)
 	}
-	return user, nil
+	return err
 }
 
 // getPath reads a path for a kind.

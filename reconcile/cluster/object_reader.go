@@ -2,12 +2,15 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 )
 
 // ObjectReader reads the objects of kinds that are no guests: pools, jobs, rules.
@@ -15,9 +18,23 @@ type ObjectReader interface {
 	// Objects reads the objects of a kind that the token may see, and those of ids, by their ids. An object of ids that is not in the result does not exist:
 	// its absence from a list alone proves nothing, so the kind asks for it. With an UnreadError, the objects that it does not name were read.
 	Objects(ctx context.Context, kind guest.Kind, ids []string) (map[string]Object, error)
-	// ObjectUser reads what uses an object that Proxmox would remove all the same, "" if nothing does. Last is what it found the last time, "" if nothing:
-	// it is read first.
-	ObjectUser(ctx context.Context, kind guest.Kind, id, last string) (string, error)
+	// CheckObject reads what forbids an operation on an object that Proxmox would carry out all the same, and returns a UsedError if something uses the object. First is
+	// what used it the last time, the zero Key if nothing did: it is read first.
+	CheckObject(ctx context.Context, op Op, kind guest.Kind, id string, first object.Key) error
+}
+
+// UsedError refuses to remove an object that something uses.
+type UsedError struct {
+	By edge.Edge // from what uses the object; its text is "rule 0 of guest 300 names it"
+}
+
+// Error states what uses the object.
+func (e *UsedError) Error() string { return "the object is in use: " + e.By.Text }
+
+// IsUsed reports whether a removal was refused because something uses the object.
+func IsUsed(err error) bool {
+	var used *UsedError
+	return errors.As(err, &used)
 }
 
 // Object is one reading of an object that is no guest.

@@ -12,6 +12,7 @@ import (
 type Want struct {
 	Desired                // as its manifest wants it, with its guests resolved; of an object without a manifest, only its kind and its id
 	Live    cluster.Object // as it was read; the zero value of an object that does not exist
+	Removed bool           // no manifest describes it any more: what keeps it is looked for
 }
 
 // Text returns the text that a key has or, if the manifest manages the key, shall have.
@@ -35,6 +36,17 @@ func (k *Kind) EdgesOf(want Want, world World) []edge.Edge {
 		list = append(list, k.Edges(want, world)...)
 	}
 	return list
+}
+
+// KeptBy returns the first edge that keeps an object from being removed, as far as the world was read, and whether there is one.
+func (k *Kind) KeptBy(id string, world World) (by edge.Edge, isKept bool) {
+	gone := Desired{Kind: k.Name, ID: id}
+	for _, e := range k.EdgesOf(Want{Desired: gone, Removed: true}, world) {
+		if e.Why == edge.KeepsFromRemoval && e.To == gone.Key() {
+			return e, true
+		}
+	}
+	return edge.Edge{}, false
 }
 
 // LiveEdges returns the edges of objects as they are, in the order of their ids. Objects has those of each kind.

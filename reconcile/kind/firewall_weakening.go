@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/firewall"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 )
 
 // FirewallChange is a change of an object of the datacenter's firewall, as the rules of guests see it.
 type FirewallChange struct {
-	Kind          guest.Kind
 	ID            string
 	Object        string         // "alias office"
 	OnlyIfNamed   bool           // rules that name the object are written after it, so the change weakens nothing if no live rule reaches it
@@ -29,7 +30,7 @@ func (c FirewallChange) Weakens(world World) []Weakening {
 	among := world.Firewall.names()
 	var found []Weakening
 	for _, g := range world.Guests {
-		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.Kind, c.ID, g, world, among) {
+		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.ID, g, world, among) {
 			continue
 		}
 		if g.Firewall == nil || c.weakens(g.Firewall, among) {
@@ -43,10 +44,10 @@ func (c FirewallChange) Weakens(world World) []Weakening {
 func (c FirewallChange) weakens(f *guest.FirewallWanted, among []firewall.Names) bool {
 	for _, others := range among {
 		before, after := others.With(c.Before), others.With(c.After)
-		if c.Kind != FirewallGroups {
+		if c.Use.Kind != FirewallGroups {
 			before.UnknownGroups, after.UnknownGroups = " before", " after"
 		}
-		if c.Kind == FirewallAliases {
+		if c.Use.Kind == FirewallAliases {
 			before.UnknownSets, after.UnknownSets = " before", " after"
 		}
 		if len(firewall.WeakerAmong(f, before, after)) > 0 {
@@ -66,24 +67,25 @@ func short(text string) string {
 	return text
 }
 
-// Concerns returns the function of a kind that returns the guests with guarded firewalls which may name an object, or something that names it.
-func (use FirewallUse) Concerns(of guest.Kind) func(id string, world World) []guest.Ref {
-	return func(id string, world World) []guest.Ref {
-		among := world.Firewall.names()
-		var refs []guest.Ref
-		for _, g := range world.Guests {
-			if g.Has(guest.GuardFirewall) && use.mayReach(of, id, g, world, among) {
-				refs = append(refs, g.Ref)
-			}
-		}
-		return refs
+// guards returns the edges from guests with guarded firewalls that may name an object, or something that names it. A world without guests has none.
+func (use FirewallUse) guards(id string, world World) []edge.Edge {
+	if len(world.Guests) == 0 {
+		return nil
 	}
+	var list []edge.Edge
+	among := world.Firewall.names()
+	for _, g := range world.Guests {
+		if g.Has(guest.GuardFirewall) && use.mayReach(id, g, world, among) {
+			list = append(list, edge.Edge{From: object.Guest(g.VMID), To: edge.Object(string(use.Kind), id), Why: edge.Guards, Field: string(guest.GuardFirewall)})
+		}
+	}
+	return list
 }
 
 // mayReach reports whether the live firewall of a guest names an object, or a group or a set that names it as it is or as its manifest says: an approval of a group does
 // not cover what the sets contain that it will name. A firewall that was not read may, also of a guest that was not read, and so may one with a group or a set that is
 // not known.
-func (use FirewallUse) mayReach(of guest.Kind, id string, g Guarded, world World, among []firewall.Names) bool {
+func (use FirewallUse) mayReach(id string, g Guarded, world World, among []firewall.Names) bool {
 	seen, wasRead := world.Observed.Guests[g.VMID]
 	if !wasRead {
 		_, exists := world.Observed.Inventory.Row(g.VMID)
@@ -94,6 +96,6 @@ func (use FirewallUse) mayReach(of guest.Kind, id string, g Guarded, world World
 	}
 	return slices.ContainsFunc(among, func(names firewall.Names) bool {
 		all, unknownGroups, unknownSets := firewall.Reached(seen.Firewall, names)
-		return use(all, id) != "" || unknownGroups && of != FirewallGroups || unknownSets && of == FirewallAliases
+		return use.Names(all, id) != "" || unknownGroups && use.Kind != FirewallGroups || unknownSets && use.Kind == FirewallAliases
 	})
 }

@@ -9,9 +9,10 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 )
 
-// Kind describes one kind. The functions are pure, except for Read and UsedBy. Those without which a kind is useful may be nil.
+// Kind describes one kind. The functions are pure, except for Read and Check. Those without which a kind is useful may be nil.
 type Kind struct {
 	Name   guest.Kind // in manifests and labels: "Pool"
 	Noun   string     // for people: "pool"
@@ -42,15 +43,14 @@ type Kind struct {
 	Calls func(change Change) []cluster.Call
 	// Content is the list that an object has apart from what its calls set, nil if it has none.
 	Content *Content
-	// Edges returns the relations of an object to guests and other objects, apart from Desired.Needs. Without it, there are no others.
+	// Edges returns the relations of an object to guests and other objects, apart from Desired.Needs. Without it, there are no others. Guards is required if there are
+	// Content and Weakens: an approval of a change of the list names the guests.
 	Edges func(want Want, world World) []edge.Edge
 	// Mark is what the call that removes an object leaves behind, if the object disappears later by itself.
 	Mark Mark
-	// KeptBy returns why Proxmox would refuse to remove an object, "" if it would not.
-	KeptBy func(id string, got cluster.Snapshot) string
-	// UsedBy reads what uses an object that Proxmox would remove all the same, "" if nothing does. It is asked immediately before the removal. Last is what it found the
-	// last time, "" if nothing: it is read first.
-	UsedBy func(ctx context.Context, get Get, id, last string) (string, error)
+	// Check reads what has an edge to an object that keeps it from being removed, and returns the first such edge as a cluster.UsedError. It is asked immediately before the
+	// change. Proxmox itself refuses what Check does not look for.
+	Check func(ctx context.Context, read Reader, change Change) error
 
 	// Guard is a guard of guests that changes of the objects can weaken, "" if there is none. The objects are also read if only a guest has this guard.
 	Guard guest.GuardField
@@ -58,9 +58,6 @@ type Kind struct {
 	GuardKeys []string
 	// Weakens returns what a change would take from guests with guards, one entry for each guest and guard. Such a change waits for an approval.
 	Weakens func(change Change, world World) []Weakening
-	// Concerns returns the guests with guards whose guards the list of an object may weaken: an approval of a change of the list names them. It is required if there are
-	// Content and Weakens.
-	Concerns func(id string, world World) []guest.Ref
 
 	// Nodes returns the nodes without which Proxmox refuses the object.
 	Nodes func(d Desired) []string
@@ -145,6 +142,12 @@ func CallsWithoutDigest(name guest.Kind) func(Change) []cluster.Call {
 		call.Digest = ""
 		return []cluster.Call{call}
 	}
+}
+
+// Reader reads for a last check.
+type Reader struct {
+	Get   Get
+	First object.Key // what kept the object the last time, and probably keeps it still; the zero Key if nothing did
 }
 
 // Get reads one path of the API, and returns the content of data. Route is the path with its variables named, as metrics have it.

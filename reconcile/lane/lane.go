@@ -51,7 +51,7 @@ type Worker struct {
 	begun      sync.Map   // the open steps that this process began, as begunStep by id
 	destroying sync.Mutex // held while destroys are counted and one begins
 
-	users sync.Map // what refused the last removal of an object, as text by journal.ObjectID
+	users sync.Map // what refused the last removal of an object, an object.Key by journal.ObjectID
 
 	clocks sync.Map // the last readings of the uptime of nodes, as nodeClock by id of a step
 

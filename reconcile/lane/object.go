@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
@@ -245,34 +246,19 @@ func (w *Worker) lastCheckObject(ctx context.Context, basis *Basis, step plan.St
 	return w.confirmWriter(ctx, writer.Recent) // reads the mark again only if the reading above was slow
 }
 
-// ObjectUsedError refuses to remove an object that something uses.
-type ObjectUsedError struct {
-	User string // "rule 0 of guest 300"
-}
-
-// Error states what uses the object.
-func (e *ObjectUsedError) Error() string {
-	return fmt.Sprintf("the object is in use: %s names it", e.User)
-}
-
-// IsObjectUsed reports whether a removal was refused because something uses the object.
-func IsObjectUsed(err error) bool {
-	var used *ObjectUsedError
-	return errors.As(err, &used)
-}
-
 // checkUnused refuses the removal of an object that something uses and that Proxmox would remove all the same.
 func (w *Worker) checkUnused(ctx context.Context, basis *Basis, step plan.Step) error {
 	id := journal.ObjectID{Kind: string(step.Guest.Kind), ID: step.Object.ID}
 	last, _ := w.users.Load(id)
-	known, _ := last.(string)
-	user, err := w.cluster.ObjectUser(ctx, step.Guest.Kind, step.Object.ID, known)
+	first, _ := last.(object.Key)
+	err := w.cluster.CheckObject(ctx, step.Op, step.Guest.Kind, step.Object.ID, first)
+	var used *cluster.UsedError
 	switch {
+	case errors.As(err, &used):
+		w.users.Store(id, used.By.From)
+		return err
 	case err != nil:
 		return err
-	case user != "":
-		w.users.Store(id, user)
-		return &ObjectUsedError{User: user}
 	case w.superseded(basis):
 		return epoch.ErrSuperseded
 	}

@@ -662,11 +662,9 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 	}
 	p.Present, p.ReadAt = true, got.Objects[p.Ref.Kind].ReadAt
 	p.Conditions = append(p.Conditions, Condition{Type: Orphaned, Reason: reason.Removed, Message: fmt.Sprintf("no manifest describes the %s %s any more", k.Noun, owned.ID)})
-	if k.KeptBy != nil {
-		if why := k.KeptBy(owned.ID, got); why != "" {
-			p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.InUse, Message: fmt.Sprintf("the %s %s is not removed: %s", k.Noun, owned.ID, why)})
-			return p
-		}
+	if by, isKept := k.KeptBy(owned.ID, kind.World{Observed: got}); isKept {
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.InUse, Message: fmt.Sprintf("the %s %s is not removed: %s", k.Noun, owned.ID, by.Text)})
+		return p
 	}
 	c := kind.Change{Op: cluster.OpObjectRemove, ID: owned.ID, Got: live}
 	calls, emptied := removalCalls(k, c)

@@ -8,10 +8,12 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/reason"
 )
 
@@ -101,7 +103,20 @@ func (o objectPlan) contentWeakenings(next kind.ItemCall) ([]kind.Weakening, *Co
 	after := o.live
 	after.Keys = maps.Clone(o.live.Keys)
 	after.Keys[content.Key] = next.After
-	return now, &ContentChange{Final: final, Concerns: o.kind.Concerns(o.desired.ID, around(o.kind, o.desired.ID, o.want, o.got)), Goes: len(loses(after)) > 0}
+	return now, &ContentChange{Final: final, Concerns: o.guardedBy(), Goes: len(loses(after)) > 0}
+}
+
+// guardedBy returns the guests with guards that depend on the object, sorted.
+func (o objectPlan) guardedBy() []guest.Ref {
+	world := around(o.kind, o.desired.ID, o.want, o.got)
+	guards := edge.New(o.kind.EdgesOf(kind.Want{Desired: o.desired, Live: o.live}, world))
+	var refs []guest.Ref
+	for _, g := range world.Guests {
+		for range guards.From(object.Guest(g.VMID), edge.Guards) {
+			refs = append(refs, g.Ref)
+		}
+	}
+	return refs
 }
 
 // NewListChange returns what identifies the change of the list of an object to a final list.

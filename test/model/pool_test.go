@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind/replication"
+	"gitops-agent/reconcile/object"
 )
 
 // foreignPool is the comment of a pool that a person made.
@@ -56,9 +57,9 @@ func (r reader) Objects(_ context.Context, kind guest.Kind, _ []string) (map[str
 	return pools, nil
 }
 
-// ObjectUser finds none: Proxmox itself refuses to remove a pool that is in use.
-func (r reader) ObjectUser(context.Context, guest.Kind, string, string) (string, error) {
-	return "", nil
+// CheckObject finds nothing: Proxmox itself refuses to remove a pool that is in use.
+func (r reader) CheckObject(context.Context, cluster.Op, guest.Kind, string, object.Key) error {
+	return nil
 }
 
 // hashOfObject identifies what the turn of a pool or of a job can read. Its random marker counts only as far as the object has it.

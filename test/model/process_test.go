@@ -229,9 +229,9 @@ func (p *process) Objects(ctx context.Context, kind guest.Kind, ids []string) (m
 	return objects, errors.Join(err, p.afterReading(ctx))
 }
 
-// ObjectUser asks the world.
-func (p *process) ObjectUser(ctx context.Context, kind guest.Kind, id, last string) (string, error) {
-	return p.reader.ObjectUser(ctx, kind, id, last)
+// CheckObject asks the world.
+func (p *process) CheckObject(ctx context.Context, op cluster.Op, kind guest.Kind, id string, first object.Key) error {
+	return p.reader.CheckObject(ctx, op, kind, id, first)
 }
 
 // noteCache notes that the process has read something that it may use again, so that the hash of a state contains what it has seen.

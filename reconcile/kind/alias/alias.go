@@ -23,6 +23,9 @@ const (
 // aliases are the aliases in the API.
 var aliases = kind.Collection{Path: "/cluster/firewall/aliases", ID: "name"}
 
+// use is how firewalls use the objects.
+var use = kind.FirewallUse{Kind: Name, Names: firewall.AliasUser, Nested: true}
+
 // Kind returns the kind.
 func Kind() *kind.Kind {
 	return &kind.Kind{
@@ -40,8 +43,8 @@ func Kind() *kind.Kind {
 		Read:       read,
 		Encode:     encode,
 		Calls:      calls,
-		KeptBy:     kind.FirewallUse(firewall.AliasUser).KeptByObjects,
-		UsedBy:     kind.FirewallUse(firewall.AliasUser).UsedBy,
+		Edges:      use.Edges,
+		Check:      use.Check,
 		GuardKeys:  []string{keyCIDR},
 		Weakens:    weakens,
 		Privileges: kind.DatacenterFirewallPrivileges,

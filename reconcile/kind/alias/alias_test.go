@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/object"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -111,12 +113,21 @@ func TestUsersAreFoundEverywhere(t *testing.T) {
 			for _, list := range []map[string]string{around, test.replies} {
 				maps.Copy(replies, list)
 			}
-			got, err := Kind().UsedBy(t.Context(), answers(replies), "office", "")
-			if err != nil {
+			removal := kind.Change{Op: cluster.OpObjectRemove, ID: "office"}
+			err := Kind().Check(t.Context(), kind.Reader{Get: answers(replies)}, removal)
+			got := ""
+			var used *cluster.UsedError
+			switch {
+			case errors.As(err, &used):
+				got = strings.TrimSuffix(used.By.Text, " names it")
+			case err != nil:
 				got = "error"
 			}
 			if got != test.want {
 				t.Errorf("got %q (%v), want %q", got, err, test.want)
+			}
+			if used != nil && used.By.To != edge.Object("Alias", "office") {
+				t.Errorf("got an edge to %s, want the alias", used.By.To)
 			}
 		})
 	}
@@ -127,11 +138,11 @@ func TestAliasIsKeptByAReadFirewall(t *testing.T) {
 		Inventory: cluster.Inventory{Rows: []cluster.Row{{VMID: 201}, {VMID: 202}}},
 		Guests:    map[int]guest.Observed{202: {Firewall: &guest.FirewallSeen{Rules: []guest.FirewallRule{{Source: "dc/office"}}}}},
 	}
-	if why := Kind().KeptBy("office", got); !strings.Contains(why, "guest 202") {
-		t.Errorf("got %q, want guest 202 named", why)
+	if by, isKept := Kind().KeptBy("office", kind.World{Observed: got}); !isKept || by.From != object.Guest(202) || by.Text != "rule 0 of guest 202 names it" {
+		t.Errorf("got %+v, want guest 202 named", by)
 	}
-	if why := Kind().KeptBy("offices", got); why != "" {
-		t.Errorf("got %q, want nothing", why)
+	if by, isKept := Kind().KeptBy("offices", kind.World{Observed: got}); isKept {
+		t.Errorf("got %+v, want nothing", by)
 	}
 }
 
@@ -142,8 +153,8 @@ func TestAliasIsKeptByReadObjects(t *testing.T) {
 		kind.FirewallSets:   {ByID: map[string]cluster.Object{"admins": {Keys: map[string]string{kind.KeyEntries: kind.EntriesText([]guest.FirewallEntry{{CIDR: "dc/vpn"}})}}}},
 	}}
 	for id, want := range map[string]string{"office": "rule 1 of the security group web names it", "vpn": "the set admins of the datacenter names it", "admins": "", "other": ""} {
-		if why := Kind().KeptBy(id, got); why != want {
-			t.Errorf("%s: got %q, want %q", id, why, want)
+		if by, _ := Kind().KeptBy(id, kind.World{Observed: got}); by.Text != want {
+			t.Errorf("%s: got %q, want %q", id, by.Text, want)
 		}
 	}
 }

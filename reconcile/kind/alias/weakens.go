@@ -10,7 +10,7 @@ import (
 // weakens returns the guests whose guarded firewall a change of an alias opens.
 func weakens(c kind.Change, world kind.World) []kind.Weakening {
 	before, after := &guest.FirewallAlias{Name: c.ID, CIDR: c.Got.Keys[keyCIDR]}, &guest.FirewallAlias{Name: c.ID, CIDR: c.After().Keys[keyCIDR]}
-	change := kind.FirewallChange{Kind: Name, ID: c.ID, Object: "alias " + c.ID, Old: before.CIDR, New: after.CIDR, Use: firewall.AliasUser}
+	change := kind.FirewallChange{ID: c.ID, Object: "alias " + c.ID, Old: before.CIDR, New: after.CIDR, Use: use}
 	if c.Op == cluster.OpObjectAdd {
 		before, change.OnlyIfNamed, change.Old = nil, true, "missing"
 	}

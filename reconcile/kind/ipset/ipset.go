@@ -21,6 +21,9 @@ const (
 // sets are the sets in the API.
 var sets = kind.Collection{Path: "/cluster/firewall/ipset", ID: "name"}
 
+// use is how firewalls use the objects.
+var use = kind.FirewallUse{Kind: Name, Names: firewall.SetUser, Nested: true}
+
 // Kind returns the kind.
 func Kind() *kind.Kind {
 	return &kind.Kind{
@@ -40,11 +43,10 @@ func Kind() *kind.Kind {
 		Encode:     encode,
 		Calls:      kind.CallsWithoutDigest(Name),
 		Content:    &kind.Content{Key: keyEntries, Changes: changes, Next: next, Final: final, Unsafe: whyUnsafe},
-		KeptBy:     kind.FirewallUse(firewall.SetUser).KeptByObjects,
-		UsedBy:     kind.FirewallUse(firewall.SetUser).UsedBy,
+		Edges:      use.Edges,
+		Check:      use.Check,
 		GuardKeys:  []string{keyEntries},
 		Weakens:    weakens,
-		Concerns:   kind.FirewallUse(firewall.SetUser).Concerns(Name),
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
 	}

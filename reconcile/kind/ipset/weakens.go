@@ -18,6 +18,6 @@ func weakens(c kind.Change, world kind.World) []kind.Weakening {
 		return firewall.Names{Sets: map[string]*guest.FirewallSet{c.ID: &set}}
 	}
 	return kind.FirewallChange{
-		Kind: Name, ID: c.ID, Use: firewall.SetUser, Object: "set " + c.ID, Before: names(before), After: names(after), Old: before.String(), New: after.String(), OnlyIfNamed: true,
+		ID: c.ID, Use: use, Object: "set " + c.ID, Before: names(before), After: names(after), Old: before.String(), New: after.String(), OnlyIfNamed: true,
 	}.Weakens(world)
 }

@@ -7,11 +7,14 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/writer"
 )
 
@@ -35,8 +38,8 @@ func Kind() *kind.Kind {
 		Read:     read,
 		AsksEach: true,
 		Encode:   encode,
-		KeptBy:   keptBy,
-		UsedBy:   usedBy,
+		Edges:    edges,
+		Check:    check,
 		Privileges: func(d kind.Desired) []guest.Need {
 			path := "/pool/" + d.ID
 			return []guest.Need{
@@ -112,40 +115,57 @@ const jobKind guest.Kind = "BackupJob"
 // jobPool is the key of a job that names the pool.
 const jobPool = "pool"
 
-// usedBy returns which backup job of the cluster selects a pool. Proxmox removes the pool all the same, and the job then backs up nothing.
+// check reads whether a backup job of the cluster selects a pool that is to be removed. Proxmox removes the pool all the same, and the job then backs up nothing.
 //
 // Source: PVE API, GET /cluster/backup, which needs Sys.Audit on / and has every job.
-func usedBy(ctx context.Context, get kind.Get, id, _ string) (string, error) {
-	jobs, err := kind.ReadRows(ctx, get, "/cluster/backup", "/cluster/backup")
+func check(ctx context.Context, read kind.Reader, change kind.Change) error {
+	if change.Op != cluster.OpObjectRemove {
+		return nil
+	}
+	jobs, err := kind.ReadRows(ctx, read.Get, "/cluster/backup", "/cluster/backup")
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, job := range jobs {
-		if job.Text(jobPool) == id {
-			return "the backup job " + job.Text("id"), nil
+		if job.Text(jobPool) == change.ID {
+			return &cluster.UsedError{By: selects(job.Text("id"), change.ID, "names")}
 		}
 	}
-	return "", nil
+	return nil
 }
 
-// keptBy returns what is in a pool, or which backup job selects it, as far as jobs were read; usedBy reads all of them. Proxmox refuses to remove a pool with guests,
-// storages or pools in it; it does not list storages with the pools.
-func keptBy(id string, got cluster.Snapshot) string {
-	for other := range got.Objects[Name].ByID {
-		if strings.HasPrefix(other, id+"/") {
-			return "it contains the pool " + other
+// selects returns the edge from a backup job to the pool whose guests it backs up. How is the verb of its text.
+func selects(job, pool, how string) edge.Edge {
+	return edge.Edge{
+		From: edge.Object(string(jobKind), job), To: edge.Object(string(Name), pool), Why: edge.KeepsFromRemoval, Field: jobPool, Text: "the backup job " + job + " " + how + " it",
+	}
+}
+
+// edges returns what keeps a pool that is to be removed: what is in it, and the backup jobs that select it, as far as jobs were read; check reads all of them. Proxmox
+// refuses to remove a pool with guests, storages or pools in it; it does not list storages with the pools.
+func edges(want kind.Want, world kind.World) []edge.Edge {
+	if !want.Removed {
+		return nil
+	}
+	var list []edge.Edge
+	contains := func(from object.Key, text string) {
+		list = append(list, edge.Edge{From: from, To: want.Key(), Why: edge.KeepsFromRemoval, Text: "it contains " + text})
+	}
+	for _, other := range slices.Sorted(maps.Keys(world.Observed.Objects[Name].ByID)) {
+		if strings.HasPrefix(other, want.ID+"/") {
+			contains(edge.Object(string(Name), other), "the pool "+other)
 		}
 	}
-	for _, row := range got.Inventory.Rows {
-		if row.Pool == id {
-			return fmt.Sprintf("it contains guest %d", row.VMID)
+	for _, row := range world.Observed.Inventory.Rows {
+		if row.Pool == want.ID {
+			contains(object.Guest(row.VMID), "guest "+strconv.Itoa(row.VMID))
 		}
 	}
-	jobs := got.Objects[jobKind].ByID
+	jobs := world.Observed.Objects[jobKind].ByID
 	for _, job := range slices.Sorted(maps.Keys(jobs)) {
-		if jobs[job].Keys[jobPool] == id {
-			return "the backup job " + job + " selects it"
+		if jobs[job].Keys[jobPool] == want.ID {
+			list = append(list, selects(job, want.ID, "selects"))
 		}
 	}
-	return ""
+	return list
 }

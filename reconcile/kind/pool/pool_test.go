@@ -79,8 +79,8 @@ func TestPoolIsKeptByWhatIsInIt(t *testing.T) {
 		Objects:   map[guest.Kind]cluster.Objects{Name: {ByID: map[string]cluster.Object{"prod": {}, "prod/web": {}, "production": {}}}},
 	}
 	for id, want := range map[string]string{"prod": "it contains the pool prod/web", "web": "it contains guest 201", "prod/web": "", "production": ""} {
-		if why := keptBy(id, got); why != want {
-			t.Errorf("%s: got %q, want %q", id, why, want)
+		if by, _ := Kind().KeptBy(id, kind.World{Observed: got}); by.Text != want {
+			t.Errorf("%s: got %q, want %q", id, by.Text, want)
 		}
 	}
 }
@@ -94,20 +94,25 @@ func TestPoolIsKeptByABackupJob(t *testing.T) {
 		}
 		return json.RawMessage(`[{"id":"weekly","type":"vzdump","all":1},{"id":"nightly","type":"vzdump","pool":"web","enabled":0}]`), nil
 	}
-	for id, want := range map[string]string{"web": "the backup job nightly", "prod": ""} {
-		user, err := usedBy(t.Context(), get, id, "")
-		if user != want || err != nil {
-			t.Errorf("%s: got used by %q, error %v, want %q", id, user, err, want)
+	removal := func(id string) kind.Change { return kind.Change{Op: cluster.OpObjectRemove, ID: id} }
+	for id, want := range map[string]string{"web": "BackupJob/nightly", "prod": ""} {
+		err := check(t.Context(), kind.Reader{Get: get}, removal(id))
+		var used *cluster.UsedError
+		if errors.As(err, &used) != (want != "") || want != "" && (used.By.From.String() != want || used.Error() != "the object is in use: the backup job nightly names it") || want == "" && err != nil {
+			t.Errorf("%s: got error %v, want it used by %q", id, err, want)
 		}
-		if why := keptBy(id, got); why != "" != (want != "") {
-			t.Errorf("%s: got kept by %q, want %q", id, why, want)
+		if by, isKept := Kind().KeptBy(id, kind.World{Observed: got}); isKept != (want != "") || isKept && by.From.String() != want {
+			t.Errorf("%s: got kept by %+v, want %q", id, by, want)
 		}
 	}
 	denied := func(context.Context, string, string) (json.RawMessage, error) {
 		return nil, errors.New("permission check failed")
 	}
-	if _, err := usedBy(t.Context(), denied, "web", ""); err == nil {
-		t.Error("got no error, want one: it is not known whether a job selects the pool")
+	if err := check(t.Context(), kind.Reader{Get: denied}, removal("web")); err == nil || cluster.IsUsed(err) {
+		t.Errorf("got error %v, want another one: it is not known whether a job selects the pool", err)
+	}
+	if err := check(t.Context(), kind.Reader{Get: denied}, kind.Change{Op: cluster.OpObjectSet, ID: "web"}); err != nil {
+		t.Errorf("got error %v for a change of the comment, want nothing read", err)
 	}
 }
 

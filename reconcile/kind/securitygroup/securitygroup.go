@@ -21,6 +21,9 @@ const (
 // groups are the security groups in the API.
 var groups = kind.Collection{Path: "/cluster/firewall/groups", ID: "group"}
 
+// use is how firewalls use the objects.
+var use = kind.FirewallUse{Kind: Name, Names: firewall.GroupUser}
+
 // Kind returns the kind.
 func Kind() *kind.Kind {
 	return &kind.Kind{
@@ -42,11 +45,10 @@ func Kind() *kind.Kind {
 		Encode:     encode,
 		Calls:      kind.CallsWithoutDigest(Name),
 		Content:    &kind.Content{Key: keyRules, Changes: changes, Next: next, Final: final, Empty: empty},
-		KeptBy:     kind.FirewallUse(firewall.GroupUser).KeptBy,
-		UsedBy:     kind.FirewallUse(firewall.GroupUser).UsedBy,
+		Edges:      use.Edges,
+		Check:      use.Check,
 		GuardKeys:  []string{keyRules},
 		Weakens:    weakens,
-		Concerns:   kind.FirewallUse(firewall.GroupUser).Concerns(Name),
 		Privileges: kind.DatacenterFirewallPrivileges,
 		Raise:      raise,
 	}

@@ -20,7 +20,7 @@ func weakens(c kind.Change, world kind.World) []kind.Weakening {
 		return firewall.Names{Groups: map[string][]guest.FirewallRule{c.ID: rules}}
 	}
 	return kind.FirewallChange{
-		Kind: Name, ID: c.ID, Use: firewall.GroupUser, Object: "group " + c.ID, Before: names(before), After: names(after), Old: describe(before), New: describe(after), OnlyIfNamed: true,
+		ID: c.ID, Use: use, Object: "group " + c.ID, Before: names(before), After: names(after), Old: describe(before), New: describe(after), OnlyIfNamed: true,
 	}.Weakens(world)
 }
 
