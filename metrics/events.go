@@ -6,13 +6,35 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
 
 // Report replaces the report from which the gauges are computed.
 func (m *Metrics) Report(r report.Report) { m.report.Store(&r) }
+
+// Event counts what happened.
+func (m *Metrics) Event(e event.Event) {
+	switch o := e.Outcome.(type) {
+	case report.StepOutcome:
+		m.Step(o)
+	case report.SettledOutcome:
+		m.Settled(o)
+	case report.OrderOutcome:
+		m.Order(o)
+	case report.Refused:
+		m.Refused(o)
+	case report.ConvergedOutcome:
+		m.Converged(o)
+	case report.DriftOutcome:
+		if e.Name == event.GuestDrifted {
+			m.Drift(o)
+		} else {
+			m.corrected.Inc()
+		}
+	}
+}
 
 // Poll counts one poll of the remote.
 func (m *Metrics) Poll(o report.PollOutcome) {
@@ -29,8 +51,8 @@ func (m *Metrics) Settled(o report.SettledOutcome) {
 }
 
 // Order counts a signed order that reached a state.
-func (m *Metrics) Order(operation string, state journal.OrderState) {
-	m.orders.WithLabelValues(operation, string(state)).Inc()
+func (m *Metrics) Order(o report.OrderOutcome) {
+	m.orders.WithLabelValues(o.Operation, string(o.State)).Inc()
 }
 
 // QueueWait records the time that a guest's work waited in the queue.
@@ -63,14 +85,8 @@ func (m *Metrics) Step(o report.StepOutcome) {
 	observe(m.stepTime.WithLabelValues(string(o.Step.Op)), o.Duration, m.exemplar(o.Revision, o.ID))
 }
 
-// Drift counts a guest that went out of sync, or that is in sync again.
-func (m *Metrics) Drift(o report.DriftOutcome) {
-	if o.Repaired {
-		m.corrected.Inc()
-		return
-	}
-	m.drift.WithLabelValues(string(o.Cause)).Inc()
-}
+// Drift counts a guest that went out of sync.
+func (m *Metrics) Drift(o report.DriftOutcome) { m.drift.WithLabelValues(string(o.Cause)).Inc() }
 
 // Converged records the durations of a revision's convergence, with its commit as exemplar.
 func (m *Metrics) Converged(o report.ConvergedOutcome) {

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/internal/traces"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
@@ -83,11 +84,11 @@ func recordConvergence(m *metrics.Metrics) {
 	m.Step(report.StepOutcome{Step: plan.Step{Op: cluster.OpCreate}, Result: journal.Done, Duration: 12 * time.Second})
 	m.Step(report.StepOutcome{Step: plan.Step{Op: cluster.OpStart}, Result: journal.Failed, Duration: 2 * time.Second})
 	m.QueueWait(40 * time.Millisecond)
-	m.Drift(report.DriftOutcome{Cause: report.DriftCluster})
-	m.Drift(report.DriftOutcome{Cause: report.DriftCluster, Repaired: true})
+	m.Event(event.Event{Name: event.GuestDrifted, Outcome: report.DriftOutcome{Cause: report.DriftCluster}})
+	m.Event(event.Event{Name: event.GuestRepaired, Outcome: report.DriftOutcome{Cause: report.DriftCluster}})
 	m.Converged(report.ConvergedOutcome{Revision: "main@sha1:" + commit, Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
 	m.Settled(report.SettledOutcome{Result: journal.NotRun})
-	m.Order("approve", journal.OrderRun)
+	m.Order(report.OrderOutcome{Operation: "approve", State: journal.OrderRun})
 	m.Request(cluster.Exchange{Method: "GET", Route: "/cluster/resources", Code: "200", Duration: 20 * time.Millisecond})
 	m.Request(cluster.Exchange{Method: "PUT", Route: "/nodes/{node}/{kind}/{vmid}/config", Code: "500", Duration: time.Second})
 	m.JournalSync(5, 2*time.Millisecond)
@@ -120,7 +121,7 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 	}
 	for _, operation := range []string{"approve", "run"} {
 		for _, s := range journal.OrderStates() {
-			m.Order(operation, s)
+			m.Order(report.OrderOutcome{Operation: operation, State: s})
 		}
 	}
 	for _, result := range attest.Results() {

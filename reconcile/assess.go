@@ -44,8 +44,8 @@ func (e *Engine) assess(planned plan.Plan) {
 		t := e.track(p.Ref)
 		p, uses := t.withoutUsedFiles(p)
 		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], uses, now)
-		e.noteHolds(t, p)
-		e.noteHidden(t, p)
+		noteHolds(t, p)
+		noteHidden(t, p)
 		if e.force.Accepted.Valid() {
 			e.noteDrift(t, p, t.now.sync, now)
 		}

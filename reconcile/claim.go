@@ -8,7 +8,6 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
@@ -92,17 +91,20 @@ func (e *Engine) watchWriter(ctx context.Context) {
 	})
 }
 
-// readWriter logs and journals each change of the writer once.
+// readWriter takes the state of the writer for this cycle.
 func (e *Engine) readWriter() {
-	was, now := e.writerState, e.writer.State()
+	now := e.writer.State()
 	e.writerState = now
-	switch {
-	case now.Standing == writer.Superseded && was.Standing != writer.Superseded:
-		e.log.Error("superseded by another agent, nothing is written to the cluster", event.Key, event.AgentSuperseded, "writer", now.Other.Number, "nonce", now.Other.Nonce, "own", now.Mark.Number)
-		e.event(journal.Event{Name: "superseded", Message: fmt.Sprintf("by writer %d %s", now.Other.Number, now.Other.Nonce)})
-	case now.Mark != was.Mark:
-		e.log.Info("cluster claimed", event.Key, event.AgentClaimed, "writer", now.Mark.Number, "nonce", now.Mark.Nonce)
-	}
+	superseded := now.Standing == writer.Superseded
+	e.said.Is(event.AgentSuperseded, superseded, event.ID{}, func() event.Details {
+		return event.Details{
+			Fields: []any{"writer", now.Other.Number, "nonce", now.Other.Nonce, "own", now.Mark.Number},
+			Note:   event.Note{Message: fmt.Sprintf("by writer %d %s", now.Other.Number, now.Other.Nonce)},
+		}
+	}, nil)
+	e.said.Is(event.AgentClaimed, now.Mark != writer.Mark{} && !superseded, event.ID{now.Mark.Nonce, fmt.Sprint(now.Mark.Number)}, func() event.Details {
+		return event.Details{Fields: []any{"writer", now.Mark.Number, "nonce", now.Mark.Nonce}}
+	}, nil)
 }
 
 // supersededReason describes what a superseded agent reports: why, and what ends it.

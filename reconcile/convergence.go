@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
@@ -22,12 +21,14 @@ func (e *Engine) noteConvergence(assessed []*track, state journal.State, now tim
 		return // an earlier run reported it, or its duration is unknown
 	}
 	rev := e.force.Accepted.Revision()
-	e.opts.Hooks.converged(report.ConvergedOutcome{
-		Revision: rev.String(), Total: now.Sub(e.force.Seen), SinceProof: now.Sub(rev.ProvenTime()),
-		Verify: e.force.Since.Sub(e.force.Seen), Apply: now.Sub(e.force.Since),
+	e.events.Happened(event.RevisionConverged, event.Details{
+		Fields: []any{"revision", rev.String(), "duration", now.Sub(e.force.Seen)},
+		Outcome: report.ConvergedOutcome{
+			Revision: rev.String(), Total: now.Sub(e.force.Seen), SinceProof: now.Sub(rev.ProvenTime()),
+			Verify: e.force.Since.Sub(e.force.Seen), Apply: now.Sub(e.force.Since),
+		},
+		Note: event.Note{Revision: rev.String()},
 	})
-	e.event(journal.Event{Name: history.RevisionConverged, Revision: rev.String()})
-	e.log.Info("revision converged", event.Key, event.RevisionConverged, "revision", rev.String(), "duration", now.Sub(e.force.Seen))
 }
 
 // inSync reports whether nothing is in flight and every guest matches the revision in force, also if there is a newer one.

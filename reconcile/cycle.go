@@ -78,21 +78,6 @@ func countSteps(planned plan.Plan) map[guest.Class]int {
 	return counts
 }
 
-// logTrouble logs once that a source of readings fails, and once that it works again.
-func (e *Engine) logTrouble(ctx context.Context, now observe.Trouble) {
-	logged := e.trouble
-	if now.VMList != "" && now.VMList != logged.VMList {
-		e.log.WarnContext(ctx, "vmlist file not used, the sweep reads every guest", "path", e.opts.VMList, "reason", now.VMList)
-	}
-	if now.VMList == "" && logged.VMList != "" {
-		e.log.InfoContext(ctx, "vmlist file used again", "path", e.opts.VMList)
-	}
-	if now.HA != "" && now.HA != logged.HA {
-		e.log.WarnContext(ctx, "HA resources not read", "error", now.HA)
-	}
-	e.trouble = now
-}
-
 // learn takes the results of the lanes.
 func (e *Engine) learn() {
 	now := time.Now()
@@ -105,16 +90,15 @@ func (e *Engine) learn() {
 			e.observer.Learn(observe.Sighting{VMID: r.Key.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
 		}
 		t := e.trackOf(r.Key)
-		before := t.hangingTask()
 		level := t.flaps
 		newFailure := t.learn(r, now)
 		if t.flaps != level && t.flaps.matters(now) {
 			e.noteFlaps(r.Key, t.flaps.level)
 		}
 		if newFailure {
-			e.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", r.Key.VMID, "guest", e.labelOf(r.Key), "op", string(r.Step.Op), "error", r.Err)
+			e.events.Happened(event.GuestFailed, event.Details{Fields: []any{"vmid", r.Key.VMID, "guest", e.labelOf(r.Key), "op", string(r.Step.Op), "error", r.Err}})
 		}
-		e.noteHangingTask(r.Key, before, t.hangingTask())
+		e.noteHangingTask(r.Key, t)
 	}
 	if changed {
 		retryUsedObjects(e.tracks)

@@ -3,63 +3,57 @@ package reconcile
 import (
 	"slices"
 
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
-// plannedStep identifies a step of a plan for its log line.
-type plannedStep struct {
-	guest guest.Ref
-	op    cluster.Op
-	class guest.Class
+// journalEvent adds an event whose row has a record to the audit history.
+func (e *Engine) journalEvent(ev event.Event) {
+	row, _ := event.RowOf(ev.Name)
+	if n := ev.Note; row.Record != "" {
+		e.event(journal.Event{Name: row.Record, VMID: n.VMID, Revision: n.Revision, Message: n.Message, Detail: n.Detail, Hint: n.Hint})
+	}
 }
 
-// notePlan logs a plan that has a step which the plan before did not have. A plan from which steps have disappeared is not logged: step.ended states what
+// notePlan tells of a plan that has a step which the plan before did not have. A plan from which steps have disappeared is not told: step.ended states what
 // the agent did, and revision.converged and guest.repaired that nothing is left.
 func (e *Engine) notePlan(planned plan.Plan, made report.PlanOutcome) {
-	var steps map[plannedStep]bool
 	guests, news := 0, false
 	for _, p := range planned.Guests {
+		t, known := e.tracks[keyOf(p.Ref)]
 		if len(p.Steps) > 0 {
 			guests++
+			t, known = e.track(p.Ref), true
 		}
 		for _, s := range p.Steps {
-			if steps == nil {
-				steps = make(map[plannedStep]bool)
-			}
-			step := plannedStep{p.Ref, s.Op, s.Class}
-			steps[step] = true
-			news = news || !e.planned[step]
+			isNew := t.said.Lasts(event.PlannedStep, event.ID{p.Ref.Name, string(s.Op), string(s.Class)}, nil)
+			news = news || isNew
+		}
+		if known {
+			t.said.Rest(event.PlannedStep, nil)
 		}
 	}
-	e.planned = steps
 	if !news {
 		return
 	}
-	attrs := []any{event.Key, event.PlanMade, "revision", e.basis.Load().Revision, "guests", guests}
+	fields := []any{"revision", e.basis.Load().Revision, "guests", guests}
 	for _, class := range guest.Classes() {
-		attrs = append(attrs, string(class), made.Steps[class])
+		fields = append(fields, string(class), made.Steps[class])
 	}
-	e.log.Info("plan made", append(attrs, "duration", made.Duration)...)
+	e.events.Happened(event.PlanMade, event.Details{Fields: append(fields, "duration", made.Duration)})
 }
 
-// noteWrites logs that nothing may be written to the cluster any more, or for another reason than before, and that it may be written to again.
+// noteWrites states whether anything may be written to the cluster, and why not.
 func (e *Engine) noteWrites() {
 	b := e.basis.Load()
-	if b.NoWrites == e.stopped {
-		return
-	}
-	e.stopped = b.NoWrites
-	if b.NoWrites == reason.WritesAllowed {
-		e.log.Info("writing allowed", event.Key, event.WritesAllowed, "revision", b.Revision)
-		return
-	}
-	e.log.Warn("writing stopped", event.Key, event.WritesStopped, "reason", string(b.NoWrites), "why", b.Why)
+	e.said.Is(event.WritesStopped, b.NoWrites != reason.WritesAllowed, event.ID{string(b.NoWrites)}, func() event.Details {
+		return event.Details{Fields: []any{"reason", string(b.NoWrites), "why", b.Why}}
+	}, func(event.ID) event.Details { return event.Details{Fields: []any{"revision", b.Revision}} })
 }
 
 // labelOf returns the label of an object, "" for a guest that no manifest names and the agent does not own.

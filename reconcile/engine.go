@@ -9,6 +9,7 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
@@ -23,7 +24,6 @@ import (
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/queue"
-	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/retry"
@@ -116,9 +116,8 @@ type Engine struct {
 	outages     int   // consecutive readings of the cluster that failed
 	rounds      rounds
 	errands     errands
-	resuming    bool  // the accepted revision of the journal is being verified again, after the start
-	unread      error // why the newest poll could not check the head: the floor or the policy could not be read
-	trouble     observe.Trouble
+	resuming    bool                     // the accepted revision of the journal is being verified again, after the start
+	unread      error                    // why the newest poll could not check the head: the floor or the policy could not be read
 	recovery    recovery.Found           // guests that have a marker and no record
 	ownGuests   map[int]bool             // vmids of the guests in which the agent may run itself; replaced, never changed
 	unassigned  error                    // why guests without a vmid did not get one
@@ -137,19 +136,16 @@ type Engine struct {
 	isPaused    bool
 	retries     retries
 	writerState writer.State
-	claimErr    error                    // why the cluster could not be claimed
-	retryClaim  bool                     // the next offer of work claims in spite of claimErr
-	waiting     waitingWork              // released work that waits for the claim
-	claimWaits  bool                     // work waits for the end of a claim's wait
-	claimTimer  *time.Timer              // runs while claimWaits
-	orders      map[string]journal.Order // as last logged
-	planned     map[plannedStep]bool     // as last logged
-	stopped     reason.Stop              // as last logged
-	outage      cluster.Outage           // as last logged
-	endpoints   []cluster.Endpoint       // of the cluster, in this cycle
-	clocks      map[string]bool          // addresses of endpoints whose clocks differ, as last logged
-	fault       journal.Fault            // as last logged
-	gone        error                    // why the state directory is not the one that this process locked; nil if it is
+	claimErr    error       // why the cluster could not be claimed
+	retryClaim  bool        // the next offer of work claims in spite of claimErr
+	waiting     waitingWork // released work that waits for the claim
+	claimWaits  bool        // work waits for the end of a claim's wait
+	claimTimer  *time.Timer // runs while claimWaits
+	events      *event.Sink
+	said        *event.Subject // what lasts of the agent and the cluster, as it was told
+	orders      toldOrders
+	endpoints   []cluster.Endpoint // of the cluster, in this cycle
+	gone        error              // why the state directory is not the one that this process locked; nil if it is
 }
 
 // Report returns the newest report. It is safe for concurrent use. The caller must not change the report.

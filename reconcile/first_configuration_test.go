@@ -124,12 +124,12 @@ func TestFirstConfigurationOfAClone(t *testing.T) {
 		runLab(t, nil, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201, "cpu: {cores: 4}", "memory: {size: 2Gi}", "ignoreFields: [cpu.cores]")
 			l.push("a clone", alice)
-			l.opts.Hooks.Lane.OnStep = func(s report.StepOutcome) {
+			l.opts.Hooks.OnEvent = onOutcome(func(s report.StepOutcome) {
 				l.onStep(s)
 				if s.Step.Op == cluster.OpConfig {
 					l.ok(l.sim.Edit(201, "cores", "2"))
 				}
-			}
+			})
 			defer l.start()()
 			l.converge()
 			if cores, memory := l.sim.Value(201, "cores"), l.sim.Value(201, "memory"); cores != "2" || memory != "2048" {

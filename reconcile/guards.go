@@ -36,7 +36,6 @@ type guards struct {
 	set      *policy.Set   // of them and of the host
 
 	since  map[string]time.Time // when each held weakening of the Cluster's guards began
-	logged map[string]string    // weakenings whose hold was logged, by digest
 	report *report.Guards       // of the present cycle; nil if no revision is in force
 }
 
@@ -121,8 +120,8 @@ func (e *Engine) releaseWeakenings(ctx context.Context) {
 		return
 	}
 	for _, w := range released {
-		e.log.InfoContext(ctx, "guard weakened as approved", event.Key, event.GuardWeakened, "change", w.String(), "guests", len(w.Guests), "digest", w.Digest)
-		delete(e.guards.logged, w.Digest)
+		e.events.Happened(event.GuardWeakened, event.Details{Fields: []any{"change", w.String(), "guests", len(w.Guests), "digest", w.Digest}})
+		e.said.Drop(event.GuardHeld, event.ID{w.Digest})
 	}
 	e.epoch = number
 	e.setBasis(e.basis.Load().Waits)

@@ -2,19 +2,21 @@ package reconcile
 
 import (
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 )
 
-// noteHangingTask logs and journals once that a task of an object hangs, and once that it has ended.
-func (e *Engine) noteHangingTask(key object.Key, before, now *lane.HangingTaskError) {
-	switch {
-	case now != nil && (before == nil || before.UPID != now.UPID):
-		e.log.Warn("task hangs", event.Key, event.TaskHangs, "vmid", key.VMID, "guest", e.labelOf(key), "upid", now.UPID, "error", now.Error())
-		e.event(journal.Event{Name: "task-hangs", VMID: key.VMID, Message: now.Error()})
-	case now == nil && before != nil:
-		e.log.Info("hanging task has ended", event.Key, event.TaskEnded, "vmid", key.VMID, "guest", e.labelOf(key), "upid", before.UPID)
-		e.event(journal.Event{Name: "task-ended", VMID: key.VMID, Message: before.UPID})
+// noteHangingTask states whether a task of an object hangs.
+func (e *Engine) noteHangingTask(key object.Key, t *track) {
+	now, id := t.hangingTask(), event.ID{}
+	if now != nil {
+		id[0] = now.UPID
 	}
+	t.said.Is(event.TaskHangs, now != nil, id, func() event.Details {
+		return event.Details{
+			Fields: []any{"vmid", key.VMID, "guest", e.labelOf(key), "upid", now.UPID, "error", now.Error()},
+			Note:   event.Note{VMID: key.VMID, Message: now.Error()},
+		}
+	}, func(was event.ID) event.Details {
+		return event.Details{Note: event.Note{VMID: key.VMID, Message: was[0]}}
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
@@ -37,23 +38,33 @@ func TestHooksNameRevisionAndStep(t *testing.T) {
 			polls     told[report.PollOutcome]
 			verified  told[report.VerifyOutcome]
 			plans     told[report.PlanOutcome]
-			holds     told[report.HoldOutcome]
 			begun     told[report.StepBegun]
 			ended     told[report.StepOutcome]
+			holds     told[event.Name] // of the guest 201
 			exchanges told[cluster.Exchange]
 		)
 		l.cluster = l.connect(proxmox.Options{OnRequest: exchanges.add})
 		l.opts.Cluster, l.opts.Floors = l.cluster, l.cluster
-		l.opts.Hooks.Intake.OnPoll, l.opts.Hooks.Intake.OnVerify, l.opts.Hooks.OnPlan, l.opts.Hooks.OnHold = polls.add, verified.add, plans.add, holds.add
-		l.opts.Hooks.Lane.OnStepBegun, l.opts.Hooks.Lane.OnStep = begun.add, ended.add
+		l.opts.Hooks.Intake.OnPoll, l.opts.Hooks.Intake.OnVerify, l.opts.Hooks.OnPlan = polls.add, verified.add, plans.add
+		l.opts.Hooks.OnEvent = func(e event.Event) {
+			switch o := e.Outcome.(type) {
+			case report.StepBegun:
+				begun.add(o)
+			case report.StepOutcome:
+				ended.add(o)
+			case report.HoldOutcome:
+				if o.Guest.VMID == 201 && o.Step.Digest != "" {
+					holds.add(e.Name)
+				}
+			}
+		}
 		l.files["web.yaml"] = webOnBridge("vmbr0")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
 		l.files["web.yaml"] = webOnBridge("vmbr1")
 		l.push("another bridge", alice)
-		digest := l.digestOfHold(201)
-		l.approve(digest)
+		l.approve(l.digestOfHold(201))
 		eventually(t, "the approved change", l.moved)
 		l.converge()
 
@@ -75,14 +86,8 @@ func TestHooksNameRevisionAndStep(t *testing.T) {
 		if !slices.ContainsFunc(polls.all(), func(p report.PollOutcome) bool { return p.Head == accepted.Commit && p.Fetch <= p.Duration }) {
 			t.Errorf("got %+v, want a poll of %s whose fetch is a part of it", polls.all(), accepted.Commit)
 		}
-		var events []report.HoldEvent
-		for _, h := range holds.all() {
-			if h.Guest.VMID == 201 && h.Step.Digest == digest {
-				events = append(events, h.Event)
-			}
-		}
-		if want := []report.HoldEvent{report.Held, report.Released}; !slices.Equal(events, want) {
-			t.Errorf("got %v of the held step, want %v", events, want)
+		if got, want := holds.all(), []event.Name{event.StepHeld, event.StepReleased}; !slices.Equal(got, want) {
+			t.Errorf("got %v of the held step, want %v", got, want)
 		}
 		var ofStep []string
 		for _, e := range exchanges.all() {

@@ -19,12 +19,12 @@ func TestIncidentNewGuestIsReportedGone(t *testing.T) {
 	var l *lab
 	slow := func(o *reconcile.Options) {
 		o.Logger = slog.New(&log)
-		o.Hooks.Lane.OnStep = func(s report.StepOutcome) {
+		o.Hooks.OnEvent = onOutcome(func(s report.StepOutcome) {
 			l.onStep(s)
 			if s.Step.Guest.VMID == 201 && s.Step.Op == cluster.OpStart {
 				time.Sleep(5 * time.Second)
 			}
-		}
+		})
 	}
 	runLab(t, []labOption{slow}, func(t *testing.T, started *lab) {
 		l = started

@@ -71,11 +71,11 @@ func TestUnknownTaskIsSettled(t *testing.T) {
 	var mu sync.Mutex
 	var settled []report.SettledOutcome
 	noting := func(o *reconcile.Options) {
-		o.Hooks.Lane.OnSettled = func(o report.SettledOutcome) {
+		o.Hooks.OnEvent = onOutcome(func(o report.SettledOutcome) {
 			mu.Lock()
 			defer mu.Unlock()
 			settled = append(settled, o)
-		}
+		})
 	}
 	runLabWithProbe(t, []labOption{noting}, func(t *testing.T, l *lab, p *probe) {
 		p.setHooks(hooks{wait: func(upid string) error {

@@ -109,11 +109,11 @@ func TestIncidentAssignmentIsLost(t *testing.T) {
 func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		var failed atomic.Int64
-		l.opts.Hooks.Lane.OnStep = func(o report.StepOutcome) {
+		l.opts.Hooks.OnEvent = onOutcome(func(o report.StepOutcome) {
 			if o.Err != nil {
 				failed.Add(1)
 			}
-		}
+		})
 		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}", "state: running")
 		l.push("one guest", alice)
 		defer l.start()()

@@ -41,11 +41,11 @@ func (a afterCall) Do(ctx context.Context, call cluster.Call, check cluster.Last
 func TestIncidentStoredChangeIsReportedAsFailed(t *testing.T) {
 	runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 		var results []journal.Result
-		l.opts.Hooks.Lane.OnStep = func(o report.StepOutcome) {
+		l.opts.Hooks.OnEvent = onOutcome(func(o report.StepOutcome) {
 			if o.Step.Op == cluster.OpConfig {
 				results = append(results, o.Result)
 			}
-		}
+		})
 		_, err := l.sim.AddCT(pvesim.Guest{VMID: 210, Config: "hostname: dns-1\nmemory: 512\nrootfs: local-lvm:8\n"})
 		l.ok(err)
 		l.files["keep.yaml"] = vmYAML("keep-1", 209)

@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
@@ -104,7 +105,8 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				var recovered sync.Map // results of the recovered steps, by vmid
-				l.opts.Hooks.Lane.OnSettled = func(o report.SettledOutcome) { recovered.Store(o.Step.VMID, o.Result) }
+				other, settled := l.opts.Hooks.OnEvent, onOutcome(func(o report.SettledOutcome) { recovered.Store(o.Step.VMID, o.Result) })
+				l.opts.Hooks.OnEvent = func(e event.Event) { other(e); settled(e) }
 				if test.before != "" {
 					l.files["guest.yaml"] = test.before
 				}

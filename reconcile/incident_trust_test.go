@@ -66,7 +66,7 @@ func TestUnverifiedStartReportsUnknownGuests(t *testing.T) {
 		l.converge()
 		stop()
 		l.policy.Store(l.otherPolicy())
-		l.opts.Hooks.OnDrift = func(o report.DriftOutcome) { t.Errorf("got drift %+v, want none reported", o) }
+		l.opts.Hooks.OnEvent = onOutcome(func(o report.DriftOutcome) { t.Errorf("got drift %+v, want none reported", o) })
 		defer l.start()()
 		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == reason.StopUnverified })
 		time.Sleep(5 * time.Minute)

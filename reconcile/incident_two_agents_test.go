@@ -17,7 +17,6 @@ import (
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/writer"
 )
@@ -107,7 +106,7 @@ func (a *agents) copied(i int) *lab {
 	c.cluster = c.connect(proxmox.Options{Transport: &agentWire{next: l.sim.Transport(), agent: i, log: a.log}})
 	c.opts = l.opts
 	c.opts.Cluster, c.opts.Floors, c.opts.Note = c.cluster, c.cluster, intake.RewriteNote{Dir: c.state}
-	c.opts.Hooks = reconcile.Hooks{Lane: lane.Hooks{OnStep: c.onStep}}
+	c.opts.Hooks = reconcile.Hooks{OnEvent: onOutcome(c.onStep)}
 	return c
 }
 

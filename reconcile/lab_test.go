@@ -20,9 +20,9 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -100,7 +100,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	l.cluster = l.connect(proxmox.Options{})
 	l.opts = reconcile.Options{
 		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy.Load(), nil }, Branch: "main", Poll: labPoll,
-		Scope: intake.Scope{Cluster: "home"}, Floors: l.cluster, Note: intake.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{Lane: lane.Hooks{OnStep: l.onStep}},
+		Scope: intake.Scope{Cluster: "home"}, Floors: l.cluster, Note: intake.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{OnEvent: onOutcome(l.onStep)},
 	}
 	if time.Now().Year() > 2000 { // no bubble, so the wait would take its time
 		l.opts.Wait = time.Millisecond
@@ -164,6 +164,15 @@ func (l *lab) trustWithout(deny verify.Deny, signers ...verify.Signer) {
 func (l *lab) audit(id string) verify.Verdict {
 	l.Helper()
 	return l.policy.Load().Audit(l.Context(), l.opts.Source.Repository(), gitsource.ID(id))
+}
+
+// onOutcome returns a function that passes on the outcomes of a type that events have.
+func onOutcome[T any](pass func(T)) func(event.Event) {
+	return func(e event.Event) {
+		if o, is := e.Outcome.(T); is {
+			pass(o)
+		}
+	}
 }
 
 func (l *lab) onStep(o report.StepOutcome) {

@@ -49,7 +49,7 @@ func (e *Engine) chooseNodes(ctx context.Context) {
 			e.log.WarnContext(ctx, "nodes not chosen", "error", err)
 		} else {
 			journaled = true
-			e.logChoices(records)
+			e.tellChoices(records)
 			e.assign()
 		}
 	}
@@ -142,10 +142,10 @@ func unplaced(waiting map[string]string) map[string]plan.Unplaced {
 	return out
 }
 
-func (e *Engine) logChoices(records []journal.Body) {
+func (e *Engine) tellChoices(records []journal.Body) {
 	for _, r := range records {
 		if p, isPlaced := r.(journal.Placed); isPlaced && p.Node != "" {
-			e.log.Info("node chosen", event.Key, event.GuestPlaced, "vmid", p.VMID, "guest", p.Kind+"/"+p.Name, "node", p.Node, "reason", p.Reason)
+			e.events.Happened(event.GuestPlaced, event.Details{Fields: []any{"vmid", p.VMID, "guest", p.Kind + "/" + p.Name, "node", p.Node, "reason", p.Reason}})
 		}
 	}
 }

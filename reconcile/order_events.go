@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -10,78 +9,95 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 	"gitops-agent/verify/role"
 )
 
-// loggedOrders returns the orders that need no line in the log after a start: all but the approvals of signers without the role that would be valid
-// otherwise. The people who signed them still wait for an effect.
-func loggedOrders(orders map[string]journal.Order, now time.Time) map[string]journal.Order {
-	logged := maps.Clone(orders)
-	maps.DeleteFunc(logged, func(_ string, o journal.Order) bool {
-		_, isApproval := gate.ApprovedDigest(o.Order)
-		return isApproval && o.State == journal.OrderRefused && now.Before(o.ProvenTime.Add(gate.OrderLifetime))
-	})
-	return logged
+// toldOrders are the orders as they were told last.
+type toldOrders struct {
+	of    map[string]journal.Order // the newest ones that were looked at
+	marks event.Marks[string, journal.OrderState]
 }
 
-// noteOrders logs the orders that are new, or in another state than in the cycle before.
+// toldOrdersOf returns the orders that need no event after a start: all but the approvals of signers without the role that would be valid otherwise. The people
+// who signed them still wait for an effect.
+func toldOrdersOf(orders map[string]journal.Order, now time.Time) toldOrders {
+	told := toldOrders{marks: make(event.Marks[string, journal.OrderState], len(orders))}
+	for key, o := range orders {
+		_, isApproval := gate.ApprovedDigest(o.Order)
+		if !isApproval || o.State != journal.OrderRefused || !now.Before(o.ProvenTime.Add(gate.OrderLifetime)) {
+			told.marks[key] = o.State
+		}
+	}
+	return told
+}
+
+// noteOrders tells of the orders that are new, or in another state than in the cycle before.
 func (e *Engine) noteOrders(orders map[string]journal.Order) {
-	if sameMap(e.orders, orders) {
+	if sameMap(e.orders.of, orders) {
 		return
 	}
+	e.orders.of = orders
 	var changed []journal.Ordered
 	for key, o := range orders {
-		if before, known := e.orders[key]; !known || before.State != o.State {
+		if e.orders.marks.Changed(key, o.State) {
 			changed = append(changed, o.Ordered)
 		}
 	}
-	e.orders = orders
+	e.orders.marks.Keep(func(key string) bool { _, is := orders[key]; return is })
 	slices.SortFunc(changed, func(a, b journal.Ordered) int {
 		return cmp.Or(a.ProvenTime.Compare(b.ProvenTime), cmp.Compare(a.Key, b.Key))
 	})
 	for _, o := range changed {
-		e.opts.Hooks.order(gate.OperationOf(o.Order), o.State)
-		e.logOrder(o)
+		e.events.Happened(orderEvent(o.State), e.orderDetails(o))
 	}
 }
 
-// logOrder logs the state of an order.
-func (e *Engine) logOrder(o journal.Ordered) {
-	attrs := func(name event.Name, more ...any) []any {
-		list := []any{event.Key, name, "order", o.Order, "operation", gate.OperationOf(o.Order), "signer", o.Subject, "commit", o.Commit}
-		if o.VMID != 0 {
-			list = append(list, "vmid", o.VMID, "guest", e.labelOf(object.Guest(o.VMID)))
-		}
-		return append(list, more...)
+// orderEvent returns the event that tells that an order is in a state.
+func orderEvent(state journal.OrderState) event.Name {
+	switch state {
+	case journal.OrderSeen:
+		return event.OrderAccepted
+	case journal.OrderReleased:
+		return event.OrderReleased
+	case journal.OrderRun:
+		return event.OrderExecuted
+	case journal.OrderFailed:
+		return event.OrderFailed
+	case journal.OrderRefused:
+		return event.OrderRefused
+	case journal.OrderExpired:
+		return event.OrderExpired
+	case journal.OrderUnknown:
+	}
+	return event.OrderUnknown
+}
+
+// orderDetails describes an order in its state.
+func (e *Engine) orderDetails(o journal.Ordered) event.Details {
+	operation := gate.OperationOf(o.Order)
+	d := event.Details{Outcome: report.OrderOutcome{Operation: operation, State: o.State}, Fields: []any{
+		"order", o.Order, "operation", operation, "signer", o.Subject, "commit", o.Commit,
+	}}
+	add := func(fields ...any) { d.Fields = append(d.Fields, fields...) }
+	if o.VMID != 0 {
+		add("vmid", o.VMID, "guest", e.labelOf(object.Guest(o.VMID)))
 	}
 	switch o.State {
-	case journal.OrderSeen:
-		e.log.Info("order accepted", attrs(event.OrderAccepted)...)
+	case journal.OrderSeen, journal.OrderReleased:
 	case journal.OrderRun:
-		e.log.Info("order executed", append(attrs(event.OrderExecuted, "step", o.Step), taskOf(o)...)...)
+		add("step", o.Step, "upid", o.UPID, "task_log", o.Log)
 	case journal.OrderFailed:
-		e.log.Warn("order failed, and is not executed again", append(attrs(event.OrderFailed, "step", o.Step, "why", o.Why), taskOf(o)...)...)
+		add("step", o.Step, "why", o.Why, "upid", o.UPID, "task_log", o.Log)
 	case journal.OrderRefused: // the person who signed it waits for an effect
-		e.log.Warn("order has no effect", attrs(event.OrderRefused, "why", whyRefused(o))...)
+		add("why", whyRefused(o))
 	case journal.OrderExpired:
-		e.log.Warn("order has expired", attrs(event.OrderExpired, "why", whyExpired(o, e.opts.Journal.State().Since, time.Now()))...)
+		add("why", whyExpired(o, e.opts.Journal.State().Since, time.Now()))
 	case journal.OrderUnknown:
-		e.log.Warn("order may have been executed, and is not executed again", attrs(event.OrderUnknown, "step", o.Step)...)
-	case journal.OrderReleased:
+		add("step", o.Step)
 	}
-}
-
-// taskOf returns the attributes of the task that executed a one-shot operation.
-func taskOf(o journal.Ordered) []any {
-	var attrs []any
-	if o.UPID != "" {
-		attrs = append(attrs, "upid", o.UPID)
-	}
-	if o.Log != "" {
-		attrs = append(attrs, "task_log", o.Log)
-	}
-	return attrs
+	return d
 }
 
 // whyExpired describes why an order ended unused. Since is when the journal began.

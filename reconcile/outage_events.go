@@ -9,49 +9,43 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
-// noteOutage logs that the cluster cannot be worked with, or for another reason than before, and that it can again.
+// noteOutage states whether the cluster can be worked with, and why not.
 func (e *Engine) noteOutage(ctx context.Context) {
-	now := e.proxmox.Reason
-	if now == e.outage || now == cluster.OutageUnread || ctx.Err() != nil {
+	p := &e.proxmox
+	if p.Reason == cluster.OutageUnread || ctx.Err() != nil {
 		return
 	}
-	e.outage = now
-	if now == cluster.OutageNone {
-		e.log.InfoContext(ctx, "cluster can be worked with", event.Key, event.ClusterReady)
+	e.said.Is(event.ClusterLost, p.Reason != cluster.OutageNone, event.ID{string(p.Reason)}, func() event.Details {
+		return event.Details{Fields: []any{"reason", string(p.Reason), "error", p.Error}}
+	}, nil)
+}
+
+// noteSource states whether the branch can be fetched, and why not.
+func (e *Engine) noteSource(ctx context.Context) {
+	if ctx.Err() != nil {
 		return
 	}
-	e.log.WarnContext(ctx, "cluster cannot be worked with", event.Key, event.ClusterLost, "reason", string(now), "error", e.proxmox.Error)
+	s := &e.source
+	e.said.Is(event.SourceLost, s.Reason != fault.None, event.ID{string(s.Reason)}, func() event.Details {
+		return event.Details{Fields: []any{"reason", string(s.Reason), "error", s.Error}}
+	}, func(event.ID) event.Details { return event.Details{Fields: []any{"remote", s.Remote}} })
 }
 
-// noteSource logs that the branch cannot be fetched, or for another reason than before, and that it can again. Was is the reason of the poll before.
-func (e *Engine) noteSource(ctx context.Context, was fault.Fault) {
-	now := e.source.Reason
-	switch {
-	case now == was || ctx.Err() != nil:
-	case now == fault.None:
-		e.log.InfoContext(ctx, "branch fetched", event.Key, event.SourceAnswers, "remote", e.source.Remote)
-	default:
-		e.log.WarnContext(ctx, "branch not fetched", event.Key, event.SourceLost, "reason", string(now), "error", e.source.Error)
-	}
-}
-
-// noteHidden logs that the token may not see a guest any more, and that it may again.
-func (e *Engine) noteHidden(t *track, p plan.Guest) {
+// noteHidden states whether the token may see a guest. While that is not known, nothing changes.
+func noteHidden(t *track, p plan.Guest) {
 	hidden := slices.ContainsFunc(t.now.conditions, func(c plan.Condition) bool { return c.Reason == reason.Hidden })
-	switch {
-	case hidden && !t.hidden:
-		e.log.Warn("guest hidden from the token", event.Key, event.GuestHidden, "vmid", p.Ref.VMID, "guest", p.Ref.Label())
-	case !hidden && t.hidden && t.now.sync == report.SyncUnknown:
-		return // not known
-	case !hidden && t.hidden:
-		e.log.Info("guest visible again", event.Key, event.GuestVisible, "vmid", p.Ref.VMID, "guest", p.Ref.Label())
+	if !hidden && t.now.sync == report.SyncUnknown {
+		return
 	}
-	t.hidden = hidden
+	t.said.Is(event.GuestHidden, hidden, event.ID{}, func() event.Details {
+		return event.Details{Fields: []any{"vmid", p.Ref.VMID, "guest", p.Ref.Label()}}
+	}, nil)
 }
 
 // readEndpoints notes the states of the endpoints of the cluster for this cycle.
@@ -61,46 +55,40 @@ func (e *Engine) readEndpoints() {
 	}
 }
 
-// noteClocks logs that the clock of an endpoint differs from that of this host, and that it no longer does.
+// noteClocks states which clocks of endpoints differ from the clock of this host.
 func (e *Engine) noteClocks() {
 	for _, endpoint := range e.endpoints {
-		switch differs := endpoint.ClockDiffers(); {
-		case differs == e.clocks[endpoint.Address]:
-		case differs:
-			if e.clocks == nil {
-				e.clocks = make(map[string]bool)
-			}
-			e.clocks[endpoint.Address] = true
-			e.log.Warn("clocks differ", event.Key, event.ClockDiffers, "endpoint", endpoint.Address, "ahead_seconds", endpoint.ClockAhead)
-		default:
-			delete(e.clocks, endpoint.Address)
-			e.log.Info("clocks agree again", event.Key, event.ClockAgrees, "endpoint", endpoint.Address)
+		if endpoint.ClockDiffers() {
+			e.said.Lasts(event.ClockDiffers, event.ID{endpoint.Address}, func() event.Details {
+				return event.Details{Fields: []any{"endpoint", endpoint.Address, "ahead_seconds", endpoint.ClockAhead}}
+			})
 		}
 	}
+	e.said.Rest(event.ClockDiffers, nil)
 }
 
-// noteJournal logs that the journal takes no more records. Only a start of the agent ends that, but a standby can follow the journal again.
+// noteJournal states whether the journal takes records. Only a start of the agent ends that it does not, but a standby can follow the journal again.
 func (e *Engine) noteJournal() {
 	err := e.opts.Journal.Healthy()
-	if fault := journal.FaultOf(err); fault != e.fault {
-		e.fault = fault
-		if err == nil {
-			e.log.Info("journal is followed again")
-			return
-		}
-		e.log.Error("journal cannot be written, nothing is written to the cluster", event.Key, event.JournalFailed, "reason", string(fault), "error", err)
-	}
+	reason := string(journal.FaultOf(err))
+	e.said.Is(event.JournalFailed, err != nil, event.ID{reason}, func() event.Details {
+		return event.Details{Fields: []any{"reason", reason, "error", err}}
+	}, nil)
 }
 
-// readRoot notes and logs whether the trusted root has expired, so that no new signature can be verified, and whether a newer root has replaced it.
+// readRoot notes whether the trusted root has expired, so that no new signature can be verified, and whether a newer root has replaced it.
 func (e *Engine) readRoot(now time.Time) {
 	end := e.source.RootExpires
-	expired := !end.IsZero() && end.Before(now)
-	switch {
-	case expired && !e.source.RootExpired:
-		e.log.Warn("trusted root expired, no new signature can be verified", event.Key, event.RootExpired, "expired", end)
-	case !expired && e.source.RootExpired:
-		e.log.Info("trusted root is valid again", event.Key, event.RootRenewed, "expires", end)
-	}
-	e.source.RootExpired = expired
+	e.source.RootExpired = !end.IsZero() && end.Before(now)
+	e.said.Is(event.RootExpired, e.source.RootExpired, event.ID{}, func() event.Details {
+		return event.Details{Fields: []any{"expired", end}}
+	}, func(event.ID) event.Details { return event.Details{Fields: []any{"expires", end}} })
+}
+
+// noteTrouble states which sources of readings fail.
+func (e *Engine) noteTrouble(now observe.Trouble) {
+	e.said.Is(event.VMListUnused, now.VMList != "", event.ID{now.VMList}, func() event.Details {
+		return event.Details{Fields: []any{"path", e.opts.VMList, "reason", now.VMList}}
+	}, nil)
+	e.said.Is(event.HAUnread, now.HA != "", event.ID{now.HA}, func() event.Details { return event.Details{Fields: []any{"error", now.HA}} }, nil)
 }

@@ -4,23 +4,25 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/event"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
 )
 
-// readPause reads whether a person has paused the agent. It logs and journals each change once.
+// readPause reads whether a person has paused the agent.
 func (e *Engine) readPause() {
 	note, paused := e.opts.Pause.Active(time.Now())
-	was, wasPaused := e.paused, e.isPaused
 	e.paused, e.isPaused = note, paused
-	switch {
-	case paused && (!wasPaused || note != was):
-		e.log.Warn("paused, nothing is written to the cluster", event.Key, event.AgentPaused, "since", note.Since, "until", note.Until, "uid", note.UID, "reason", note.Reason, "problem", note.Problem)
-		e.event(journal.Event{Name: "paused", Message: note.String()})
-	case !paused && wasPaused:
-		e.log.Info("resumed, the cluster may be written to again", event.Key, event.AgentResumed)
-		e.event(journal.Event{Name: "resumed", Message: "ends the pause " + was.String()})
+	var id event.ID
+	if paused {
+		id = event.ID{note.String(), note.Problem}
 	}
+	e.said.Is(event.AgentPaused, paused, id, func() event.Details {
+		return event.Details{
+			Fields: []any{"since", note.Since, "until", note.Until, "uid", note.UID, "reason", note.Reason, "problem", note.Problem},
+			Note:   event.Note{Message: note.String()},
+		}
+	}, func(was event.ID) event.Details {
+		return event.Details{Note: event.Note{Message: "ends the pause " + was[0]}}
+	})
 }
 
 // pauseChanged reports whether the agent was paused or resumed since the last cycle.

@@ -118,7 +118,7 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 		GuestName: report.NewGuestName(p.Ref, p.Node), Managed: p.Managed, Sync: t.now.sync, Operation: operationOf(t.now),
 		WhyNode: p.WhyNode, Status: live.Status, Digest: live.Digest, Tags: t.derive(live).tags, ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
 		Progress: e.progress[keyOf(p.Ref)], Snapshots: t.now.snapshots,
-		DriftSince: t.driftSince, Converged: t.convergedAt, Revision: t.revision,
+		DriftSince: t.driftSince(), Converged: t.convergedAt, Revision: t.revision,
 	}
 	if g.Sync == report.OutOfSync && t.now.released && !t.mayRun(now) && !e.retries.open[keyOf(p.Ref)] {
 		g.NextTry = t.nextTry()

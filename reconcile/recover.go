@@ -43,7 +43,7 @@ func (e *Engine) recoverOwnership(ctx context.Context) {
 		return
 	}
 	for _, g := range claims {
-		e.log.InfoContext(ctx, "guest claimed again", event.Key, event.GuestRecovered, "vmid", g.VMID, "guest", string(g.Kind)+"/"+g.Name, "marker", g.Marker, "by", by)
+		e.events.Happened(event.GuestRecovered, event.Details{Fields: []any{"vmid", g.VMID, "guest", string(g.Kind) + "/" + g.Name, "marker", g.Marker, "by", by}})
 	}
 	if note, found := e.opts.Recover.Read(); found && note.Digest == digest {
 		if err := e.opts.Recover.Remove(); err != nil {

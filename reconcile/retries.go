@@ -157,7 +157,7 @@ func (e *Engine) endRetry() {
 	var records []journal.Body
 	for _, g := range outcome.Guests {
 		text := describeRetry(g)
-		e.log.Info("guest is tried again", event.Key, event.GuestRetried, "vmid", g.VMID, "guest", g.Guest, "uid", request.UID, "outcome", text)
+		e.events.Happened(event.GuestRetried, event.Details{Fields: []any{"vmid", g.VMID, "guest", g.Guest, "uid", request.UID, "outcome", text}})
 		message := fmt.Sprintf("by user %d: %s", request.UID, text)
 		if g.VMID == 0 {
 			message = g.Guest + " " + message

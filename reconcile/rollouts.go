@@ -31,7 +31,7 @@ type rollouts struct {
 	guests   map[string][]int         // vmids of the owned guests that share a rollout, by name
 	troubled map[string]trouble       // batches in trouble, by name
 	waits    map[string]string        // what each rollout waits for, by name
-	logged   map[string]journal.Rollout
+	told     event.Marks[string, stage]
 
 	withheld map[int]gate.Withheld // guests that are not released; replaced, never changed
 	former   map[journal.Label][]journal.Introduction
@@ -405,32 +405,51 @@ func (e *Engine) lostRollouts(claims []recovery.Guest, state journal.State) []jo
 	return rollout.Lost(string(e.force.Accepted.Revision().Commit()), e.guests, claimed, state, time.Now())
 }
 
-// noteRollouts logs what became of rollouts.
+// noteRollouts tells what became of rollouts.
 func (e *Engine) noteRollouts(now map[string]journal.Rollout) {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		r, before := now[name], e.rollouts.logged[name]
-		if r.State == before.State && r.Batch == before.Batch && r.Revision == before.Revision {
+		r := now[name]
+		if !e.rollouts.told.Changed(name, stageOf(r)) {
 			continue
 		}
-		attrs := []any{"rollout", name, "revision", r.Revision, "state", string(r.State), "batch", r.Batch, "batches", r.Batches, "guests", r.Guests}
-		if r.Why != "" {
-			attrs = append(attrs, "why", r.Why)
-		}
-		if hint := rollout.Hint(r, e.rollouts.settings[name].Approval); hint != "" {
-			attrs = append(attrs, "hint", hint)
-		}
-		switch r.State {
-		case journal.RolloutFailed:
-			e.log.Warn("batch of a rollout failed, the next ones are held", append(attrs, event.Key, event.RolloutFailed)...)
-		case journal.RolloutHeld:
-			e.log.Warn("rollout held", append(attrs, event.Key, event.RolloutHeld)...)
-		case journal.RolloutDone, journal.RolloutAborted:
-			e.log.Info("rollout ended", append(attrs, event.Key, event.RolloutEnded)...)
-		case journal.RolloutRunning, journal.RolloutPaused:
-			e.log.Info("rollout advances", append(attrs, event.Key, event.RolloutAdvanced)...)
-		}
+		e.events.Happened(rolloutEvent(r.State), event.Details{Fields: []any{
+			"rollout", name, "revision", r.Revision, "state", string(r.State), "batch", r.Batch, "batches", r.Batches, "guests", r.Guests,
+			"why", r.Why, "hint", rollout.Hint(r, e.rollouts.settings[name].Approval),
+		}})
 	}
-	e.rollouts.logged = now
+	e.rollouts.told.Keep(func(name string) bool { _, is := now[name]; return is })
+}
+
+// stage is what an event tells of a rollout.
+type stage struct {
+	state    journal.RolloutState
+	batch    int
+	revision string
+}
+
+func stageOf(r journal.Rollout) stage { return stage{r.State, r.Batch, r.Revision} }
+
+// toldRollouts returns the rollouts that need no event after a start.
+func toldRollouts(known map[string]journal.Rollout) event.Marks[string, stage] {
+	told := make(event.Marks[string, stage], len(known))
+	for name, r := range known {
+		told[name] = stageOf(r)
+	}
+	return told
+}
+
+// rolloutEvent returns the event that tells that a rollout is in a state.
+func rolloutEvent(state journal.RolloutState) event.Name {
+	switch state {
+	case journal.RolloutFailed:
+		return event.RolloutFailed
+	case journal.RolloutHeld:
+		return event.RolloutHeld
+	case journal.RolloutDone, journal.RolloutAborted:
+		return event.RolloutEnded
+	case journal.RolloutRunning, journal.RolloutPaused:
+	}
+	return event.RolloutAdvanced
 }
 
 // rolloutReports describes the rollouts of the journal, by name.

@@ -66,7 +66,7 @@ func (e *Engine) takeReadings(ctx context.Context) (ended bool) {
 		e.observer.Doubt(time.Now(), p.Err)
 	}
 	e.retryClaim = p.Err == nil && e.claimErr != nil
-	e.logTrouble(ctx, e.observer.Trouble())
+	e.noteTrouble(e.observer.Trouble())
 	return true
 }
 
@@ -105,7 +105,7 @@ func (e *Engine) noteList(err error) {
 
 // proxmoxReport returns the state of the cluster for the report.
 func (e *Engine) proxmoxReport() report.Proxmox {
-	p := report.Proxmox{LastSuccess: e.proxmox.LastSuccess, HAError: e.trouble.HA, VMList: e.observer.VMListStatus()}
+	p := report.Proxmox{LastSuccess: e.proxmox.LastSuccess, HAError: e.observer.Trouble().HA, VMList: e.observer.VMListStatus()}
 	err := e.clusterErr()
 	if p.Reason = cluster.OutageOf(err); err != nil {
 		p.Error = err.Error()

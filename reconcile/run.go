@@ -12,9 +12,9 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/health"
 	"gitops-agent/reconcile/intake"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
@@ -43,10 +43,15 @@ func NewEngine(opts Options) *Engine {
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 		source:   report.Source{Branch: opts.Branch, Reason: fault.Unread},
 	}
-	e.epoch, e.stopped, e.outage, e.fault = e.epochs.Now(), reason.StopNoRevision, cluster.OutageUnread, journal.FaultNone
+	e.epoch = e.epochs.Now()
+	e.events = event.NewSink(opts.Logger, opts.Hooks.OnEvent, e.journalEvent)
+	e.said = e.events.Subject()
+	e.said.Assume(event.WritesStopped, event.ID{string(reason.StopNoRevision)})
+	e.said.Assume(event.ClusterLost, event.ID{string(cluster.OutageUnread)}) // so that the first answer is told
+	e.said.Assume(event.SourceLost, event.ID{string(fault.Unread)})
 	if opts.Journal != nil {
-		e.orders = loggedOrders(opts.Journal.State().Orders, time.Now())
-		e.rollouts.logged = opts.Journal.State().Rollouts
+		e.orders = toldOrdersOf(opts.Journal.State().Orders, time.Now())
+		e.rollouts.told = toldRollouts(opts.Journal.State().Rollouts)
 	}
 	e.claimTimer = time.NewTimer(time.Hour)
 	e.claimTimer.Stop()
@@ -58,7 +63,7 @@ func NewEngine(opts Options) *Engine {
 	})
 	e.intake = intake.New(intake.Options{
 		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, Promotion: opts.Promotion, RecordSigners: opts.Separate || opts.Rules.Len() > 0, Minimum: opts.Minimum, Fetched: e.tellFetched, MayWrite: e.mayCall, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
+		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, Promotion: opts.Promotion, RecordSigners: opts.Separate || opts.Rules.Len() > 0, Minimum: opts.Minimum, Fetched: e.tellFetched, MayWrite: e.mayCall, Events: e.events, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
@@ -68,7 +73,7 @@ func NewEngine(opts Options) *Engine {
 		Parallel: opts.Parallel, Limit: opts.Limits.For, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(object.Key) { e.lanes.ring() },
 	})
 	e.worker = lane.New(lane.Options{
-		Cluster: opts.Cluster, Volumes: volumes.New(opts.Cluster, observe.VMListVersions(opts.VMList)), Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: e.loggedHooks(),
+		Cluster: opts.Cluster, Volumes: volumes.New(opts.Cluster, observe.VMListVersions(opts.VMList)), Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: stepHooks(e.events),
 		Confirm:   e.writer.Confirm,
 		TaskTimes: opts.Tasks,
 	})

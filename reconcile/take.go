@@ -43,16 +43,15 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	if changed && !p.InForce.Resumed {
 		clearFailures(e.tracks)
 	}
-	was := e.source.Reason
 	e.source.Error, e.fetchErr, e.unread = "", p.Err, p.Unchecked
 	e.source.Reason = gitsource.FaultOf(p.Err)
 	if p.Err != nil {
 		e.source.Error = p.Err.Error()
-		e.noteSource(ctx, was)
+		e.noteSource(ctx)
 		return changed
 	}
 	e.source.LastSuccess, e.source.Remote = p.At, p.Head.Remote
-	e.noteSource(ctx, was)
+	e.noteSource(ctx)
 	e.noteHead(fetchedHead{p.Head.Commit, p.At})
 	if p.Unchecked != nil {
 		return changed // the head was not checked
@@ -104,38 +103,39 @@ func sameSlice(a, b []guest.Desired) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// refuse notes the refusal of a head, nil if the head was not refused. It reports each refusal once.
+// refuse notes the refusal of a head, nil if the head was not refused. It tells each refusal once.
 func (e *Engine) refuse(r *report.Refused) {
 	if r == nil {
 		e.source.Refused = nil
+		e.said.Drop(event.RevisionRefused)
 		return
 	}
 	if old := e.source.Refused; old != nil && old.Commit == r.Commit && old.Reason == r.Reason {
 		r.Since = old.Since
-	} else {
-		attrs := []any{event.Key, event.RevisionRefused, "commit", r.Commit, "reason", r.Reason, "error", r.Error}
-		if r.Hint != "" {
-			attrs = append(attrs, "hint", r.Hint)
-		}
-		e.log.Warn("revision refused", attrs...)
-		e.event(journal.Event{Name: history.RevisionRefused, Revision: r.Commit, Message: r.Reason, Detail: history.Clip(r.Error), Hint: r.Hint})
-		e.opts.Hooks.refused(*r)
 	}
 	e.source.Refused = r
+	e.said.Is(event.RevisionRefused, true, event.ID{r.Commit, r.Reason}, func() event.Details {
+		return event.Details{
+			Fields:  []any{"commit", r.Commit, "reason", r.Reason, "error", r.Error, "hint", r.Hint},
+			Outcome: *r, Note: event.Note{Revision: r.Commit, Message: r.Reason, Detail: history.Clip(r.Error), Hint: r.Hint},
+		}
+	}, nil)
 }
 
-// wait notes what a head waits for, nil if it waits for nothing. It reports each wait once.
+// wait notes what a head waits for, nil if it waits for nothing. It tells each wait once.
 func (e *Engine) wait(w *report.WaitingHead) {
 	if w == nil {
 		e.source.Waiting = nil
+		e.said.Drop(event.RevisionWaiting)
 		return
 	}
 	if old := e.source.Waiting; old != nil && old.Commit == w.Commit && old.Reason == w.Reason {
 		w.Since = old.Since
-	} else {
-		e.log.Warn("revision waits", event.Key, event.RevisionWaiting, "commit", w.Commit, "reason", w.Reason, "error", w.Text(), "hint", w.Hint)
 	}
 	e.source.Waiting = w
+	e.said.Is(event.RevisionWaiting, true, event.ID{w.Commit, w.Reason}, func() event.Details {
+		return event.Details{Fields: []any{"commit", w.Commit, "reason", w.Reason, "error", w.Text(), "hint", w.Hint}}
+	}, nil)
 }
 
 // relevantVMIDs returns the vmids of the desired guests and of the guests that the agent owns, sorted.

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -25,7 +26,7 @@ func keyOf(ref guest.Ref) object.Key {
 // track is what the engine remembers of a guest between cycles: its retries, its drift, and the assessment of the present cycle. It does not
 // outlive the process, and only retries and reports depend on it.
 type track struct {
-	hidden     bool // as last logged: the token may not see the guest
+	said       *event.Subject // what lasts of it, as it was told
 	retry      backoff
 	flaps      flapDamper
 	failed     error                    // why the last turn of its lane ended early; nil if it did not
@@ -33,21 +34,15 @@ type track struct {
 	refused    map[journal.FileOn]error // of an Image: why its last turn, which ended early, did not delete former files
 	warnings   []string                 // of the tasks of its last steps
 
-	assessed    bool // an earlier cycle found out whether the guest was in sync
-	synced      bool
-	driftSince  time.Time
-	cause       report.DriftCause // of the drift since driftSince
-	convergedAt time.Time         // when it was last in sync
-	revision    string            // the revision that it was last in sync with
+	convergedAt time.Time // when it was last in sync
+	revision    string    // the revision that it was last in sync with
 
 	derived derived
 
 	snapshotLate time.Time // since when a snapshot of its schedule is missing; the zero value if none is
 
-	since  map[string]time.Time // when each present condition and hold began, by its id
-	logged heldSteps            // held steps whose hold was logged
-	ref    guest.Ref            // of logged
-	now    assessment
+	since map[string]time.Time // when each present condition and hold began, by its id
+	now   assessment
 }
 
 // assessment is the state of a guest in one cycle. It is final before the report is published.

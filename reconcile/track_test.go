@@ -3,11 +3,13 @@ package reconcile
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -18,8 +20,14 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// stoppedEngine returns an engine that does not run, and the drift that it reports.
-func stoppedEngine(t *testing.T) (*Engine, *[]report.DriftOutcome) {
+// drift is an event about a guest that differs from its manifest, or did.
+type drift struct {
+	Name event.Name
+	Of   report.DriftOutcome
+}
+
+// stoppedEngine returns an engine that does not run, and the drift that it tells.
+func stoppedEngine(t *testing.T) (*Engine, *[]drift) {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -30,8 +38,12 @@ func stoppedEngine(t *testing.T) (*Engine, *[]report.DriftOutcome) {
 			t.Error(err)
 		}
 	})
-	var reported []report.DriftOutcome
-	e := NewEngine(Options{Journal: j, Scope: intake.Scope{Cluster: "home"}, Hooks: Hooks{OnDrift: func(o report.DriftOutcome) { reported = append(reported, o) }}})
+	var reported []drift
+	e := NewEngine(Options{Journal: j, Scope: intake.Scope{Cluster: "home"}, Hooks: Hooks{OnEvent: func(ev event.Event) {
+		if o, is := ev.Outcome.(report.DriftOutcome); is {
+			reported = append(reported, drift{ev.Name, o})
+		}
+	}}})
 	e.basis.Store(&lane.Basis{Revision: "main@sha1:1"})
 	return e, &reported
 }
@@ -40,30 +52,30 @@ func TestNoteDrift(t *testing.T) {
 	t.Parallel()
 	ref := guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}
 	changed := plan.Guest{Ref: ref, Changes: []guest.Change{{Key: "memory"}, {Key: "cores"}}}
-	found := func(cause report.DriftCause) report.DriftOutcome {
-		return report.DriftOutcome{Guest: ref, Cause: cause, Keys: []string{"memory", "cores"}}
+	of := func(name event.Name) func(report.DriftCause) drift {
+		return func(cause report.DriftCause) drift {
+			return drift{name, report.DriftOutcome{Guest: ref, Cause: cause, Keys: []string{"memory", "cores"}}}
+		}
 	}
-	mended := func(cause report.DriftCause) report.DriftOutcome {
-		return report.DriftOutcome{Guest: ref, Cause: cause, Repaired: true}
-	}
+	found, mended := of(event.GuestDrifted), of(event.GuestRepaired)
 	tests := map[string]struct {
 		resumed bool
 		syncs   []report.Sync
 		revised int // the read before which a new revision came into force; 0 means none
-		want    []report.DriftOutcome
+		want    []drift
 	}{
 		"in_sync_for_ever":    {syncs: []report.Sync{report.Synced, report.Synced}},
-		"new_guest":           {syncs: []report.Sync{report.OutOfSync, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftRevision), mended(report.DriftRevision)}},
-		"edited_by_hand":      {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftCluster), mended(report.DriftCluster)}},
+		"new_guest":           {syncs: []report.Sync{report.OutOfSync, report.OutOfSync, report.Synced}, want: []drift{found(report.DriftRevision), mended(report.DriftRevision)}},
+		"edited_by_hand":      {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, want: []drift{found(report.DriftCluster), mended(report.DriftCluster)}},
 		"unknown_after_start": {resumed: true, syncs: []report.Sync{report.OutOfSync, report.Synced}}, // the revision may never have been applied
 		"edited_after_start": {
-			resumed: true, syncs: []report.Sync{report.OutOfSync, report.Synced, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftCluster), mended(report.DriftCluster)},
+			resumed: true, syncs: []report.Sync{report.OutOfSync, report.Synced, report.OutOfSync, report.Synced}, want: []drift{found(report.DriftCluster), mended(report.DriftCluster)},
 		},
-		"edited_then_revised":  {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, revised: 2, want: []report.DriftOutcome{found(report.DriftCluster), mended(report.DriftCluster)}},
-		"revision_wants_more":  {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, revised: 1, want: []report.DriftOutcome{found(report.DriftRevision), mended(report.DriftRevision)}},
+		"edited_then_revised":  {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, revised: 2, want: []drift{found(report.DriftCluster), mended(report.DriftCluster)}},
+		"revision_wants_more":  {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, revised: 1, want: []drift{found(report.DriftRevision), mended(report.DriftRevision)}},
 		"doubt_is_no_drift":    {syncs: []report.Sync{report.Synced, report.SyncUnknown, report.Synced}},
-		"doubt_hides_no_drift": {syncs: []report.Sync{report.Synced, report.SyncUnknown, report.OutOfSync}, want: []report.DriftOutcome{found(report.DriftCluster)}},
-		"doubt_repairs_none":   {syncs: []report.Sync{report.Synced, report.OutOfSync, report.SyncUnknown, report.OutOfSync}, want: []report.DriftOutcome{found(report.DriftCluster)}},
+		"doubt_hides_no_drift": {syncs: []report.Sync{report.Synced, report.SyncUnknown, report.OutOfSync}, want: []drift{found(report.DriftCluster)}},
+		"doubt_repairs_none":   {syncs: []report.Sync{report.Synced, report.OutOfSync, report.SyncUnknown, report.OutOfSync}, want: []drift{found(report.DriftCluster)}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,19 +97,22 @@ func TestNoteDrift(t *testing.T) {
 
 func TestNoteDriftKeepsTimes(t *testing.T) {
 	t.Parallel()
-	e, _ := stoppedEngine(t)
-	tr := e.track(guest.Ref{VMID: 201})
-	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for i, sync := range []report.Sync{report.Synced, report.OutOfSync, report.OutOfSync, report.SyncUnknown} {
-		e.noteDrift(tr, plan.Guest{}, sync, start.Add(time.Duration(i)*time.Minute))
-	}
-	if !tr.convergedAt.Equal(start) || !tr.driftSince.Equal(start.Add(time.Minute)) || tr.revision != "main@sha1:1" {
-		t.Errorf("got converged %s with %s, drifting since %s, want the first and the second read", tr.convergedAt, tr.revision, tr.driftSince)
-	}
-	e.noteDrift(tr, plan.Guest{}, report.Synced, start.Add(time.Hour))
-	if !tr.driftSince.IsZero() || !tr.convergedAt.Equal(start.Add(time.Hour)) {
-		t.Errorf("got drifting since %s and converged %s after the repair, want no drift", tr.driftSince, tr.convergedAt)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		e, _ := stoppedEngine(t)
+		tr := e.track(guest.Ref{VMID: 201})
+		start := time.Now()
+		for _, sync := range []report.Sync{report.Synced, report.OutOfSync, report.OutOfSync, report.SyncUnknown} {
+			e.noteDrift(tr, plan.Guest{}, sync, time.Now())
+			time.Sleep(time.Minute)
+		}
+		if !tr.convergedAt.Equal(start) || !tr.driftSince().Equal(start.Add(time.Minute)) || tr.revision != "main@sha1:1" {
+			t.Errorf("got converged %s with %s, drifting since %s, want the first and the second read", tr.convergedAt, tr.revision, tr.driftSince())
+		}
+		e.noteDrift(tr, plan.Guest{}, report.Synced, time.Now())
+		if !tr.driftSince().IsZero() || !tr.convergedAt.Equal(start.Add(4*time.Minute)) {
+			t.Errorf("got drifting since %s and converged %s after the repair, want no drift", tr.driftSince(), tr.convergedAt)
+		}
+	})
 }
 
 // TestTrackBegan checks that a condition keeps the time of its beginning as long as it exists without a break.
@@ -146,12 +161,12 @@ func TestTrackKeys(t *testing.T) {
 func TestClearFailures(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	tr := &track{assessed: true, convergedAt: now, failed: errors.New("boom"), failedStep: plan.Step{Op: cluster.OpConfig}, retry: backoff{}.after(cluster.ErrDenied, cluster.OpConfig, now)}
+	tr := &track{convergedAt: now, failed: errors.New("boom"), failedStep: plan.Step{Op: cluster.OpConfig}, retry: backoff{}.after(cluster.ErrDenied, cluster.OpConfig, now)}
 	for range 20 {
 		tr.flaps = tr.flaps.add(now, 1)
 	}
 	clearFailures(map[object.Key]*track{object.Guest(201): tr})
-	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || !tr.flaps.overLimit(now) || !tr.assessed || !tr.convergedAt.Equal(now) {
+	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || !tr.flaps.overLimit(now) || !tr.convergedAt.Equal(now) {
 		t.Errorf("got %+v, want a guest that may be tried again at once, and everything else as it was", tr)
 	}
 }

@@ -18,7 +18,7 @@ func (e *Engine) track(ref guest.Ref) *track { return e.trackOf(keyOf(ref)) }
 func (e *Engine) trackOf(key object.Key) *track {
 	t, ok := e.tracks[key]
 	if !ok {
-		t = &track{since: make(map[string]time.Time)}
+		t = &track{since: make(map[string]time.Time), said: e.events.Subject()}
 		e.tracks[key] = t
 	}
 	return t
@@ -32,7 +32,7 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 	}
 	for key := range e.tracks {
 		if !keep[key] && !e.queue.Busy(key) && !e.tracks[key].flaps.matters(time.Now()) {
-			e.dropHolds(e.tracks[key])
+			e.tracks[key].dropHolds()
 			delete(e.tracks, key)
 		}
 	}

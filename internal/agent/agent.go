@@ -22,6 +22,7 @@ import (
 	"gitops-agent/internal/traces"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
@@ -51,6 +52,7 @@ type Agent struct {
 	metrics  *metrics.Metrics
 	reloads  chan reload
 	notifier *notify.Notifier
+	events   *event.Sink // of the agent itself: reloads
 	traces   *traces.Recorder
 	manager  *service.Manager
 	replicas *replicas // nil if the journal is in files
@@ -76,7 +78,8 @@ func New(ctx context.Context, opts Options) (*Agent, error) {
 		OnResult: func(r traces.Result, spans int) { a.metrics.TraceSpans(string(r), spans) },
 	})
 	a.metrics.UseTraces(a.traces.IDs)
-	a.opts.Logger = slog.New(a.notifier.Handler(a.traces.Handler(opts.Logger.Handler())))
+	a.opts.Logger = slog.New(a.traces.Handler(opts.Logger.Handler()))
+	a.events = event.NewSink(a.opts.Logger, a.notifier.Event)
 	var err error
 	if a.replicas, err = opts.Config.openReplicas(a.opts.Logger); err != nil {
 		return nil, err

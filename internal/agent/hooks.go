@@ -9,17 +9,21 @@ import (
 	"gitops-agent/internal/traces"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/intake"
-	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
-// hooks connects the events of the engine to the metrics, to the traces, and to the reporter of commit statuses.
-func (s *session) hooks(m *metrics.Metrics, t *traces.Recorder) reconcile.Hooks {
+// hooks connects the engine to the metrics, the traces, the notifications, and the reporter of commit statuses.
+func (s *session) hooks(m *metrics.Metrics, t *traces.Recorder, n *notify.Notifier) reconcile.Hooks {
 	return reconcile.Hooks{
 		Intake: intake.Hooks{OnPoll: both(m.Poll, t.Poll), OnVerify: both(m.Verified, t.Verified)},
-		Lane:   lane.Hooks{OnStepBegun: t.StepBegun, OnStep: both(m.Step, t.StepEnded), OnSettled: both(m.Settled, t.StepSettled)},
+		OnEvent: func(e event.Event) {
+			m.Event(e) // before the traces: metrics name a span as long as it has not ended
+			t.Event(e)
+			n.Event(e)
+		},
 		OnReport: func(r report.Report) {
 			m.Report(r)
 			t.Report(r)
@@ -30,8 +34,7 @@ func (s *session) hooks(m *metrics.Metrics, t *traces.Recorder) reconcile.Hooks 
 				s.attester.Offer(r)
 			}
 		},
-		OnRefused: both(m.Refused, t.Refused), OnPlan: both(m.Planned, t.Planned), OnHold: t.Hold, OnOrder: m.Order, OnDrift: both(m.Drift, t.Drift),
-		OnConverged: m.Converged, OnQueueWait: m.QueueWait,
+		OnPlan: both(m.Planned, t.Planned), OnQueueWait: m.QueueWait,
 	}
 }
 

@@ -29,7 +29,7 @@ func (a *Agent) Reload(ctx context.Context, read func() (Config, error)) error {
 		err = a.reload(ctx, config)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.opts.Logger.WarnContext(ctx, "config not reloaded, the previous one stays in force", event.Key, event.ConfigRefused, "error", err)
+		a.events.Happened(event.ConfigRefused, event.Details{Fields: []any{"error", err}})
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (a *Agent) replaceSession(ctx context.Context, asked reload) error {
 	if err := errors.Join(a.configureNotifier(asked.config), a.configureTraces(asked.config)); err != nil {
 		a.opts.Logger.WarnContext(ctx, "notifications or traces not changed", "error", err) // Check refused such a config
 	}
-	a.opts.Logger.InfoContext(ctx, "config reloaded", event.Key, event.ConfigReloaded, "changed", strings.Join(asked.changed, " "))
+	a.events.Happened(event.ConfigReloaded, event.Details{Fields: []any{"changed", strings.Join(asked.changed, " ")}})
 	asked.done <- nil
 	return nil
 }

@@ -123,7 +123,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		TakeOver: takeOver, Wait: a.opts.ClaimWait,
 		Standby: s.standbyReason(a), Quiet: s.quietUntil(), Replica: a.replica(),
 		Separate: c.Trust.Guards.SeparateApprover,
-		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m, a.traces),
+		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m, a.traces, a.notifier),
 		Self:          c.self("/"),
 		Health:        checks,
 		AllowedServer: c.AllowedServer(),

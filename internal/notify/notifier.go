@@ -229,24 +229,10 @@ func (d *dispatcher) keep(receiver string, kept group, now time.Time) {
 // take notes which problem an event begins or ends, and adds it to the groups of the routes that select it.
 func (d *dispatcher) take(e Event, now time.Time) {
 	e.Tags = tagsOf(e, d.opts.Report())
-	kinds := problems()
-	for name, kind := range kinds {
-		for _, end := range kind.ends {
-			if end == e.Name {
-				delete(d.problems, kind.key(name, e))
-			}
-		}
-	}
-	if e.Name == event.RevisionConverged { // every guest is in sync
-		for key, p := range d.problems {
-			if p.event.Name == event.GuestDrifted || p.event.Name == event.GuestFailed {
-				delete(d.problems, key)
-			}
-		}
-	}
+	d.endProblems(e)
 	var p *problem
-	if kind, found := kinds[e.Name]; found {
-		key, text := kind.key(e.Name, e), Text(e)
+	if row, _ := event.RowOf(e.Name); row.Lasts() {
+		key, text := problemKey(row, e), Text(e)
 		p = d.problems[key]
 		if p == nil || p.text != text {
 			p = &problem{text: text, sent: make(map[string]time.Time)}

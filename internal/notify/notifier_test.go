@@ -22,9 +22,9 @@ import (
 
 // lab is a notifier whose receivers note what they get.
 type lab struct {
-	n   *Notifier
-	log *slog.Logger // of the engine
-	out *bytes.Buffer
+	n      *Notifier
+	events *event.Sink // of the engine
+	out    *bytes.Buffer
 
 	mu      sync.Mutex
 	report  report.Report
@@ -39,7 +39,7 @@ func newLab(t *testing.T, routes ...Route) *lab {
 	t.Helper()
 	l := &lab{out: &bytes.Buffer{}, got: map[string][]string{}, results: map[Result]int{}, fail: map[string]error{}}
 	l.n = New(Options{Report: l.newest, OnResult: func(r Result) { l.mu.Lock(); defer l.mu.Unlock(); l.results[r]++ }})
-	l.log = slog.New(l.n.Handler(slog.NewTextHandler(l.out, nil)))
+	l.events = event.NewSink(slog.New(slog.NewTextHandler(l.out, nil)), l.n.Event)
 	l.n.Configure(l.settings(routes...))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -98,31 +98,35 @@ func (l *lab) sent(name string, after time.Duration) []string {
 	return got
 }
 
+// tell makes an event happen.
+func (l *lab) tell(name event.Name, fields ...any) {
+	l.events.Happened(name, event.Details{Fields: fields})
+}
+
 func (l *lab) held(digest string) {
 	const vmid = 101
-	l.log.Info("step held", event.Key, event.StepHeld, "vmid", vmid, "guest", fmt.Sprintf("VirtualMachine/web-%d", vmid), "op", "destroy", "reason", "approval", "digest", digest, "why", "it destroys the guest")
+	l.tell(event.StepHeld, "vmid", vmid, "guest", fmt.Sprintf("VirtualMachine/web-%d", vmid), "op", "destroy", "reason", "approval", "digest", digest, "why", "it destroys the guest")
 }
 
 func (l *lab) failed(vmid int) {
-	l.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", vmid, "guest", fmt.Sprintf("VirtualMachine/web-%d", vmid), "op", "start", "error", errors.New("no space"))
+	l.tell(event.GuestFailed, "vmid", vmid, "guest", fmt.Sprintf("VirtualMachine/web-%d", vmid), "op", "start", "error", errors.New("no space"))
 }
 
 func TestEventsBecomeSentences(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, Route{Receiver: "a", GroupWait: time.Millisecond})
-		l.log.Info("something without an event", "vmid", 101)
 		l.held("4f1c")
 		l.failed(102)
-		l.log.With("cluster", "home").Warn("revision refused", event.Key, event.RevisionRefused, "commit", strings.Repeat("a1", 20), "reason", "unsigned", "error", "no signature", "hint", "git commit -S")
+		l.tell(event.RevisionRefused, "commit", strings.Repeat("a1", 20), "reason", "unsigned", "error", "no signature", "hint", "git commit -S")
 		want := []string{"The step destroy of VirtualMachine/web-101 (101) is held (approval): it destroys the guest. To release it: gitops-agent approve 4f1c\n" +
 			"VirtualMachine/web-102 (102) could not be brought in sync, the step start failed: no space.\n" +
 			"Commit a1a1a1a1a1a1 was refused (unsigned): no signature. What to do: git commit -S"}
 		if diff := cmp.Diff(want, l.sent("a", time.Second)); diff != "" {
 			t.Errorf("message (-want +got):\n%s", diff)
 		}
-		if lines := strings.Count(l.out.String(), "\n"); lines != 4 {
-			t.Errorf("got %d lines in the log, want all 4", lines)
+		if lines := strings.Count(l.out.String(), "\n"); lines != 3 {
+			t.Errorf("got %d lines in the log, want all 3", lines)
 		}
 	})
 }
@@ -218,7 +222,7 @@ func TestProblemsAreRepeatedUntilTheyEnd(t *testing.T) {
 		if got := l.sent("a", time.Second); len(got) != 1 || !strings.Contains(got[0], "approve 77aa") {
 			t.Errorf("got %q for another digest, want a message at once", got)
 		}
-		l.log.Info("held step released", event.Key, event.StepReleased, "vmid", 101, "guest", "VirtualMachine/web-101", "op", "destroy", "reason", "approval")
+		l.tell(event.StepReleased, "vmid", 101, "guest", "VirtualMachine/web-101", "op", "destroy", "reason", "approval")
 		if got := l.sent("a", 48*time.Hour); len(got) != 0 {
 			t.Errorf("got %q after the release, want nothing", got)
 		}
@@ -226,7 +230,7 @@ func TestProblemsAreRepeatedUntilTheyEnd(t *testing.T) {
 		l.mu.Lock()
 		l.report.Source.Refused = &report.Refused{}
 		l.mu.Unlock()
-		l.log.Warn("revision refused", event.Key, event.RevisionRefused, "commit", "a1", "reason", "unsigned", "error", "no signature")
+		l.tell(event.RevisionRefused, "commit", "a1", "reason", "unsigned", "error", "no signature")
 		if got := l.sent("a", 5*time.Hour); len(got) != 2 {
 			t.Errorf("got %q, want the refusal twice", got)
 		}
@@ -244,7 +248,7 @@ func TestQuietHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it begins at midnight UTC, on a Saturday
 		l := newLab(t, Route{Receiver: "a", Quiet: []QuietHours{{From: 22 * time.Hour, Until: 7 * time.Hour, Location: time.UTC}}})
 		l.failed(101)
-		l.log.Error("journal cannot be written", event.Key, event.JournalFailed, "reason", "disk-full", "error", "no space left")
+		l.tell(event.JournalFailed, "reason", "disk-full", "error", "no space left")
 		if got := l.sent("a", time.Hour); len(got) != 1 || !strings.Contains(got[0], "disk-full") || strings.Contains(got[0], "web-101") {
 			t.Errorf("got %q at night, want the error alone", got)
 		}
@@ -340,11 +344,11 @@ func TestMessageThatCannotBeSentIsInFrontOfNoOther(t *testing.T) {
 			l.sent("a", time.Second)
 		}
 		for range 3 {
-			l.log.Warn("cluster lost", event.Key, event.ClusterLost, "reason", "unreachable", "error", "no route to host")
+			l.tell(event.ClusterLost, "reason", "unreachable", "error", "no route to host")
 			if got := l.sent("a", 0); len(got) != 1 || !strings.Contains(got[0], "unreachable") {
 				t.Errorf("got %q, want the loss of the cluster at once", got)
 			}
-			l.log.Info("cluster ready", event.Key, event.ClusterReady)
+			l.tell(event.ClusterReady)
 			l.sent("a", time.Minute)
 		}
 		for vmid := range 2 * maxQueued { // also if they fill the queue
@@ -403,7 +407,7 @@ func TestEndOfTheAgentIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lab{out: &bytes.Buffer{}, got: map[string][]string{}, results: map[Result]int{}, fail: map[string]error{"b": errHangs}}
 		l.n = New(Options{Report: l.newest})
-		l.log = slog.New(l.n.Handler(slog.NewTextHandler(l.out, nil)))
+		l.events = event.NewSink(slog.New(slog.NewTextHandler(l.out, nil)), l.n.Event)
 		l.n.Configure(l.settings(Route{Receiver: "a", GroupWait: time.Hour}, Route{Receiver: "b"}))
 		ctx, cancel := context.WithCancel(t.Context())
 		l.failed(101)
@@ -425,22 +429,22 @@ func TestHandOverDoesNotWait(t *testing.T) {
 	dropped := 0
 	n := New(Options{Report: func() report.Report { return report.Report{} }, OnResult: func(Result) { dropped++ }})
 	n.Configure(Settings{Routes: []Route{{Receiver: "a"}}})
-	log := slog.New(n.Handler(slog.DiscardHandler))
+	events := event.NewSink(slog.New(slog.DiscardHandler), n.Event)
 	for range maxHanded + 10 {
-		log.Info("step held", event.Key, event.StepHeld, "vmid", 101)
+		events.Happened(event.StepHeld, event.Details{Fields: []any{"vmid", 101}})
 	}
 	if dropped != 10 {
 		t.Errorf("got %d events dropped, want 10", dropped)
 	}
-	log.Warn("writing stopped", event.Key, event.WritesStopped, "reason", "stopping")
+	events.Happened(event.WritesStopped, event.Details{Fields: []any{"reason", "stopping"}})
 	if dropped != 10 {
 		t.Error("got an event about an ordinary end, want none")
 	}
 }
 
-// BenchmarkLogEvent measures what the engine spends on a log line with an event: without notifications, with a receiver that takes every message, and with one
+// BenchmarkEvent measures what the engine spends on an event: without notifications, with a receiver that takes every message, and with one
 // that does not answer.
-func BenchmarkLogEvent(b *testing.B) {
+func BenchmarkEvent(b *testing.B) {
 	receivers := map[string]func(context.Context, Message) error{
 		"reachable":   func(context.Context, Message) error { return nil },
 		"unreachable": func(ctx context.Context, _ Message) error { <-ctx.Done(); return ctx.Err() },
@@ -454,10 +458,10 @@ func BenchmarkLogEvent(b *testing.B) {
 			ctx, cancel := context.WithCancel(b.Context())
 			ended := make(chan struct{})
 			go func() { defer close(ended); n.Run(ctx) }()
-			log := slog.New(n.Handler(slog.NewJSONHandler(&bytes.Buffer{}, &slog.HandlerOptions{Level: slog.LevelError})))
+			events := event.NewSink(slog.New(slog.NewJSONHandler(&bytes.Buffer{}, &slog.HandlerOptions{Level: slog.LevelError})), n.Event)
 			b.ReportAllocs()
 			for b.Loop() {
-				log.Info("step held", event.Key, event.StepHeld, "vmid", 101, "guest", "VirtualMachine/web-1", "op", "destroy", "reason", "approval", "why", "it destroys the guest")
+				events.Happened(event.StepHeld, event.Details{Fields: []any{"vmid", 101, "guest", "VirtualMachine/web-1", "op", "destroy", "reason", "approval", "why", "it destroys the guest"}})
 			}
 			cancel()
 			b.StopTimer()

@@ -38,14 +38,13 @@ type QuietHours struct {
 // DefaultEvents are the events that a route sends if it names none: the life of revisions and guests, what waits for a person, and what keeps the
 // agent from work.
 func DefaultEvents() []event.Name {
-	return []event.Name{
-		event.RevisionAccepted, event.RevisionRefused, event.RevisionWaiting, event.RevisionUnverified, event.RevisionConverged,
-		event.StepHeld, event.GuardHeld, event.OrderExecuted, event.OrderRefused, event.OrderExpired, event.OrderUnknown, event.OrderFailed,
-		event.RolloutFailed, event.RolloutHeld, event.RolloutEnded,
-		event.GuestDrifted, event.GuestRepaired, event.GuestFailed, event.GuestDestroyed, event.GuestHidden, event.TaskHangs,
-		event.ClusterLost, event.SourceLost, event.StateLost, event.StateRestored, event.JournalFailed, event.ClockDiffers, event.RootExpired,
-		event.WritesStopped, event.WritesAllowed, event.AgentPaused, event.AgentResumed, event.AgentSuperseded, event.ConfigRefused,
+	var names []event.Name
+	for _, row := range event.Rows() {
+		if row.Default {
+			names = append(names, row.Name)
+		}
 	}
+	return names
 }
 
 // selects reports whether the route sends an event.

@@ -19,6 +19,7 @@ import (
 
 	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/internal/status"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
@@ -221,8 +222,8 @@ func full() status.Options {
 		journal.Ended{Step: "s1", Result: journal.Failed, Error: "storage is full"},
 		journal.Event{Name: "drift-found", VMID: 212, Revision: inForce, Message: "cluster"},
 		journal.Begun{Step: "s2", VMID: 212, Kind: "VirtualMachine", Name: "web-2", Op: "reboot", Class: "restart", Revision: inForce},
-		journal.Event{Name: history.RevisionRefused, Revision: strings.Repeat("4", 40), Message: "not-descendant", Detail: "reject 4444444: the history was rewritten", Hint: "gitops-agent allow-rewrite COMMIT"},
-		journal.Event{Name: history.RevisionRefused, Revision: commitRefused, Message: "unsigned"},
+		journal.Event{Name: event.RecordRefused, Revision: strings.Repeat("4", 40), Message: "not-descendant", Detail: "reject 4444444: the history was rewritten", Hint: "gitops-agent allow-rewrite COMMIT"},
+		journal.Event{Name: event.RecordRefused, Revision: commitRefused, Message: "unsigned"},
 	} {
 		opts.History.Add(journal.Record{Time: noon.Add(time.Duration(i-60) * time.Minute), Body: body})
 	}

@@ -3,6 +3,7 @@ package traces
 import (
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/report"
 )
 
@@ -25,19 +26,19 @@ func keyOf(o report.HoldOutcome) holdKey {
 }
 
 // Hold begins and ends the span of a held step.
-func (r *Recorder) Hold(o report.HoldOutcome) {
+func (r *Recorder) Hold(name event.Name, o report.HoldOutcome) {
 	r.record(func(now time.Time) {
 		key := keyOf(o)
-		switch o.Event {
-		case report.Held:
+		switch name { //nolint:exhaustive // no other event concerns a hold
+		case event.StepHeld:
 			if h := r.holds[key]; h != nil && h.held.Step.Reason == o.Step.Reason && h.held.Step.Digest == o.Step.Digest {
 				return // a reload reports present holds again
 			}
 			r.endHold(key, resultChanged, now)
 			r.beginHold(o, now)
-		case report.Released:
+		case event.StepReleased:
 			r.endHold(key, resultReleased, now)
-		case report.Withdrawn:
+		case event.StepWithdrawn:
 			r.endHold(key, resultWithdrawn, now)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
@@ -329,17 +330,16 @@ func TestTraceOfAHold(t *testing.T) {
 		l.accept(first)
 		l.spans()
 		began := time.Now()
-		held := report.HoldOutcome{Guest: web, Event: report.Held, Step: report.HeldStep{Op: cluster.OpDestroy, Class: guest.Destructive, Digest: "d1", Hold: report.Hold{Reason: reason.Approval}}}
-		l.Hold(held)
+		held := report.HoldOutcome{Guest: web, Step: report.HeldStep{Op: cluster.OpDestroy, Class: guest.Destructive, Digest: "d1", Hold: report.Hold{Reason: reason.Approval}}}
+		l.Hold(event.StepHeld, held)
 		time.Sleep(time.Second)
-		l.Hold(held) // a reload
+		l.Hold(event.StepHeld, held) // a reload
 		held.Step.Digest = "d2"
-		l.Hold(held)
+		l.Hold(event.StepHeld, held)
 		time.Sleep(time.Second)
 		l.accept(second) // the engine does not report again that the hold goes on
-		held.Event = report.Released
-		l.Hold(held)
-		l.Hold(held)
+		l.Hold(event.StepReleased, held)
+		l.Hold(event.StepReleased, held)
 		spans := l.want(began, []string{keyReason, keyDigest, keyResult},
 			"revision/hold 0-1 reason=approval digest=d1 result=changed",
 			"revision/hold 1-4 reason=approval digest=d2 result=superseded",
@@ -365,12 +365,11 @@ func TestTraceOfARepair(t *testing.T) {
 			Guests: []report.Guest{{GuestName: report.GuestName{VMID: 201}, Sync: report.OutOfSync}},
 		}
 		l.Drift(report.DriftOutcome{Guest: web, Cause: report.DriftCluster, Keys: []string{"memory", "cores"}})
-		held := report.HoldOutcome{Guest: web, Event: report.Held, Step: report.HeldStep{Op: cluster.OpConfig}}
-		l.Hold(held)
+		held := report.HoldOutcome{Guest: web, Step: report.HeldStep{Op: cluster.OpConfig}}
+		l.Hold(event.StepHeld, held)
 		l.Report(differs)
 		time.Sleep(time.Second)
-		held.Event = report.Released
-		l.Hold(held)
+		l.Hold(event.StepReleased, held)
 		step := l.begin("s7", first, web)
 		time.Sleep(time.Second)
 		l.end("s7", first, step, journal.Done, nil)

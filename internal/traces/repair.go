@@ -24,7 +24,7 @@ const maxEarlier = 16
 // Drift begins a repair of a guest that was in sync.
 func (r *Recorder) Drift(o report.DriftOutcome) {
 	r.record(func(now time.Time) {
-		if o.Repaired || o.Cause != report.DriftCluster || r.current != nil {
+		if o.Cause != report.DriftCluster || r.current != nil {
 			return
 		}
 		repaired := r.repair(o.Guest.VMID, o.Guest.Label(), now)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -16,12 +17,6 @@ const (
 	maxText      = 500 // bytes of a text
 	maxTasks     = 8   // of a step
 )
-
-// RevisionConverged is the name of the journal's event for a revision whose guests were all in sync for the first time.
-const RevisionConverged = "revision-converged"
-
-// RevisionRefused is the name of the journal's event for a head that was refused.
-const RevisionRefused = "revision-refused"
 
 // Index holds the newest entries and revisions. It may be used from several goroutines. The zero value is empty.
 type Index struct {
@@ -94,9 +89,9 @@ func (x *Index) own(r journal.Record, b journal.Owned) {
 
 func (x *Index) addEvent(r journal.Record, b journal.Event) {
 	switch v := x.revision(b.Revision); {
-	case b.Name == RevisionRefused:
+	case b.Name == event.RecordRefused:
 		x.addRevision(&Revision{Commit: b.Revision, Time: r.Time, Refused: Clip(b.Message), Error: Clip(b.Detail), Hint: Clip(b.Hint)})
-	case b.Name == RevisionConverged && v != nil:
+	case b.Name == event.RecordConverged && v != nil:
 		v.Converged = r.Time
 	case b.VMID != 0:
 		x.addEntry(&Entry{Time: r.Time, Name: b.Name, VMID: b.VMID, Guest: x.labels[b.VMID], Text: Clip(b.Message), Revision: b.Revision})

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	_ "gitops-agent/internal/memtemp"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/journal"
 )
@@ -43,9 +44,9 @@ func life() *history.Index {
 		journal.Ended{Step: "s2", Result: journal.Failed, Error: strings.Repeat("ü", 400)},
 		journal.Ordered{Key: "k", Step: "s2", Subject: "bob@example.org", State: journal.OrderRun},
 		journal.Event{Name: "drifted", VMID: 201, Revision: revision, Message: "cluster"},
-		journal.Event{Name: history.RevisionConverged, Revision: revision},
-		journal.Event{Name: history.RevisionRefused, Revision: "9be1", Message: "unsigned"},
-		journal.Event{Name: history.RevisionRefused, Revision: "9be1", Message: "unsigned", Detail: "commit is not signed", Hint: "sign it"},
+		journal.Event{Name: event.RecordConverged, Revision: revision},
+		journal.Event{Name: event.RecordRefused, Revision: "9be1", Message: "unsigned"},
+		journal.Event{Name: event.RecordRefused, Revision: "9be1", Message: "unsigned", Detail: "commit is not signed", Hint: "sign it"},
 		journal.Disowned{VMID: 202, Reason: "gone"},
 	)
 }

@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
@@ -37,6 +38,7 @@ type Options struct {
 	Shared bool         // other agents accept revisions in the same journal, which this host may not have fetched yet
 	DryRun bool         // read the floor without writing it, and journal nothing
 	Log    *slog.Logger // nil logs nothing
+	Events *event.Sink  // nil tells nothing
 }
 
 // Intake turns the head of the branch into the revision in force. It belongs to one goroutine.
@@ -60,10 +62,12 @@ type Intake struct {
 	recordSigners bool
 	minimum       guard.Minimum
 	log           *slog.Logger
+	events        *event.Sink
 
 	force     InForce
-	raising   *floorWrite       // nil if the floor is not being written
-	floorDue  bool              // the accepted revision is not yet the cluster's floor
+	raising   *floorWrite // nil if the floor is not being written
+	floorDue  bool        // the accepted revision is not yet the cluster's floor
+	said      *event.Subject
 	wouldBe   *journal.Accepted // the revision that a dry run would have accepted last
 	revoked   bool              // the accepted revision was rejected when it was verified again
 	absent    bool              // of these, because the repository did not have it
@@ -77,6 +81,9 @@ func New(opts Options) *Intake {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	if opts.Events == nil {
+		opts.Events = event.NewSink(opts.Log)
+	}
 	if opts.MayWrite == nil {
 		opts.MayWrite = func() error { return nil }
 	}
@@ -89,7 +96,7 @@ func New(opts Options) *Intake {
 	return &Intake{
 		fetched: opts.Fetched, source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
 		recordSigners: opts.RecordSigners, minimum: opts.Minimum,
-		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, promoted: opts.Promotion, shared: opts.Shared, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
+		writer: opts.Writer, note: opts.Note, evidence: opts.Evidence, promoted: opts.Promotion, shared: opts.Shared, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log, events: opts.Events, said: opts.Events.Subject(),
 	}
 }
 

@@ -23,7 +23,8 @@ func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, policy 
 	in.force = InForce{
 		Limits: LimitsOf(policy), Accepted: accepted, Released: in.former.released(in.journal.State()), Epoch: number, Seen: seen, Since: time.Now(),
 	}
-	in.log.InfoContext(ctx, "revision accepted", event.Key, event.RevisionAccepted, "revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject)
+	in.events.Happened(event.RevisionAccepted, event.Details{Fields: []any{"revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject}})
+	in.noteUnverified(nil)
 	if warnings := accepted.Warnings(); len(warnings) > 0 {
 		in.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
 	}

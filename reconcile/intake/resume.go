@@ -70,14 +70,20 @@ func (in *Intake) resumed(ctx context.Context, accepted Accepted, err error) {
 	if changed {
 		next.Epoch, _ = in.epochs.Advance(func() error { return nil }) // lanes of the earlier epoch stop now, not when the engine processes the change
 	}
-	isNew := err != nil && (in.force.Unverified == nil || in.force.Unverified.Error() != err.Error())
-	switch {
-	case isNew && IsUnchecked(err):
-		in.log.WarnContext(ctx, "accepted revision not checked, nothing is written to the cluster", "error", err)
-	case isNew:
-		in.log.WarnContext(ctx, "accepted revision does not verify", event.Key, event.RevisionUnverified, "error", err)
-	case err == nil && changed:
-		in.log.InfoContext(ctx, "revision resumed", event.Key, event.RevisionResumed, "revision", accepted.revision.String())
+	in.noteUnverified(err)
+	if err == nil && changed {
+		in.events.Happened(event.RevisionResumed, event.Details{Fields: []any{"revision", accepted.revision.String()}})
 	}
 	in.force = next
+}
+
+// noteUnverified states why the revision in force does not verify, or could not be checked; nil if it verifies.
+func (in *Intake) noteUnverified(err error) {
+	var id event.ID
+	if err != nil {
+		id[0] = err.Error()
+	}
+	details := func() event.Details { return event.Details{Fields: []any{"error", err}} }
+	in.said.Is(event.RevisionUnchecked, IsUnchecked(err), id, details, nil)
+	in.said.Is(event.RevisionUnverified, err != nil && !IsUnchecked(err), id, details, nil)
 }

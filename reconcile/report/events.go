@@ -76,29 +76,23 @@ type SettledOutcome struct {
 	Err    error
 }
 
-// HoldOutcome reports that the gate holds a step, or that a hold has ended.
+// HoldOutcome is a step that the gate holds, or held: the event says which.
 type HoldOutcome struct {
 	Guest guest.Ref
 	Step  HeldStep
-	Event HoldEvent
 }
 
-// HoldEvent is what happened to a held step.
-type HoldEvent string
+// OrderOutcome is the state that a signed order has reached.
+type OrderOutcome struct {
+	Operation string
+	State     journal.OrderState
+}
 
-// What happens to held steps.
-const (
-	Held      HoldEvent = "held"
-	Released  HoldEvent = "released"  // the step may run
-	Withdrawn HoldEvent = "withdrawn" // the step is no longer planned
-)
-
-// DriftOutcome reports that a guest went out of sync, or came back into sync.
+// DriftOutcome is how a guest differs from its manifest, or differed: the event says which.
 type DriftOutcome struct {
-	Guest    guest.Ref
-	Cause    DriftCause
-	Keys     []string
-	Repaired bool
+	Guest guest.Ref
+	Cause DriftCause
+	Keys  []string
 }
 
 // DriftCause states what changed: the revision or the guest. It is a label of metrics.

@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/history"
@@ -282,9 +283,9 @@ func (f fleet) remember() {
 	for i := range 12 {
 		step(50*time.Hour-time.Duration(i)*time.Second, fmt.Sprint("old", i), commitBefore, f.report.Guests[i], "config", "live", "")
 	}
-	add(49*time.Hour, journal.Event{Name: history.RevisionConverged, Revision: "main@sha1:" + commitBefore})
+	add(49*time.Hour, journal.Event{Name: event.RecordConverged, Revision: "main@sha1:" + commitBefore})
 	add(30*time.Hour, journal.Event{
-		Name: history.RevisionRefused, Revision: commitForced, Message: "not-descendant",
+		Name: event.RecordRefused, Revision: commitForced, Message: "not-descendant",
 		Detail: "reject 41c70aa: the commit does not descend from the last accepted one", Hint: "if the history was rewritten on purpose: gitops-agent allow-rewrite COMMIT",
 	})
 	accept(52*time.Minute, commitInForce, "alice@example.org")
@@ -294,7 +295,7 @@ func (f fleet) remember() {
 	add(40*time.Minute, journal.Event{Name: "drifted", VMID: f.report.Guests[3].VMID, Message: "cluster: memory, net0", Revision: inForce})
 	failed := f.guestOf(func(g report.Guest) bool { return g.Health == report.Degraded && g.Status == guest.StatusStopped })
 	step(20*time.Minute, "failed", commitInForce, failed, "start", "restart", fmt.Sprintf("startup for container '%d' failed", failed.VMID))
-	add(8*time.Minute, journal.Event{Name: history.RevisionRefused, Revision: commitRefused, Message: "unsigned"})
+	add(8*time.Minute, journal.Event{Name: event.RecordRefused, Revision: commitRefused, Message: "unsigned"})
 }
 
 // values returns the configuration of a guest.

@@ -1,0 +1,237 @@
+package event
+
+import "log/slog"
+
+const (
+	warn  = slog.LevelWarn
+	fault = slog.LevelError
+)
+
+// table has a row for each event. It is never changed.
+var table = []Row{
+	{
+		Name: RevisionAccepted, Line: "revision accepted", Fields: "revision signer", Default: true,
+		Sentence: "Revision {revision} is in force, signed by {signer}.",
+	},
+	{
+		Name: RevisionResumed, Line: "revision resumed", Fields: "revision",
+		Sentence: "Revision {revision} was verified again and is in force.",
+	},
+	{
+		Name: RevisionUnverified, Level: warn, Line: "accepted revision does not verify", Fields: "error", Default: true,
+		EndedBy:  []Name{RevisionResumed, RevisionAccepted},
+		Sentence: "The revision in force does not verify any more, so nothing is written: {error}.",
+	},
+	{
+		Name: RevisionRefused, Level: warn, Line: "revision refused", Fields: "commit reason error hint?", Record: RecordRefused, Default: true,
+		EndedBy:  []Name{RevisionAccepted},
+		Sentence: "Commit {commit} was refused ({reason}): {error}.",
+	},
+	{
+		Name: RevisionWaiting, Level: warn, Line: "revision waits", Fields: "commit reason error hint", Default: true,
+		EndedBy:  []Name{RevisionAccepted, RevisionRefused},
+		Sentence: "Commit {commit} waits ({reason}): {error}.",
+	},
+	{
+		Name: RevisionConverged, Line: "revision converged", Fields: "revision duration", Record: RecordConverged, Default: true,
+		Sentence: "Every guest is in sync with revision {revision}, {duration} after its first fetch.",
+	},
+
+	{Name: PlanMade, Line: "plan made", Fields: "revision guests live restart disruptive destructive impossible duration"},
+	{
+		Name: StepHeld, Line: "step held", Fields: "vmid guest op reason digest? hint? why", Act: true, Default: true,
+		End: StepReleased, EndedBy: []Name{StepWithdrawn}, By: "vmid guest op",
+		Sentence: "The step {op} of {guest} is held ({reason}): {why}.",
+	},
+	{
+		Name: StepReleased, Line: "held step released", Fields: "vmid guest op reason digest?",
+		Sentence: "The step {op} of {guest} was released.",
+	},
+	{
+		Name: StepWithdrawn, Line: "held step no longer planned", Fields: "vmid guest op reason digest?",
+		Sentence: "The step {op} of {guest} was held and is no longer planned.",
+	},
+	{
+		Name: StepBegun, Line: "step begun", Fields: "vmid guest op step revision why",
+		Sentence: "The step {op} of {guest} has begun: {why}.",
+	},
+	{
+		Name: StepEnded, Level: warn, Line: "step not done", Fine: "step done", Fields: "vmid guest op step result revision duration error? warnings?", LogFirst: true,
+		Sentence: "The step {op} of {guest} has ended: {result}{: error}.",
+	},
+	{Name: StepSettled, Line: "open step settled", Fields: "vmid op step revision result", LogFirst: true},
+
+	{
+		Name: OrderAccepted, Line: "order accepted", Fields: "order operation signer commit vmid? guest?",
+		Sentence: `The order {"order"} of {signer} was accepted.`,
+	},
+	{
+		Name: OrderExecuted, Line: "order executed", Fields: "order operation signer commit vmid? guest? step upid? task_log?", Default: true,
+		Sentence: `The order {"order"} of {signer} was executed.`,
+	},
+	{
+		Name: OrderRefused, Level: warn, Line: "order has no effect", Fields: "order operation signer commit vmid? guest? why", Default: true,
+		Sentence: `The order {"order"} of {signer} is refused: {why}.`,
+	},
+	{
+		Name: OrderExpired, Level: warn, Line: "order has expired", Fields: "order operation signer commit vmid? guest? why", Default: true,
+		Sentence: `The order {"order"} of {signer} has expired: {why}.`,
+	},
+	{
+		Name: OrderUnknown, Level: warn, Line: "order may have been executed, and is not executed again", Fields: "order operation signer commit vmid? guest? step", Default: true,
+		Sentence: `The order {"order"} of {signer} may have been executed, and is not executed again.`,
+	},
+	{
+		Name: OrderFailed, Level: warn, Line: "order failed, and is not executed again", Fields: "order operation signer commit vmid? guest? step why upid? task_log?", Default: true,
+		Sentence: `The order {"order"} of {signer} failed, and is not executed again: {why}.`,
+	},
+
+	{
+		Name: GuestDrifted, Line: "guest drifted", Fields: "vmid guest cause keys", Record: "drift-found", Default: true,
+		End: GuestRepaired, EndedBy: []Name{GuestDestroyed, RevisionConverged}, By: "vmid",
+		Sentence: "{guest} differs from its manifest because of {cause}: {keys}.",
+	},
+	{
+		Name: GuestRepaired, Line: "guest in sync again", Fields: "vmid guest cause", Record: "drift-repaired", Default: true,
+		Sentence: "{guest} is in sync with its manifest again.",
+	},
+	{
+		Name: GuestFailed, Level: warn, Line: "guest not brought in sync", Fields: "vmid guest op error", Default: true,
+		EndedBy: []Name{GuestRepaired, GuestDestroyed, RevisionConverged}, By: "vmid",
+		Sentence: "{guest} could not be brought in sync, the step {op} failed{: error}.",
+	},
+	{
+		Name: GuestDestroyed, Line: "guest destroyed", Fields: "vmid guest? step? revision?", Default: true,
+		Sentence: "The agent destroyed {guest}.",
+	},
+	{
+		Name: GuestRecovered, Line: "guest claimed again", Fields: "vmid guest marker by",
+		Sentence: "The agent owns {guest} again.",
+	},
+	{
+		Name: GuestPlaced, Line: "node chosen", Fields: "vmid guest node reason",
+		Sentence: "{guest} will be created on {node}: {reason}.",
+	},
+	{Name: GuestRetried, Line: "guest is tried again", Fields: "vmid guest uid outcome"},
+
+	{
+		Name: GuestHidden, Level: warn, Line: "guest hidden from the token", Fields: "vmid guest", Default: true,
+		End: GuestVisible, By: "vmid",
+		Sentence: "The token of the agent may not see {guest} any more.",
+	},
+	{
+		Name: GuestVisible, Line: "guest visible again", Fields: "vmid guest",
+		Sentence: "The token of the agent may see {guest} again.",
+	},
+	{
+		Name: TaskHangs, Level: warn, Line: "task hangs", Fields: "vmid guest upid error", Record: "task-hangs", Default: true,
+		End: TaskEnded, By: "vmid upid",
+		Sentence: "A task of {guest} runs for longer than it may ({upid}){: error}.",
+	},
+	{
+		Name: TaskEnded, Line: "hanging task has ended", Fields: "vmid guest upid", Record: "task-ended",
+		Sentence: "The task of {guest} that hung has ended ({upid}).",
+	},
+	{
+		Name: ClusterLost, Level: warn, Line: "cluster cannot be worked with", Fields: "reason error", Default: true,
+		End:      ClusterReady,
+		Sentence: "The cluster cannot be worked with ({reason}){: error}.",
+	},
+	{Name: ClusterReady, Line: "cluster can be worked with", Sentence: "The cluster can be worked with."},
+	{
+		Name: SourceLost, Level: warn, Line: "branch not fetched", Fields: "reason error", Default: true,
+		End:      SourceAnswers,
+		Sentence: "The branch cannot be fetched ({reason}){: error}.",
+	},
+	{Name: SourceAnswers, Line: "branch fetched", Fields: "remote", Sentence: "The branch can be fetched."},
+	{
+		Name: StateLost, Level: fault, Line: "state directory lost, nothing is written to the cluster", Fields: "error hint", Default: true,
+		End:      StateRestored,
+		Sentence: "The state directory was removed or replaced, so nothing is written to the cluster{: error}.",
+	},
+	{
+		Name: StateRestored, Line: "state directory is back, the cluster may be written to again", Record: "state-directory-back", Default: true,
+		Sentence: "The state directory is back.",
+	},
+	{
+		Name: JournalFailed, Level: fault, Line: "journal cannot be written, nothing is written to the cluster", Fields: "reason error", Default: true,
+		End:      JournalFollowed,
+		Sentence: "The journal takes no records ({reason}), so nothing is written to the cluster until the agent is started again{: error}.",
+	},
+	{
+		Name: ClockDiffers, Level: warn, Line: "clocks differ", Fields: "endpoint ahead_seconds", Default: true,
+		End: ClockAgrees, By: "endpoint",
+		Sentence: "The clock of the node of {endpoint} is ahead of that of this host by {ahead_seconds} seconds.",
+	},
+	{Name: ClockAgrees, Line: "clocks agree again", Fields: "endpoint"},
+	{
+		Name: RootExpired, Level: warn, Line: "trusted root expired, no new signature can be verified", Fields: "expired", Default: true,
+		End:      RootRenewed,
+		Sentence: "The trusted root has expired: no new signature can be verified. The revision in force stays.",
+	},
+	{Name: RootRenewed, Line: "trusted root is valid again", Fields: "expires"},
+
+	{
+		Name: RolloutAdvanced, Line: "rollout advances", Fields: "rollout revision state batch batches guests why? hint?",
+		Sentence: "Rollout {rollout}: batch {batch} of {batches} is {state}.",
+	},
+	{
+		Name: RolloutFailed, Level: warn, Line: "batch of a rollout failed, the next ones are held", Fields: "rollout revision state batch batches guests why hint", Default: true,
+		Sentence: "Batch {batch} of {batches} of the rollout {rollout} failed, and the guests of later batches stay as they are: {why}.",
+	},
+	{
+		Name: RolloutHeld, Level: warn, Line: "rollout held", Fields: "rollout revision state batch batches guests why hint", Default: true,
+		Sentence: "The rollout {rollout} is held: {why}.",
+	},
+	{
+		Name: RolloutEnded, Line: "rollout ended", Fields: "rollout revision state batch batches guests why? hint?", Default: true,
+		Sentence: "The rollout {rollout} is {state}.",
+	},
+
+	{
+		Name: GuardHeld, Level: warn, Line: "weaker guard held", Fields: "change guests digest", Default: true,
+		End: GuardWithdrawn, EndedBy: []Name{GuardWeakened}, By: "digest",
+		Sentence: "Manifests weaken a guard, and approvals are missing: {change}.",
+	},
+	{Name: GuardWithdrawn, Line: "weaker guard no longer wanted", Fields: "change digest"},
+	{
+		Name: GuardWeakened, Line: "guard weakened as approved", Fields: "change guests digest",
+		Sentence: "A weaker guard came into force, as approved: {change}.",
+	},
+
+	{
+		Name: WritesStopped, Level: warn, Line: "writing stopped", Fields: "reason why", Default: true,
+		End:      WritesAllowed,
+		Sentence: "Nothing is written to the cluster any more ({reason}): {why}.",
+	},
+	{Name: WritesAllowed, Line: "writing allowed", Fields: "revision", Default: true, Sentence: "The cluster may be written to."},
+	{
+		Name: AgentPaused, Level: warn, Line: "paused, nothing is written to the cluster", Fields: "since until uid reason problem", Record: "paused", Default: true,
+		End:      AgentResumed,
+		Sentence: "The agent is paused: {reason|no reason was given}.",
+	},
+	{
+		Name: AgentResumed, Line: "resumed, the cluster may be written to again", Record: "resumed", Default: true,
+		Sentence: "The pause of the agent has ended.",
+	},
+	{Name: AgentClaimed, Line: "cluster claimed", Fields: "writer nonce"},
+	{
+		Name: AgentSuperseded, Level: fault, Line: "superseded by another agent, nothing is written to the cluster", Fields: "writer nonce own", Record: "superseded", Default: true,
+		EndedBy:  []Name{AgentClaimed},
+		Sentence: "Another agent claimed the cluster, so this one writes nothing any more.",
+	},
+
+	{Name: ConfigReloaded, Line: "config reloaded", Fields: "changed"},
+	{
+		Name: ConfigRefused, Level: warn, Line: "config not reloaded, the previous one stays in force", Fields: "error", Default: true,
+		EndedBy:  []Name{ConfigReloaded},
+		Sentence: "The new config was refused, and the previous one stays in force{: error}.",
+	},
+
+	{Name: JournalFollowed, Line: "journal is followed again", Plain: true},
+	{Name: VMListUnused, Level: warn, Line: "vmlist file not used, the sweep reads every guest", Fields: "path reason", End: VMListUsed, Plain: true},
+	{Name: VMListUsed, Line: "vmlist file used again", Fields: "path", Plain: true},
+	{Name: HAUnread, Level: warn, Line: "HA resources not read", Fields: "error", Plain: true},
+	{Name: RevisionUnchecked, Level: warn, Line: "accepted revision not checked, nothing is written to the cluster", Fields: "error", Plain: true},
+	{Name: OrderReleased, Plain: true},
+}

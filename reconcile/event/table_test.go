@@ -1,0 +1,110 @@
+package event
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What a row names exists: the events that end it are rows, and sentences and keys use fields of the row. An event that ends a state has the fields that tell
+// the states of the row apart, or none of them: then it ends all.
+func TestRowsAreConsistent(t *testing.T) {
+	t.Parallel()
+	for _, row := range table {
+		names, _ := row.fields()
+		for _, m := range regexp.MustCompile(`\{(?:: )?"?([a-z_]+)`).FindAllStringSubmatch(row.Sentence, -1) {
+			if !slices.Contains(names, m[1]) {
+				t.Errorf("%s: the sentence uses %s, which is no field of the row", row.Name, m[1])
+			}
+		}
+		by := strings.Fields(row.By)
+		for _, name := range by {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s: By has %s, which is no field of the row", row.Name, name)
+			}
+		}
+		ends := row.EndedBy
+		if row.End != "" {
+			ends = append([]Name{row.End}, ends...)
+		}
+		for _, name := range ends {
+			end, found := RowOf(name)
+			if !found {
+				t.Errorf("%s: ends with %s, which has no row", row.Name, name)
+				continue
+			}
+			have, _ := end.fields()
+			missing := slices.DeleteFunc(slices.Clone(by), func(name string) bool { return slices.Contains(have, name) })
+			if len(missing) > 0 && len(missing) < len(by) {
+				t.Errorf("%s: %s, which ends it, has no %v", row.Name, name, missing)
+			}
+		}
+		if row.Name == "" || byName[row.Name].Line != row.Line {
+			t.Errorf("got two rows for %q, or none", row.Name)
+		}
+	}
+}
+
+// docs/events.md lists the events of the table in its order, with their levels and fields.
+func TestDocsListTheTable(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z.]+)` \\|([^|]*)\\|[^|]*\\|([^|]*)\\|$").FindAllStringSubmatch(string(page), -1) {
+		fields := strings.Fields(strings.NewReplacer("`", "", ",", "").Replace(m[3]))
+		slices.Sort(fields)
+		got = append(got, strings.Join([]string{m[1], strings.TrimSpace(m[2]), strings.Join(fields, " ")}, "|"))
+	}
+	for _, row := range Rows() {
+		level := ""
+		if row.Level != slog.LevelInfo {
+			level = row.Level.String()
+		}
+		if row.Fine != "" {
+			level += " unless done"
+		}
+		fields := strings.Fields(row.Fields)
+		slices.Sort(fields)
+		want = append(want, strings.Join([]string{string(row.Name), level, strings.Join(fields, " ")}, "|"))
+	}
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got):
+			t.Errorf("docs/events.md has no row for %s", want[i])
+		case i >= len(want):
+			t.Errorf("docs/events.md has a row for %s, which is no event", got[i])
+		case got[i] != want[i]:
+			t.Errorf("row %d of docs/events.md: got %s, want %s", i+1, got[i], want[i])
+		}
+	}
+}
+
+func TestSay(t *testing.T) {
+	t.Parallel()
+	revision := "main@sha1:" + strings.Repeat("0a", 20)
+	for want, e := range map[string]struct {
+		name  Name
+		texts Texts
+	}{
+		"Revision 0a0a0a0a0a0a is in force, signed by alice.":                        {RevisionAccepted, Texts{"revision": revision, "signer": "alice"}},
+		`The order "run start" of bob was accepted.`:                                 {OrderAccepted, Texts{"order": "run start", "signer": "bob"}},
+		"The branch cannot be fetched (unreachable): no route.":                      {SourceLost, Texts{"reason": "unreachable", "error": "no route"}},
+		"The branch cannot be fetched (unreachable).":                                {SourceLost, Texts{"reason": "unreachable"}},
+		"The agent is paused: no reason was given.":                                  {AgentPaused, nil},
+		"The agent destroyed guest 201.":                                             {GuestDestroyed, Texts{"vmid": "201"}},
+		"Container/a (7) differs from its manifest because of a new revision: tags.": {GuestDrifted, Texts{"vmid": "7", "guest": "Container/a", "cause": "revision", "keys": "tags"}},
+		"Event clock.agrees, endpoint pve1.":                                         {ClockAgrees, Texts{"endpoint": "pve1"}},
+	} {
+		row, _ := RowOf(e.name)
+		if got := row.Say(e.texts); got != want {
+			t.Errorf("%s: got %q, want %q", e.name, got, want)
+		}
+	}
+}
