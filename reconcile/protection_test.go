@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
+	"gitops-agent/verify"
 )
 
 // heldDigest waits until a guest has one held step that an approval would release, and whose digest is none of others.
@@ -528,4 +529,70 @@ func TestCloneOfAProtectedTemplateStaysProtected(t *testing.T) {
 			t.Errorf("got protection %v of 201, %v of 202, want both", l.isProtected(201), l.isProtected(202))
 		}
 	})
+}
+
+// TestWaitingRemovalOfAProtectedGuest detaches a disk of a running VM that cannot give it back at once, so that the approved removal waits. Then a person protects the guest. A start, a
+// stop, another write, and orders that would carry out the removal are held until an approval names the volume and the protection. Without the protection nothing is held.
+func TestWaitingRemovalOfAProtectedGuest(t *testing.T) {
+	t.Parallel()
+	crash := func(l *lab) { // what waits still waits after a crash of the VM
+		text := l.sim.Config(201)
+		l.ok(l.sim.SetRunning(201, false))
+		l.ok(l.sim.EditFile(201, func(string) string { return text }))
+	}
+	for name, test := range map[string]struct {
+		protected bool
+		lines     []string // of the manifest after the removal was written
+		begin     func(*lab)
+	}{
+		"start":          {true, []string{"state: running"}, crash},
+		"shutdown":       {true, []string{"state: stopped"}, func(*lab) {}},
+		"write":          {true, []string{"description: other"}, crash},
+		"order_start":    {true, nil, func(l *lab) { crash(l); l.order("start VirtualMachine/web-1") }},
+		"order_reboot":   {true, nil, func(l *lab) { l.order("reboot VirtualMachine/web-1") }},
+		"order_shutdown": {true, nil, func(l *lab) { l.order("shutdown VirtualMachine/web-1") }},
+		"order_stop":     {true, nil, func(l *lab) { l.order("stop VirtualMachine/web-1") }},
+		"not_protected":  {false, []string{"state: running"}, crash},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(otto, nil, nil, verify.RoleOperate), scoped(olga, nil, nil, verify.RoleApprove))
+				disk := func(text string, lines ...string) string {
+					return vmYAML("web-1", 201, append([]string{"disks: {scsi1: " + text + "}"}, lines...)...)
+				}
+				l.files["web.yaml"] = disk("{storage: local-lvm, size: 1Gi}", "state: running")
+				l.push("a guest", alice)
+				defer l.start()()
+				l.converge()
+				volume, _, _ := strings.Cut(l.sim.Value(201, "scsi1"), ",")
+				l.ok(l.sim.Edit(201, "hotplug", "network"))
+				l.files["web.yaml"] = disk("{absent: true}")
+				l.push("no disk", alice)
+				detach := l.digestOfHold(201)
+				l.approve(detach)
+				eventually(l, "the removal that waits", func() bool { return strings.Contains(l.sim.Config(201), "delete: scsi1") })
+				if test.protected {
+					l.protect(201, "1")
+				}
+				time.Sleep(10 * time.Minute)
+				test.begin(l)
+				if test.lines != nil {
+					l.files["web.yaml"] = disk("{absent: true}", test.lines...)
+					l.waitForAcceptance(l.push("more", alice))
+				}
+				if test.protected {
+					digest := l.heldDigest(201, "it carries out a removal that waits: scsi1="+volume+"; the guest is protected", detach)
+					time.Sleep(10 * time.Minute)
+					if got := l.sim.Value(201, "scsi1"); !strings.HasPrefix(got, volume) {
+						t.Fatalf("got %q in the slot, want the volume of the protected guest to stay", got)
+					}
+					l.approve(digest)
+				}
+				eventually(l, "the removal", func() bool { return l.sim.Value(201, "scsi1") == "" })
+				if test.protected && !l.isProtected(201) {
+					t.Error("got the protection taken away")
+				}
+			})
+		})
+	}
 }

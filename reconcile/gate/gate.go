@@ -201,7 +201,7 @@ func (g Gate) judgePermission(step plan.Step, own Policy) Verdict {
 	case isInterrupting(step) && !g.liftsProtection(step):
 		return g.judgeApproval(step, interruption(step))
 	case step.Protected && !g.liftsProtection(step):
-		return g.judgeApproval(step, "it changes what the protection covers")
+		return g.judgeApproval(step, cmp.Or(step.Doubt, "it changes what the protection covers"))
 	}
 	return Verdict{}
 }

@@ -24,12 +24,20 @@ func OperationOf(text string) string {
 	return "run"
 }
 
-// judgeRun decides on the step of a one-shot operation. The order itself is the permission to interrupt its guest. What loses data needs an approval too.
+// judgeRun decides on the step of a one-shot operation. The order itself is the permission to interrupt its guest. What loses data, and what the protection of the guest
+// stands against, needs an approval too.
 func (g Gate) judgeRun(step plan.Step) Verdict {
-	if step.Class != guest.Destructive || step.Order.Scheduled != nil { // the manifest says how many snapshots are kept, and the plan deletes only the agent's own
+	if step.Class != guest.Destructive && !step.Protected || step.Order.Scheduled != nil { // the manifest says how many snapshots are kept, and the plan deletes only the agent's own
 		return Verdict{}
 	}
-	return g.judgeApproval(step, "order "+step.Order.String()+" of "+step.Order.Subject+" "+lossOf(step)+weakenedBy(step))
+	why := "order " + step.Order.String() + " of " + step.Order.Subject
+	if step.Class == guest.Destructive {
+		why += " " + lossOf(step) + weakenedBy(step)
+	}
+	if step.Doubt != "" {
+		why += "; " + step.Doubt
+	}
+	return g.judgeApproval(step, why)
 }
 
 // weakenedBy names the guards that an order weakens, "" if there is none.

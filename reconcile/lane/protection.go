@@ -56,7 +56,8 @@ func fingerprintOf(seen guest.Observed) string {
 // checkProtection refuses a call to a guest that was protected after its step was planned, or again after the step has lifted the protection. Proxmox would
 // refuse to destroy the guest, but not to stop it before.
 func checkProtection(step plan.Step, call cluster.Call, seen guest.Observed) error {
-	if seen.IsProtected() && (step.IgnoresNewProtection() || step.Lifts() && !plan.IsLift(call)) {
+	isNew := step.IgnoresNewProtection() || !step.Protected && plan.CarriesOutRemovals(step, seen)
+	if seen.IsProtected() && (isNew || step.Lifts() && !plan.IsLift(call)) {
 		return errProtected
 	}
 	return nil

@@ -183,6 +183,7 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 		p.Steps = keepProtection(p, live)
 	}
 	for i := range p.Steps {
+		p.Steps[i] = withWaitingRemovals(p.Steps[i], live)
 		p.Steps[i].AfterAdoption = claims && !p.Steps[i].TakesOwnership
 	}
 	return p

@@ -26,7 +26,7 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	owned, isOwned := want.Owned[d.VMID]
 	if isOwned && losesProtection(live) { // an order would bring the end of the protection into effect, as a step would
 		if len(p.Steps) == 0 {
-			p.Steps = []Step{keepStep(p, live)}
+			p.Steps = []Step{withWaitingRemovals(keepStep(p, live), live)}
 		}
 		return p
 	}
@@ -49,6 +49,8 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		}
 		if step.Refused != "" {
 			step.Calls = nil
+		} else {
+			step = withWaitingRemovals(step, live)
 		}
 		p.Orders = append(p.Orders, step)
 	}

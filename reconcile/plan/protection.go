@@ -1,12 +1,15 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/order"
 )
 
 // protectionKey is the key of Proxmox's protection flag.
@@ -105,6 +108,40 @@ func keepStep(p Guest, live guest.Observed) Step {
 	step.Changes = []guest.Change{{Key: protectionKey, From: "0", To: "1", Class: guest.Live, Write: guest.WriteSet, Value: "1", Note: "its end waits, and is taken back"}}
 	step.Calls = []cluster.Call{ProtectCall(live)}
 	return step
+}
+
+// withWaitingRemovals marks a step that brings into effect what waits in a protected guest, if that takes a volume out of its slot. Proxmox asks for the protection
+// when a removal is written, and not when it takes effect, so the protection may be newer than the removal. An approval names the volumes.
+func withWaitingRemovals(s Step, live guest.Observed) Step {
+	if !CarriesOutRemovals(s, live) {
+		return s
+	}
+	removed := waitingRemovals(live)
+	s.Protected, s.Pending = true, slices.Concat(s.Pending, removed)
+	s.Doubt = cmp.Or(s.Doubt, "it carries out a removal that waits: "+strings.Join(removed, ", ")) // part of the digest, so the text never changes
+	return s
+}
+
+// CarriesOutRemovals reports whether a step can take a volume out of its slot because a removal waits in a protected guest. Proxmox tries to bring into effect what
+// waits when it writes the configuration, and when it starts or stops the guest.
+func CarriesOutRemovals(s Step, live guest.Observed) bool {
+	stops := s.TakesDown() && s.Op != cluster.OpDestroy || s.Op == cluster.OpBackup && s.Calls[0].Params["mode"] == order.ModeStop
+	return (stops || s.Starts() || s.Op == cluster.OpReboot || s.Op == cluster.OpConfig) && live.IsProtected() && len(waitingRemovals(live)) > 0
+}
+
+// waitingRemovals returns the volumes that leave their slots when what waits takes effect, as "SLOT=VOLUME", sorted.
+func waitingRemovals(live guest.Observed) []string {
+	var list []string
+	for key, value := range live.Keys {
+		next, _ := value.Next()
+		for _, volume := range guest.VolumesInSlot(live, key) {
+			if !guest.InSlot(next, volume) {
+				list = append(list, key+"="+volume)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // isOn reports whether a native text sets the protection.
