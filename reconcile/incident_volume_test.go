@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/verify"
 )
 
 // TestIncidentDestroyRemovesADiskOfAnotherGuest removes the manifest of a guest whose former disk another guest uses by then. The volume still has
@@ -105,6 +106,56 @@ func TestIncidentDiskOfAnotherGuestIsAttached(t *testing.T) {
 				if got := l.sim.Value(202, "scsi1"); !strings.HasPrefix(got, volume) {
 					t.Errorf("got scsi1 %q, want %s", got, volume)
 				}
+			})
+		})
+	}
+}
+
+// TestIncidentVolumeInTwoSlots moves a volume to another slot of its guest: the old slot is absent, and the new one names the volume. The end of the old slot waits for an approval, and
+// then perhaps for a restart. The volume is in one slot at each moment. A slot that the manifest does not mention any more keeps its volume.
+func TestIncidentVolumeInTwoSlots(t *testing.T) {
+	t.Parallel()
+	for name, running := range map[string]bool{"running": true, "stopped": false, "unmentioned": false} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.trustSigners(scoped(alice, nil, nil, verify.RoleChange), scoped(olga, nil, nil, verify.RoleApprove))
+				l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local-lvm, size: 1Gi}}")
+				l.push("a guest", alice)
+				defer l.start()()
+				l.converge()
+				if running {
+					l.ok(l.sim.SetRunning(201, true))
+					l.ok(l.sim.Edit(201, "hotplug", "network"))
+				}
+				volume, _, _ := strings.Cut(l.sim.Value(201, "scsi1"), ",")
+				inOneSlot := func() {
+					t.Helper()
+					if got := l.sim.Config(201); strings.Count(got, volume) != 1 {
+						t.Fatalf("got config\n%s\nwant the volume in one slot", got)
+					}
+				}
+				old := "scsi1: {absent: true}, "
+				if name == "unmentioned" {
+					old = ""
+				}
+				l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {"+old+"scsi2: {volume: '"+volume+"'}}")
+				l.waitForAcceptance(l.push("another slot", alice))
+				time.Sleep(10 * time.Minute)
+				inOneSlot()
+				l.waitForCondition(201, volume+" is still in scsi1")
+				if old == "" {
+					return
+				}
+				l.approve(l.digestOfHold(201))
+				if running {
+					eventually(l, "the removal that waits", func() bool { return strings.Contains(l.sim.Config(201), "delete: scsi1") })
+					time.Sleep(10 * time.Minute)
+					inOneSlot()
+					l.ok(l.sim.SetRunning(201, false))
+				}
+				eventually(l, "the new slot", func() bool { return strings.HasPrefix(l.sim.Value(201, "scsi2"), volume) })
+				inOneSlot()
+				l.converge()
 			})
 		})
 	}

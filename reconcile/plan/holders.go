@@ -141,17 +141,38 @@ func (h holders) attachBlockedBy(vmid int, volume string) string {
 	return ""
 }
 
-// blockTakenVolumes marks changes as impossible that attach a volume of another guest.
+// blockTakenVolumes marks changes as impossible that attach a volume of another guest, or one that is still in another slot of the guest: in two slots, the guest
+// would write to it twice.
 func (h holders) blockTakenVolumes(changes []guest.Change, live guest.Observed) []guest.Change {
 	out := slices.Clone(changes)
 	for i := range out {
 		if volume := guest.AddedVolume(live, out[i]); volume != "" {
 			if why := h.attachBlockedBy(live.VMID, volume); why != "" {
 				out[i].Class, out[i].Write, out[i].Note = guest.Impossible, guest.WriteNone, why+": detach it from that guest first"
+			} else if slot := otherSlot(live, out[i].Key, volume); slot != "" {
+				out[i].Class, out[i].Write = guest.Impossible, guest.WriteNone
+				out[i].Note = fmt.Sprintf("%s is still in %s: it is attached when it has left that slot, which takes %s: {absent: true}", volume, slot, slot)
 			}
 		}
 	}
 	return out
+}
+
+// otherSlot returns another slot of a guest that contains a volume, now or after the next start, "" if there is none.
+func otherSlot(live guest.Observed, key, volume string) string {
+	if _, owned := guest.VolumeOwner(volume); !owned { // such as an ISO image, which several drives may contain
+		return ""
+	}
+	var slots []string
+	for _, a := range guest.LiveAttachments(live) {
+		if a.Key != key && !a.IsUnused() && guest.VolumeKey(a.Volume) == guest.VolumeKey(volume) {
+			slots = append(slots, a.Key)
+		}
+	}
+	if len(slots) == 0 {
+		return ""
+	}
+	return slices.Min(slots)
 }
 
 // createBlockedBy returns the condition that blocks creating a guest with a volume that another guest uses, or nil.
