@@ -1,13 +1,18 @@
 package gitsource_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
-	"fmt"
-	"strconv"
+	"io"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/gittest"
 )
 
 const evidenceNotes = "refs/notes/evidence"
@@ -150,25 +155,52 @@ func TestHostileNotes(t *testing.T) {
 	}
 }
 
-// TestNotesAreBounded: notes with too many objects are refused, and nothing of them is stored.
+// A countWriter replaces the number of objects in the header of the packs that go through it, unless the number is 0.
+type countWriter struct {
+	io.Writer
+	count *atomic.Uint32
+}
+
+// Write writes one packet of the protocol.
+func (w countWriter) Write(packet []byte) (int, error) {
+	if at := bytes.Index(packet, []byte("PACK\x00\x00\x00\x02")); at >= 0 && w.count.Load() > 0 {
+		packet = slices.Clone(packet)
+		binary.BigEndian.PutUint32(packet[at+8:], w.count.Load())
+	}
+	return w.Writer.Write(packet) //nolint:wrapcheck // the caller wraps it
+}
+
+// TestNotesAreBounded: notes with more than 200,000 objects are refused by what their pack says, and nothing of them is stored. With one object less the pack is read,
+// and found to be cut.
 func TestNotesAreBounded(t *testing.T) {
+	t.Parallel()
 	g := newGit(t)
 	first := g.commit(g.files(map[string]string{"a.yaml": "one"}), "first")
 	g.run("update-ref", "refs/heads/main", string(first))
-	var stream strings.Builder
-	fmt.Fprintf(&stream, "commit %s\ncommitter A <a@lab.test> 0 +0000\ndata 0\n", evidenceNotes)
-	for n := range 200_001 {
-		text := strconv.Itoa(n)
-		fmt.Fprintf(&stream, "M 100644 inline %02x/%d\ndata %d\n%s\n", n%256, n, len(text), text)
-	}
-	g.exec(stream.String(), "--git-dir", g.dir, "fast-import", "--quiet")
-	s := reopenSource(t, t.TempDir(), fileRemote(g))
-	fetch(t, s, first)
-	if err := s.FetchNotes(t.Context(), evidenceNotes); !errors.Is(err, gitsource.ErrTooLarge) {
-		t.Errorf("got %v, want ErrTooLarge", err)
-	}
-	if _, err := s.Repository().Notes(t.Context(), evidenceNotes); !errors.Is(err, gitsource.ErrNotFound) {
-		t.Errorf("got %v, want no notes", err)
+	g.run("update-ref", evidenceNotes, string(g.commit(g.files(map[string]string{"b.yaml": "two"}), "notes")))
+	var count atomic.Uint32
+	s, err := gitsource.Open(gitsource.Options{
+		Dir: t.TempDir(), Branch: "main", Remotes: []gitsource.Remote{fileRemote(g)},
+		UploadPack: func(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
+			return gittest.UploadPack(ctx, dir, in, countWriter{out, &count})
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	fetch(t, s, first)
+	for n, tooLarge := range map[uint32]bool{200_000: false, 200_001: true} {
+		count.Store(n)
+		if err := s.FetchNotes(t.Context(), evidenceNotes); err == nil || errors.Is(err, gitsource.ErrTooLarge) != tooLarge {
+			t.Errorf("%d objects: got %v, want an error that is ErrTooLarge: %t", n, err, tooLarge)
+		}
+		if _, err := s.Repository().Notes(t.Context(), evidenceNotes); !errors.Is(err, gitsource.ErrNotFound) {
+			t.Errorf("%d objects: got %v, want no notes", n, err)
+		}
+	}
+	fetch(t, s, first)
+	count.Store(0)
+	if err := s.FetchNotes(t.Context(), evidenceNotes); err != nil {
+		t.Errorf("got %v, want the notes fetched when the pack is whole", err)
+	}
 }
