@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gitops-agent/gitsource"
+	_ "gitops-agent/internal/memtemp"
 	"gitops-agent/verify"
 )
 

@@ -155,7 +155,7 @@ func TestOpenOnFailingDisk(t *testing.T) {
 			if err := j.Append(t.Context(), Event{Name: "x"}); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("Append: got %v, want ENOSPC", err)
 			}
-			if diff := cmp.Diff(want, j.State(), ignoreLineage); diff != "" {
+			if diff := stateDiff(want, j.State()); diff != "" {
 				t.Errorf("state (-want +got):\n%s", diff)
 			}
 		})

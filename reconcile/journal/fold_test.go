@@ -99,7 +99,7 @@ func TestFold(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.want.Seq = uint64(len(tt.bodies))
-			if diff := cmp.Diff(tt.want, foldOf(tt.bodies...).state(), ignoreLineage); diff != "" {
+			if diff := stateDiff(tt.want, foldOf(tt.bodies...).state()); diff != "" {
 				t.Errorf("state (-want +got):\n%s", diff)
 			}
 		})
@@ -160,7 +160,7 @@ func TestCompactionKeepsState(t *testing.T) {
 		kept.forgetPast(now)
 		kept.forgetOrders(now, keepOrders)
 		kept.seq = whole.seq // the base's header contains it
-		if diff := cmp.Diff(whole.state(), kept.state(), ignoreLineage); diff != "" {
+		if diff := stateDiff(whole.state(), kept.state()); diff != "" {
 			t.Fatalf("state (-whole +kept):\n%s", diff)
 		}
 		if diff := cmp.Diff(whole.admission(), kept.admission(), cmp.AllowUnexported(admission{})); diff != "" {

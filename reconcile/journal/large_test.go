@@ -344,7 +344,7 @@ func TestCrashAtEveryWriteOfLargeCommits(t *testing.T) {
 					if j.Healthy() != nil || n != acked && n != acked+1 {
 						t.Fatalf("crash at operation %d: got %v and record %d as the last, want that of call %d or one more", at, j.Healthy(), got.Seq, acked)
 					}
-					if diff := cmp.Diff(states[n], got, ignoreLineage); diff != "" {
+					if diff := stateDiff(states[n], got); diff != "" {
 						t.Fatalf("crash at operation %d: state after %d calls (-want +got):\n%s", at, n, diff)
 					}
 					if end := appendFrom(t, j, calls, n); end != len(calls) {
