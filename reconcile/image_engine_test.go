@@ -510,6 +510,7 @@ func TestIncidentDecompressedDiskImageOfARevisionInForce(t *testing.T) {
 		}
 		stop()
 		l.acceptAsOlderRelease()
+		l.rareTicks()
 		stop = l.start()
 		eventually(l, "the description", func() bool { return strings.HasPrefix(l.sim.Value(201, "description"), "second") })
 		time.Sleep(24 * time.Hour)

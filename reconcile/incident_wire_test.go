@@ -100,7 +100,7 @@ func (w *wire) reset() {
 	w.sent = nil
 }
 
-// wantNoWrites waits an hour, in which every guest is read in full sixty times, and fails the test if there is a write.
+// wantNoWrites waits an hour, in which every guest is read in full thirty times, and fails the test if there is a write.
 func (w *wire) wantNoWrites(t testing.TB) {
 	t.Helper()
 	w.reset()

@@ -82,9 +82,9 @@ const (
 // defaultPoll makes a lab poll at the default interval of the engine.
 func defaultPoll(o *reconcile.Options) { o.Poll = 0 }
 
-// rareTicks makes the next start of the lab read the cluster each minute. A test that waits for hours would take most of its time for ticks that find nothing
-// new. A check that nothing happens must then wait for several minutes. A push is still polled after a tick.
-func (l *lab) rareTicks() { l.opts.Tick, l.pushToPoll = time.Minute, 65*time.Second }
+// rareTicks makes the next start of the lab read the cluster every two minutes. A test that waits for hours would take most of its time for ticks that find nothing
+// new. A check that nothing happens must then wait for ten minutes. A push is still polled after a tick.
+func (l *lab) rareTicks() { l.opts.Tick, l.pushToPoll = 2*time.Minute, 125*time.Second }
 
 // labOption changes the engine's options before it is made.
 type labOption func(*reconcile.Options)

@@ -58,7 +58,7 @@ func TestReportHasEveryOrder(t *testing.T) {
 				l.rareTicks()
 				if test.prepare != nil {
 					test.prepare(l)
-					time.Sleep(2 * time.Minute)
+					time.Sleep(5 * time.Minute)
 				}
 				l.order(test.run)
 				time.Sleep(3 * time.Hour)

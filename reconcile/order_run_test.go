@@ -75,7 +75,7 @@ func runLabWithOrders(t *testing.T, lines []string, running bool, test func(t *t
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.SetRunning(201, running))
-		time.Sleep(2 * time.Minute)
+		time.Sleep(5 * time.Minute)
 		l.sim.ResetCounters()
 		test(t, l, p)
 	})
@@ -161,7 +161,7 @@ func TestOrdersThatTheGuestRefuses(t *testing.T) {
 			runLabWithOrders(t, nil, test.running, func(t *testing.T, l *lab, p *probe) {
 				if test.prepare != nil {
 					test.prepare(l)
-					time.Sleep(time.Minute)
+					time.Sleep(5 * time.Minute)
 				}
 				l.order(test.run)
 				if test.approve {

@@ -205,6 +205,7 @@ func (l *lab) crashAfterApproval(digest string, call int, at string, stop func()
 	l.opts.Cluster = d
 	stop = l.start()
 	l.approve(digest)
+	l.rareTicks() // of the next start, which goes on for an hour
 	l.recoverFrom(&d.crashed, stop, time.Hour)
 }
 
