@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 )
 
 // Guarded is a guest with guards that changes of objects can weaken.
@@ -19,12 +20,27 @@ type Guarded struct {
 // Has reports whether a guard is in effect.
 func (g Guarded) Has(field guest.GuardField) bool { return slices.Contains(g.Guards, field) }
 
-// World is what a change of an object is judged among.
+// World is what an object and its changes are judged among. What it lacks has no edges.
 type World struct {
 	Guests   []Guarded        // sorted by vmid, also those whose manifests were removed
 	Others   []Lasting        // of a kind with a guard of its own: the other objects of the kind that stay, sorted by id
 	Firewall *FirewallObjects // of a change of the datacenter's firewall
 	Observed cluster.Snapshot
+	Places   []Place // of guests that require backups
+}
+
+// Place is where a guest is or will be, on which it depends whether a backup job covers it.
+type Place struct {
+	Key        object.Key // to which an edge of a job ends: the guest, or a place where the guest is not yet
+	VMID       int
+	Node, Pool string
+	Unknown    bool // the list of guests lacks the guest, so node and pool are not known
+}
+
+// PlaceOf returns where the list of guests has a guest.
+func PlaceOf(vmid int, inventory cluster.Inventory) Place {
+	row, listed := inventory.Row(vmid)
+	return Place{Key: object.Guest(vmid), VMID: vmid, Node: row.Node, Pool: row.Pool, Unknown: !listed}
 }
 
 // Lasting is an object that exists, and that neither is removed nor has to be created: as it is, and as its manifest wants it. Objects are changed at the same

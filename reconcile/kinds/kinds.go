@@ -42,17 +42,6 @@ const Replications = replication.Name
 // AffinityRules is the kind whose objects say where the HA manager runs guests.
 const AffinityRules = affinity.Name
 
-// BackedUp reports whether a job backs up a guest that is on a node and in a pool.
-type BackedUp func(vmid int, node, pool string) bool
-
-// NewBackedUp returns which guests jobs back up, and will go on to back up.
-func NewBackedUp(jobs []kind.Lasting) BackedUp {
-	coverage := backupjob.NewCoverage(jobs)
-	return func(vmid int, node, pool string) bool {
-		return coverage.Has(backupjob.Place{VMID: vmid, Node: node, Pool: pool})
-	}
-}
-
 // BackupEdits returns what a backup job backs up less now than before, by its keys. A key that is missing before has not changed.
 func BackupEdits(before, now map[string]string) []kind.Weakening { return backupjob.Edits(before, now) }
 

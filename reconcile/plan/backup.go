@@ -3,26 +3,28 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/reason"
 )
 
 // withBackup adds whether a guest is backed up whose manifest requires it, and which of its volumes no backup contains; and what its steps would take it out of: a pool or a
 // node whose guests a job backs up. A job that is to be removed or changed backs it up until then, and the step of the job says what that takes.
-func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) Guest {
-	live, exists := got.Guests[d.VMID]
-	if !d.Backup || !exists {
+func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, cover coverage) Guest {
+	live := got.Guests[d.VMID]
+	at, isNeeded := placeToCover(d, got)
+	if !isNeeded {
 		return p
 	}
-	row, _ := got.Inventory.Row(d.VMID)
-	node := cmp.Or(live.Node, row.Node)
 	err := jobsUnknown(got)
 	var missing, hints []string
 	switch {
@@ -31,10 +33,10 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: reason.NoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: reason.GrantJobAudit.Text,
 		})
-	case !want.derived.backedUp()(d.VMID, node, row.Pool):
+	case !cover.now.HasTo(at.Key, edge.Covers):
 		missing, hints = append(missing, "no enabled backup job covers it"), append(hints, reason.AddToJob.Text)
 	default:
-		if why := want.derived.editedJobOf(d, node, row.Pool); why != "" {
+		if why := want.derived.editedJobOf(d.VMID, cover); why != "" {
 			missing = append(missing, "the backup job that covers it was changed in Proxmox, so that it backs up less: "+why)
 			hints = append(hints, reason.UndoJobEdit.Text)
 		}
@@ -49,28 +51,86 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	}
 	for i := range p.Steps {
 		step := &p.Steps[i]
-		nextNode, nextPool := node, row.Pool
-		for _, call := range step.Calls {
-			if call.Op == cluster.OpPool {
-				nextPool = call.Params["poolid"]
-			}
-			if call.Op == cluster.OpMigrate {
-				nextNode = call.Params["target"]
-			}
-		}
-		if nextNode == node && nextPool == row.Pool {
+		next := placeAfter(step, at)
+		if next == at || err == "" && (!cover.stays.HasTo(at.Key, edge.Covers) || cover.stays.HasTo(next.Key, edge.Covers)) {
 			continue
 		}
-		if stays := want.derived.staysBacked(); err == "" && (!stays(d.VMID, node, row.Pool) || stays(d.VMID, nextNode, nextPool)) {
-			continue
-		}
-		to := "node " + nextNode
-		if nextPool != row.Pool {
-			to = "pool " + nextPool
+		to := "node " + next.Node
+		if next.Pool != at.Pool {
+			to = "pool " + next.Pool
 		}
 		step.Loses = append(step.Loses, kind.Weakening{Guest: d.Ref, Field: guest.GuardBackup, Old: "in a backup job", New: "in no enabled job, by a move to the " + to})
 	}
 	return p
+}
+
+// coverage is which guests backup jobs back up: edges from jobs to guests, and to the places to which steps move guests.
+type coverage struct {
+	now   *edge.Graph // by the jobs as they are, in the order of their ids
+	stays *edge.Graph // by the jobs that stay, as they are and as their manifests want them; of guests that steps move
+}
+
+// newCoverage returns the coverage of the guests that require backups. Planned are the guests of the manifests, in their order.
+func newCoverage(want Desired, planned []Guest, got cluster.Snapshot) (cover coverage) {
+	if jobsUnknown(got) != "" {
+		return cover
+	}
+	var now, moved []kind.Place
+	for i := range planned {
+		at, isNeeded := placeToCover(&want.Guests[i], got)
+		if !isNeeded {
+			continue
+		}
+		now = append(now, at)
+		for j := range planned[i].Steps {
+			if next := placeAfter(&planned[i].Steps[j], at); next != at {
+				moved = append(moved, at, next)
+			}
+		}
+	}
+	jobs, _ := kinds.Of(kinds.BackupJobs)
+	var edges []edge.Edge
+	live := got.Objects[jobs.Name].ByID
+	if len(now) > 0 {
+		for _, id := range slices.Sorted(maps.Keys(live)) {
+			edges = append(edges, jobs.Edges(kind.Want{Desired: kind.Desired{Kind: jobs.Name, ID: id}, Live: live[id]}, kind.World{Places: now})...)
+		}
+	}
+	cover.now, edges = edge.New(edges), nil
+	if len(moved) > 0 {
+		for _, o := range want.derived.lasting(jobs) {
+			edges = append(edges, jobs.Edges(kind.Want{Desired: kind.Desired{Kind: jobs.Name, ID: o.Now.ID}, Live: o.Now, Next: o.Next}, kind.World{Places: moved})...)
+		}
+	}
+	cover.stays = edge.New(edges)
+	return cover
+}
+
+// placeToCover returns where a guest is that requires backups, and whether it exists and requires them.
+func placeToCover(d *guest.Desired, got cluster.Snapshot) (at kind.Place, isNeeded bool) {
+	if !d.Backup {
+		return at, false
+	}
+	live, exists := got.Guests[d.VMID]
+	row, _ := got.Inventory.Row(d.VMID)
+	return kind.Place{Key: object.Guest(d.VMID), VMID: d.VMID, Node: cmp.Or(live.Node, row.Node), Pool: row.Pool}, exists
+}
+
+// placeAfter returns where a guest is after a step.
+func placeAfter(step *Step, at kind.Place) kind.Place {
+	next := at
+	for _, call := range step.Calls {
+		if call.Op == cluster.OpPool {
+			next.Pool = call.Params["poolid"]
+		}
+		if call.Op == cluster.OpMigrate {
+			next.Node = call.Params["target"]
+		}
+	}
+	if next != at {
+		next.Key = edge.Place(fmt.Sprintf("guest %d on %s in the pool %q", at.VMID, next.Node, next.Pool))
+	}
+	return next
 }
 
 // maxLeftOut bounds the volumes that a condition names.

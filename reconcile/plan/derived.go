@@ -20,8 +20,6 @@ type derived struct {
 	live        func() *edge.Graph          // the edges of the objects as they are
 	refs        func() map[string]guest.Ref // of the guests that manifests name, by label
 	managedByHA func() map[int]bool         // vmids
-	backedUp    func() kinds.BackedUp       // by the backup jobs as they are
-	staysBacked func() kinds.BackedUp       // by the backup jobs that stay, as they are and as their manifests want them
 
 	editedJobs func() map[string]string // what backup jobs that somebody has edited back up less, by id
 
@@ -46,18 +44,7 @@ func newDerived(want Desired, got cluster.Snapshot) *derived {
 		return refs
 	})
 	d.managedByHA = sync.OnceValue(func() map[int]bool { return managedByHA(got) })
-	d.backedUp = sync.OnceValue(func() kinds.BackedUp {
-		var jobs []kind.Lasting
-		for _, job := range got.Objects[kinds.BackupJobs].ByID {
-			jobs = append(jobs, kind.Lasting{Now: job, Next: job})
-		}
-		return kinds.NewBackedUp(jobs)
-	})
 	d.editedJobs = sync.OnceValue(func() map[string]string { return editedJobs(d.want.Objects.whole(), got) })
-	d.staysBacked = sync.OnceValue(func() kinds.BackedUp {
-		k, _ := kinds.Of(kinds.BackupJobs)
-		return kinds.NewBackedUp(d.lasting(k))
-	})
 	return d
 }
 

@@ -26,7 +26,12 @@ func New(want Desired, got cluster.Snapshot) Plan {
 		if d.VMID != 0 {
 			named[d.VMID] = true
 		}
-		plan.Guests = append(plan.Guests, withOrders(withTouches(withBackup(planGuest(want, d, got, volumes), want, d, got), got.Guests[d.VMID]), want, d, got))
+		plan.Guests = append(plan.Guests, planGuest(want, d, got, volumes))
+	}
+	cover := newCoverage(want, plan.Guests, got)
+	for i := range want.Guests {
+		p, d := &plan.Guests[i], &want.Guests[i]
+		*p = withOrders(withTouches(withBackup(*p, want, d, got, cover), got.Guests[d.VMID]), want, d, got)
 	}
 	for vmid, owned := range want.Owned {
 		if !named[vmid] {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,10 +10,11 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
 )
 
 // An object whose changes can weaken guards of guests is remembered as it was when it agreed with its manifest. If somebody edits it, going back to that is a repair,
@@ -158,24 +160,15 @@ func jobEdits(owned journal.OwnedObject, d kind.Desired, live cluster.Object) []
 }
 
 // editedJobOf returns what an edited job backs up less that covers a guest, if no job covers the guest that nobody has edited, "" otherwise.
-func (d *derived) editedJobOf(g *guest.Desired, node, pool string) string {
+func (d *derived) editedJobOf(vmid int, cover coverage) string {
 	edited := d.editedJobs()
-	if len(edited) == 0 {
-		return ""
-	}
 	why := ""
-	live := d.got.Objects[kinds.BackupJobs].ByID
-	for _, id := range slices.Sorted(maps.Keys(live)) {
-		job := live[id]
-		if !kinds.NewBackedUp([]kind.Lasting{{Now: job, Next: job}})(g.VMID, node, pool) {
-			continue
-		}
-		if edited[id] == "" {
+	for e := range cover.now.To(object.Guest(vmid), edge.Covers) {
+		job := edited[edge.ID(e.From)]
+		if job == "" {
 			return ""
 		}
-		if why == "" {
-			why = edited[id]
-		}
+		why = cmp.Or(why, job)
 	}
 	return why
 }

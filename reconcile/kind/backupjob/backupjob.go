@@ -57,6 +57,7 @@ func Kind() *kind.Kind {
 		Calls:      calls,
 		Guard:      guest.GuardBackup,
 		GuardKeys:  []string{keySchedule, keyStorage, keyRetention, keyPrune, keyPaths},
+		Edges:      edges,
 		Weakens:    weakens,
 		Privileges: privileges,
 	}

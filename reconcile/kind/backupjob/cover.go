@@ -8,21 +8,28 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 )
 
-// Place is where a guest is, on which it depends whether a job covers it.
-type Place struct {
-	VMID       int
-	Node, Pool string
-	Unknown    bool // the list of guests lacks the guest, so node and pool are not known
-}
-
-// PlaceOf returns where the list of guests has a guest.
-func PlaceOf(vmid int, inventory cluster.Inventory) Place {
-	row, listed := inventory.Row(vmid)
-	return Place{VMID: vmid, Node: row.Node, Pool: row.Pool, Unknown: !listed}
+// edges returns which guests of a world a job backs up, and will go on to back up if it changes.
+func edges(want kind.Want, world kind.World) []edge.Edge {
+	if len(world.Places) == 0 {
+		return nil
+	}
+	var list []edge.Edge
+	job, now := want.Key(), scopeOf(want.Live)
+	next := now
+	if want.Next.ID != "" {
+		next = scopeOf(want.Next)
+	}
+	for _, p := range world.Places {
+		if now.covers(p, false) && next.covers(p, false) {
+			list = append(list, edge.Edge{From: job, To: p.Key, Why: edge.Covers})
+		}
+	}
+	return list
 }
 
 // scope is which guests a job backs up, parsed.
@@ -46,7 +53,7 @@ func scopeOf(job cluster.Object) scope {
 // covers reports whether the job is enabled and backs up a guest. What depends on an unknown place counts as assumed.
 //
 // Source: PVE::VZDump get_included_guests, which prefers a pool to a list, and a list to all guests.
-func (s scope) covers(p Place, assumed bool) bool {
+func (s scope) covers(p kind.Place, assumed bool) bool {
 	switch {
 	case !s.enabled, s.node != "" && !p.Unknown && s.node != p.Node:
 		return false
@@ -60,20 +67,20 @@ func (s scope) covers(p Place, assumed bool) bool {
 	return s.all && !slices.Contains(s.vmids, p.VMID)
 }
 
-// Coverage is which guests jobs cover, and will go on to cover.
-type Coverage []struct{ now, next scope }
+// coverage is which guests jobs cover, and will go on to cover.
+type coverage []struct{ now, next scope }
 
-// NewCoverage returns the coverage of jobs.
-func NewCoverage(jobs []kind.Lasting) Coverage {
-	c := make(Coverage, len(jobs))
+// newCoverage returns the coverage of jobs.
+func newCoverage(jobs []kind.Lasting) coverage {
+	c := make(coverage, len(jobs))
 	for i, job := range jobs {
 		c[i].now, c[i].next = scopeOf(job.Now), scopeOf(job.Next)
 	}
 	return c
 }
 
-// Has reports whether a job covers a guest.
-func (c Coverage) Has(p Place) bool {
+// has reports whether a job covers a guest.
+func (c coverage) has(p kind.Place) bool {
 	for i := range c {
 		if c[i].now.covers(p, false) && c[i].next.covers(p, false) {
 			return true
@@ -94,19 +101,19 @@ func weakens(c kind.Change, world kind.World) []kind.Weakening {
 	if c.Op == cluster.OpObjectRemove {
 		after = cluster.Object{ID: c.ID}
 	}
-	before, then, others := scopeOf(c.Got), scopeOf(after), NewCoverage(world.Others)
+	before, then, others := scopeOf(c.Got), scopeOf(after), newCoverage(world.Others)
 	now := c.Got.Keys
 	if len(Edits(c.Agreed, c.Got.Keys)) > 0 || bringsIn(before, then, world) {
 		now = restored(now, after.Keys, c.Agreed)
 	}
 	var found []kind.Weakening
 	for _, g := range world.Guests {
-		p := PlaceOf(g.VMID, world.Observed.Inventory)
+		p := kind.PlaceOf(g.VMID, world.Observed.Inventory)
 		if !g.Has(guest.GuardBackup) || !before.covers(p, true) {
 			continue
 		}
 		if !then.covers(p, false) {
-			if !others.Has(p) {
+			if !others.has(p) {
 				found = append(found, kind.Weakening{Guest: g.Ref, Field: guest.GuardBackup, Old: "in the job " + c.ID, New: "in no enabled job"})
 			}
 			continue
@@ -127,7 +134,7 @@ func Edits(before, now map[string]string) []kind.Weakening {
 // bringsIn reports whether a change of a job backs up a guest that requires backups, and that the job does not back up now.
 func bringsIn(before, then scope, world kind.World) bool {
 	return slices.ContainsFunc(world.Guests, func(g kind.Guarded) bool {
-		p := PlaceOf(g.VMID, world.Observed.Inventory)
+		p := kind.PlaceOf(g.VMID, world.Observed.Inventory)
 		return g.Has(guest.GuardBackup) && !before.covers(p, true) && then.covers(p, false)
 	})
 }

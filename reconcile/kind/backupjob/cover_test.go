@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/object"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestCovers(t *testing.T) {
-	known := Place{VMID: 201, Node: "pve1", Pool: "web"}
+	known := kind.Place{VMID: 201, Node: "pve1", Pool: "web"}
 	tests := map[string]struct {
 		keys              map[string]string
 		covers, elsewhere bool // for the guest in its place, and for one whose place is not known
@@ -38,10 +40,10 @@ func TestCovers(t *testing.T) {
 			if got := scopeOf(job).covers(known, false); got != test.covers {
 				t.Errorf("got %t, want %t", got, test.covers)
 			}
-			if got := scopeOf(job).covers(Place{VMID: 201, Unknown: true}, false); got != test.elsewhere {
+			if got := scopeOf(job).covers(kind.Place{VMID: 201, Unknown: true}, false); got != test.elsewhere {
 				t.Errorf("place not known: got %t, want %t", got, test.elsewhere)
 			}
-			if assumed := scopeOf(job).covers(Place{VMID: 201, Unknown: true}, true); !assumed && test.covers {
+			if assumed := scopeOf(job).covers(kind.Place{VMID: 201, Unknown: true}, true); !assumed && test.covers {
 				t.Error("place not known, and assumed: got false, want true")
 			}
 			job.Never = true
@@ -121,5 +123,34 @@ func TestRetentionOfAJobThatPrunesNothing(t *testing.T) {
 	}
 	if !isShorter(ofTheStorage, "keep-last=3") || isShorter(ofTheStorage, "keep-all=1") {
 		t.Error("got another order of the retention of the storage")
+	}
+}
+
+// An edge goes to each place that a job backs up as it is and as it is going to be, and nowhere in a world without places.
+func TestEdgesCoverWhatStaysCovered(t *testing.T) {
+	t.Parallel()
+	job := func(vmids string) cluster.Object {
+		return cluster.Object{ID: "nightly", Keys: map[string]string{"enabled": "1", "vmid": vmids}}
+	}
+	world := kind.World{Places: []kind.Place{{Key: object.Guest(201), VMID: 201}, {Key: object.Guest(202), VMID: 202}, {Key: edge.Place("202 elsewhere"), VMID: 202}}}
+	want := kind.Want{Desired: kind.Desired{Kind: Name, ID: "nightly"}, Live: job("201,202")}
+	for next, covered := range map[string][]string{"": {"201", "202", "202 elsewhere"}, "202,203": {"202", "202 elsewhere"}, "203": nil} {
+		want.Next = cluster.Object{}
+		if next != "" {
+			want.Next = job(next)
+		}
+		var got []string
+		for _, e := range Kind().EdgesOf(want, world) {
+			if e.Why != edge.Covers || e.From != want.Key() {
+				t.Errorf("got %+v, want that the job covers a guest", e)
+			}
+			got = append(got, e.To.String())
+		}
+		if diff := cmp.Diff(covered, got); diff != "" {
+			t.Errorf("next %q (-want +got)\n%s", next, diff)
+		}
+	}
+	if got := Kind().EdgesOf(want, kind.World{}); len(got) > 0 {
+		t.Errorf("got %v in a world without places", got)
 	}
 }
