@@ -88,6 +88,7 @@ type configDocument struct {
 	Config        string                `json:"config"` // path
 	Cluster       string                `json:"cluster"`
 	Good          bool                  `json:"good"`
+	Warnings      []string              `json:"warnings,omitempty"` // about approvers with a scope
 	ClusterCheck  *clusterview.Document `json:"clusterCheck,omitempty"`
 }
 
@@ -103,10 +104,10 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 	if err != nil {
 		return fmt.Errorf("config %s: %w", opts.config, err)
 	}
-	for _, w := range config.ApproverWarnings(time.Now()) {
+	document := configDocument{SchemaVersion: term.SchemaVersion, Config: opts.config, Cluster: config.Cluster.Name, Warnings: config.ApproverWarnings(time.Now())}
+	for _, w := range document.Warnings {
 		_, _ = fmt.Fprintf(notes, "gitops-agent: warning: %s\n", term.Printable(w))
 	}
-	document := configDocument{SchemaVersion: term.SchemaVersion, Config: opts.config, Cluster: config.Cluster.Name}
 	if opts.cluster {
 		manifests, err := subject.Reader{Config: config, Notes: notes}.ReadIfAccepted(ctx, opts.dir)
 		if err != nil {
