@@ -288,6 +288,39 @@ func TestNameDoesNotWidenAnApproval(t *testing.T) {
 	}
 }
 
+// TestPathsLimitNoAdoption: a signer with paths may adopt a guest that no manifest described, and its approvals count for the guest. With guests, the adoption takes vmids.
+func TestPathsLimitNoAdoption(t *testing.T) {
+	t.Parallel()
+	adopted := guest.Ref{Kind: guest.VirtualMachine, Name: "web-7", VMID: 700}
+	step := plan.Step{Guest: adopted, Op: cluster.OpConfig, TakesOwnership: true, Calls: []cluster.Call{{Op: cluster.OpConfig, VMID: 700}}}
+	label := journal.Label{Kind: "VirtualMachine", Name: "web-7"}
+	for name, test := range map[string]struct {
+		limit Limit
+		want  bool
+	}{
+		"paths":             {Limit{Paths: []string{"web"}}, true},
+		"paths_and_guests":  {Limit{Paths: []string{"web"}, Guests: []string{"VirtualMachine/web-*"}}, false},
+		"with_vmids":        {Limit{Paths: []string{"web"}, Guests: []string{"VirtualMachine/web-*"}, VMIDs: []VMIDs{{700, 700}}}, true},
+		"in_another_folder": {Limit{Paths: []string{"db"}}, true}, // the verification of the commit refuses that, and no approval counts
+	} {
+		g := reachWorld()
+		s := g.Scope
+		test.limit.Name, test.limit.May = "pia", both
+		s.Limits = Limits{"pia": {test.limit}}
+		s.Introduced = map[journal.Label]journal.Introduced{label: {Kind: label.Kind, Name: label.Name, By: []journal.Introduction{{
+			Signer: "pia", Entry: "pia", Limited: len(test.limit.Guests) > 0, Fields: []string{journal.AllFields},
+		}}}}
+		s.Guests = append(s.Guests, guest.Desired{Ref: adopted, Origin: guest.Origin{File: "web/web-7.yaml"}})
+		if v := s.Judge(step); v.Held == test.want {
+			t.Errorf("%s: got %+v for the adoption, want it allowed: %t", name, v, test.want)
+		}
+		why := s.Order(journal.Ordered{Signer: "pia", Entry: "pia", Paths: test.limit.Paths, Guests: test.limit.Guests}, adopted)
+		if covers := test.want && name != "in_another_folder"; (why == "") != covers {
+			t.Errorf("%s: got %q for its signatures, want the guest covered: %t", name, why, covers)
+		}
+	}
+}
+
 // TestOrderNeedsThePresentRole: an order of a signer who may not operate any more is held.
 func TestOrderNeedsThePresentRole(t *testing.T) {
 	t.Parallel()
