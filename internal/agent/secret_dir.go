@@ -99,15 +99,19 @@ func (d *secretDir) checkRoot(name string, root *os.Root) error {
 	return nil
 }
 
-// checkFile returns an error for a link or a device, which is not the secret itself, and for a file that other users can read or write.
+// checkFile returns an error for a link or a device, which is not the secret itself, and for a file that other users can read or write. A credential of
+// systemd belongs to root and its group, and the agent's user reads it by an access control list. Its mode shows as 0440.
+//
+// Source: systemd 252, write_credential; acl(5), the mask shows as the permissions of the group.
 func (d *secretDir) checkFile(name string, info os.FileInfo) error {
 	owner, known := info.Sys().(*syscall.Stat_t)
+	isCredential := known && owner.Uid == 0 && owner.Gid == 0 && info.Mode().Perm() == 0o440
 	switch {
 	case !info.Mode().IsRegular():
 		return d.newError(name, d.file(name)+" is not a regular file", "replace it by a file that contains the password")
 	case known && owner.Uid != 0 && int(owner.Uid) != os.Geteuid():
 		return d.newError(name, fmt.Sprintf("%s belongs to user %d, want root or the agent's user", d.file(name), owner.Uid), fmt.Sprintf("chown %d %s", os.Geteuid(), d.file(name)))
-	case info.Mode().Perm()&0o077 != 0:
+	case info.Mode().Perm()&0o077 != 0 && !isCredential:
 		return d.newError(name, fmt.Sprintf("%s has mode %04o, so other users may use it", d.file(name), info.Mode().Perm()), "chmod 600 "+d.file(name))
 	case info.Size() > maxSecret:
 		return d.newError(name, fmt.Sprintf("%s has %d bytes, want at most %d", d.file(name), info.Size(), maxSecret), "put only the password into the file, as one line")

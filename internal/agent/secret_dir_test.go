@@ -212,3 +212,30 @@ func TestCheckNamesTheDirectoryOfSecrets(t *testing.T) {
 		})
 	}
 }
+
+// fileInfo is a regular file with a mode and an owner.
+type fileInfo struct {
+	mode     os.FileMode
+	uid, gid uint32
+}
+
+func (f fileInfo) Name() string       { return "web" }
+func (f fileInfo) Size() int64        { return 1 }
+func (f fileInfo) Mode() os.FileMode  { return f.mode }
+func (f fileInfo) ModTime() time.Time { return time.Time{} }
+func (f fileInfo) IsDir() bool        { return false }
+func (f fileInfo) Sys() any           { return &syscall.Stat_t{Uid: f.uid, Gid: f.gid} }
+
+// TestSecretOfAnOwner reads files as systemd writes credentials: they belong to root, and the mask of their access control list shows as the permissions of the group.
+func TestSecretOfAnOwner(t *testing.T) {
+	t.Parallel()
+	own := uint32(os.Geteuid())
+	for info, accepted := range map[fileInfo]bool{
+		{0o440, 0, 0}: true, {0o400, 0, 0}: true, {0o400, own, 1234}: true, {0o440, 0, 1234}: false, {0o440, own, 1234}: false,
+		{0o640, 0, 0}: false, {0o444, 0, 0}: false, {0o460, 0, 0}: false, {0o400, own + 1, 0}: false,
+	} {
+		if err := newSecretDir("/secrets").checkFile("web", info); (err == nil) != accepted {
+			t.Errorf("mode %04o of %d:%d: got %v, want accepted: %t", info.mode, info.uid, info.gid, err, accepted)
+		}
+	}
+}
