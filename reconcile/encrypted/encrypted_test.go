@@ -180,6 +180,25 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// TestPostQuantum opens a file of SOPS for a post-quantum recipient of age.
+func TestPostQuantum(t *testing.T) {
+	t.Parallel()
+	ids, err := Identities(read(t, "testdata", "pq.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := read(t, "testdata", "pq.sops.yaml")
+	if err := Check(SOPS, data, "web.password"); err != nil {
+		t.Errorf("check: %v", err)
+	}
+	if got, err := Open(SOPS, data, "web.password", ids); got != "c" || err != nil {
+		t.Errorf("open: got %q, %v, want c", got, err)
+	}
+	if _, err := Open(SOPS, data, "web.password", identities(t, "testdata")); err == nil {
+		t.Error("open with another identity: got none, want an error")
+	}
+}
+
 func TestOpenWithoutIdentity(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"web.age", "suffix.sops.yaml"} {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # usage: make.sh DIR
 # Makes the fixtures in an empty folder with age 1.1.1 or later and sops 3.13.3. The keys and passwords are of these tests alone.
+# It does not make pq.txt (age-keygen -pq) and pq.sops.yaml, which need age 1.3.
 set -euo pipefail
 cd "$1"
 age-keygen -o identity.txt 2> /dev/null
