@@ -28,7 +28,7 @@ func (c *cloudInit) fields() []field {
 		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host or encrypted in the repository.", withExamples(child(&c.passwordFrom), `{"file": "web-password"}`)},
 		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", withExamples(byHand(list(&c.sshKeys, sshKey, "")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
 		{"ip", "ipconfig", "Addresses by network slot.", withExamples(slots(&c.ip, networkSlots), `{"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}`, `{"net0": {"v4": "dhcp"}}`)},
-		{"dns", "", "Name servers.", group(&c.dns)},
+		{"dns", "", "Name servers. Default: those of the node on which the guest starts. With others, as after a move, it is a new machine for cloud-init.", group(&c.dns)},
 		{"upgrade", "ciupgrade", "Upgrade packages at the first boot.", flag(&c.upgrade)},
 		{"custom", "", "Files that replace the files that Proxmox generates. The agent does not detect changes in these files.", group(&c.custom)},
 		{"onChange", "", "When one of these settings changes while the guest runs: regenerate writes the drive again at once, ignore waits for the next start. Either way cloud-init reads it at the next boot. Default: ignore.", choice(&c.onChange, "regenerate", "ignore")},
