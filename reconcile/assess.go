@@ -35,7 +35,7 @@ func (e *Engine) assess(planned plan.Plan) {
 		}
 	}
 	judge := e.basis.Load().Gate(state, now)
-	copies := plan.MarkerCopies(e.observer.Snapshot().Inventory, state.Owned)
+	copies := plan.MarkerCopies(e.readings.observer.Snapshot().Inventory, state.Owned)
 	var assessed []*track
 	for _, p := range planned.Guests {
 		if !isReported(p) {
@@ -46,7 +46,7 @@ func (e *Engine) assess(planned plan.Plan) {
 		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], uses, now)
 		noteHolds(t, p)
 		noteHidden(t, p)
-		if e.force.Accepted.Valid() {
+		if e.revision.force.Accepted.Valid() {
 			e.noteDrift(t, p, t.now.sync, now)
 		}
 		assessed = append(assessed, t)
@@ -197,7 +197,7 @@ func heldCondition(h report.HeldStep) plan.Condition {
 // conditions returns the conditions of a guest that neither the plan nor the gate can find.
 func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.Time) []plan.Condition {
 	var list []plan.Condition
-	live, isLive := e.observer.Snapshot().Guests[p.Ref.VMID]
+	live, isLive := e.readings.observer.Snapshot().Guests[p.Ref.VMID]
 	if sync == report.OutOfSync && p.Managed && (isLive || p.Present && len(p.Changes) > 0) {
 		list = append(list, plan.Condition{Type: plan.Drifted, Reason: reason.Differs, Message: "the " + noun(p.Ref) + " differs from its manifest"})
 	}

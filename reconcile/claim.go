@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
@@ -20,7 +19,7 @@ func (e *Engine) prepare(ctx context.Context) {
 		ready := e.opts.Cluster.Ready(ctx)
 		var claim error
 		if ready == nil {
-			claim = e.writer.Claim(ctx)
+			claim = e.lease.writer.Claim(ctx)
 		}
 		return func() {
 			if ctx.Err() == nil {
@@ -34,26 +33,26 @@ func (e *Engine) prepare(ctx context.Context) {
 // the claim waits, claimTimer causes the cycle in which the wait has ended.
 func (e *Engine) prepared(ctx context.Context, ready, claim error) {
 	before := e.basis.Load().NoWrites
-	e.readyErr = ready
-	e.claimErr, e.claimWaits = claim, false
-	e.readWriter()
-	e.proxmox = e.proxmoxReport()
-	switch s := e.writer.State(); {
+	e.readings.readyErr = ready
+	e.lease.claimErr, e.lease.claimWaits = claim, false
+	e.lease.readWriter()
+	e.readings.proxmox = e.readings.state()
+	switch s := e.lease.writer.State(); {
 	case ready != nil:
 	case claim != nil:
 		e.log.WarnContext(ctx, "cluster not claimed, nothing is written to it", "error", claim)
 		if errors.Is(claim, cluster.ErrDenied) {
-			e.claimErr = fmt.Errorf("%w: give the token Pool.Audit and Pool.Allocate on /pool/%s; gitops-agent config check --cluster prints the commands", claim, writer.Pool)
+			e.lease.claimErr = fmt.Errorf("%w: give the token Pool.Audit and Pool.Allocate on /pool/%s; gitops-agent config check --cluster prints the commands", claim, writer.Pool)
 		}
 	case s.Standing == writer.Claimed:
-		e.claimWaits = true
-		e.claimTimer.Reset(time.Until(s.WaitEnds))
+		e.lease.claimWaits = true
+		e.lease.claimTimer.Reset(time.Until(s.WaitEnds))
 	}
-	now, _ := e.writeStop()
+	now, _ := e.lease.Plan(&e.revision, &e.readings)
 	if now != before {
 		e.setBasis(e.basis.Load().Waits)
 	}
-	if now == reason.WritesAllowed && e.writer.State().Standing == writer.Confirmed {
+	if now == reason.WritesAllowed && e.lease.writer.State().Standing == writer.Confirmed {
 		e.offerWaiting(ctx)
 	}
 	if now != before && !e.errands.inline {
@@ -66,54 +65,27 @@ func (e *Engine) claimDue() bool {
 	if !e.opts.TakeOver || e.basis.Load().NoWrites != reason.WritesAllowed {
 		return false
 	}
-	s := e.writer.State()
+	s := e.lease.writer.State()
 	return s.TakeOver || s.Standing == writer.Claimed
 }
 
 // watchWriter reads the mark in the cluster again if nothing has read it for a resync, so that an agent without work notices that another one has claimed.
 // It runs beside the engine, in place of prepare: work that begins to wait meanwhile is prepared afterwards. A failed reading changes nothing.
 func (e *Engine) watchWriter(ctx context.Context) {
-	s := e.writer.State()
-	if e.errands.inline || e.closing || s.Standing == writer.Superseded || e.listErr != nil || s.ReadAt.IsZero() || time.Since(s.ReadAt) < e.opts.Resync {
+	s := e.lease.writer.State()
+	if e.errands.inline || e.lease.closing || s.Standing == writer.Superseded || e.readings.listErr != nil || s.ReadAt.IsZero() || time.Since(s.ReadAt) < e.opts.Resync {
 		return
 	}
 	e.errands.run(report.ComponentClaim, func() func() {
-		_, _ = e.writer.Read(ctx) // the writer keeps what it learns
+		_, _ = e.lease.writer.Read(ctx) // the writer keeps what it learns
 		return func() {
 			switch {
 			case ctx.Err() != nil:
-			case e.writer.State().Standing == writer.Superseded:
+			case e.lease.writer.State().Standing == writer.Superseded:
 				e.cycle(ctx)
-			case len(e.waiting.work) > 0 || e.claimDue():
+			case len(e.lease.waiting.work) > 0 || e.claimDue():
 				e.prepare(ctx)
 			}
 		}
 	})
-}
-
-// readWriter takes the state of the writer for this cycle.
-func (e *Engine) readWriter() {
-	now := e.writer.State()
-	e.writerState = now
-	superseded := now.Standing == writer.Superseded
-	e.said.Is(event.AgentSuperseded, superseded, event.ID{}, func() event.Details {
-		return event.Details{
-			Fields: []any{"writer", now.Other.Number, "nonce", now.Other.Nonce, "own", now.Mark.Number},
-			Note:   event.Note{Message: fmt.Sprintf("by writer %d %s", now.Other.Number, now.Other.Nonce)},
-		}
-	}, nil)
-	e.said.Is(event.AgentClaimed, now.Mark != writer.Mark{} && !superseded, event.ID{now.Mark.Nonce, fmt.Sprint(now.Mark.Number)}, func() event.Details {
-		return event.Details{Fields: []any{"writer", now.Mark.Number, "nonce", now.Mark.Nonce}}
-	}, nil)
-}
-
-// supersededReason describes what a superseded agent reports: why, and what ends it.
-func supersededReason(s writer.State) string {
-	text := fmt.Sprintf("another agent has claimed this cluster as writer %d", s.Other.Number)
-	if s.Mark.Number > 0 {
-		text += fmt.Sprintf(" after this one, which was writer %d", s.Mark.Number)
-	} else {
-		text += ", and this state directory is new, restored or a copy"
-	}
-	return text + "; stop the other agent if it still runs, and then start this one with gitops-agent run --take-over"
 }

@@ -16,46 +16,86 @@ import (
 // It waits for no reply: readings and other calls run beside it (round.go, errand.go).
 func (e *Engine) cycle(ctx context.Context) {
 	e.cycles++
-	e.readPause()
-	e.readPresence()
-	e.readWriter()
-	began := time.Now()
-	e.doubtLate(began)
-	e.proxmox = e.proxmoxReport()
-	e.readEndpoints()
-	e.readRoot(began)
+	c := &turn{began: time.Now()}
+	for _, part := range e.parts() {
+		part(ctx, c)
+	}
+	e.lastCycle = span{time.Now(), time.Since(c.began)}
+}
+
+// turn is what the parts of one cycle hand on.
+type turn struct {
+	began   time.Time
+	planned plan.Plan
+}
+
+// parts returns the parts of a cycle in their order. Each part relies on the parts before it.
+func (e *Engine) parts() []func(context.Context, *turn) {
+	return []func(context.Context, *turn){
+		e.begin,      // the trackers take what is true now
+		e.putRight,   // records that are late, approvals and requests of people: they change what is planned
+		e.planGuests, // every guest, with the rollouts that go on because of it
+		e.tell,       // the plan and the permission to write are final
+		e.work,       // lanes get the released steps
+		e.conclude,   // the state of every guest is derived once, and printed
+	}
+}
+
+// begin takes what is true now: whether this process may write, what was read, and which revision is in force.
+func (e *Engine) begin(_ context.Context, c *turn) {
+	e.lease.Begin(c.began)
+	e.doubtLate(c.began)
+	e.readings.Begin(c.began)
+	e.revision.Begin(c.began)
 	e.findOwnGuest()
 	e.setBasis(e.basis.Load().Waits)
+}
+
+// putRight journals what needs no step, and does what people have asked for.
+func (e *Engine) putRight(ctx context.Context, c *turn) {
 	e.tidy(ctx)
 	e.releaseWeakenings(ctx)
 	e.recoverOwnership(ctx)
-	e.beginRetry(began)
+	e.beginRetry(c.began)
 	e.chooseNodes(ctx)
+}
+
+// planGuests plans every guest, and finds out which steps wait for others.
+func (e *Engine) planGuests(ctx context.Context, c *turn) {
 	started := time.Now()
-	planned := e.advanceRollouts(ctx, e.plan())
-	made := report.PlanOutcome{Revision: e.basis.Load().Revision, Duration: time.Since(started), Steps: countSteps(planned)}
+	c.planned = e.advanceRollouts(ctx, e.plan())
+	made := report.PlanOutcome{Revision: e.basis.Load().Revision, Duration: time.Since(started), Steps: countSteps(c.planned)}
 	e.opts.Hooks.plan(made)
-	e.notePlan(planned, made)
-	e.endConfiguring(ctx, planned)
-	e.setBasis(e.order(planned, e.checkHealth(ctx, planned)).Waits)
-	e.noteWrites()
-	e.noteOutage(ctx)
-	e.noteClocks()
-	e.noteJournal()
+	e.notePlan(c.planned, made)
+	e.endConfiguring(ctx, c.planned)
+	e.setBasis(e.order(c.planned, e.checkHealth(ctx, c.planned)).Waits)
+}
+
+// tell states what lasts of the agent and the cluster.
+func (e *Engine) tell(ctx context.Context, _ *turn) {
+	e.lease.Tell(e.basis.Load())
+	e.readings.Tell(ctx)
 	e.noteWaits(ctx, waitsEvery)
-	e.offer(ctx, planned)
+}
+
+// work offers the released steps to the lanes.
+func (e *Engine) work(ctx context.Context, c *turn) {
+	e.offer(ctx, c.planned)
 	e.watchWriter(ctx)
-	e.assess(planned)
+}
+
+// conclude derives the state of every guest, and publishes the report.
+func (e *Engine) conclude(_ context.Context, c *turn) {
+	e.assess(c.planned)
 	e.endRetry()
-	e.publish(planned)
-	e.lastCycle = span{time.Now(), time.Since(began)}
+	e.publish(c.planned)
 }
 
 // plan compares all guests with their newest readings.
 func (e *Engine) plan() plan.Plan {
 	want := e.basis.Load().Desired(e.opts.Journal.State())
 	want.Secrets = e.vault.States(want.Guests)
-	return plan.New(want, e.observer.Snapshot())
+	return plan.New(want, e.readings.observer.Snapshot())
 }
 
 // order returns which steps wait for other guests.
@@ -84,10 +124,10 @@ func (e *Engine) learn() {
 	changed := false // a guest, or what firewalls name
 	for _, r := range e.lanes.empty() {
 		changed = changed || r.Steps > 0 && (r.Key.VMID != 0 || kind.IsOfFirewall(guest.Kind(r.Key.Kind())))
-		e.observer.LearnFiles(r.Files)
-		e.observer.LearnObjects(r.Objects)
+		e.readings.observer.LearnFiles(r.Files)
+		e.readings.observer.LearnObjects(r.Objects)
 		if r.Key.VMID != 0 {
-			e.observer.Learn(observe.Sighting{VMID: r.Key.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
+			e.readings.observer.Learn(observe.Sighting{VMID: r.Key.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
 		}
 		t := e.trackOf(r.Key)
 		level := t.flaps

@@ -8,7 +8,6 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
-	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -46,14 +45,6 @@ func (e *Engine) notePlan(planned plan.Plan, made report.PlanOutcome) {
 		fields = append(fields, string(class), made.Steps[class])
 	}
 	e.events.Happened(event.PlanMade, event.Details{Fields: append(fields, "duration", made.Duration)})
-}
-
-// noteWrites states whether anything may be written to the cluster, and why not.
-func (e *Engine) noteWrites() {
-	b := e.basis.Load()
-	e.said.Is(event.WritesStopped, b.NoWrites != reason.WritesAllowed, event.ID{string(b.NoWrites)}, func() event.Details {
-		return event.Details{Fields: []any{"reason", string(b.NoWrites), "why", b.Why}}
-	}, func(event.ID) event.Details { return event.Details{Fields: []any{"revision", b.Revision}} })
 }
 
 // labelOf returns the label of an object, "" for a guest that no manifest names and the agent does not own.

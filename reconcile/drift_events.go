@@ -45,7 +45,7 @@ func (e *Engine) driftCause(t *track, revision string) report.DriftCause {
 	switch {
 	case t.revision == revision:
 		return report.DriftCluster
-	case t.convergedAt.IsZero() && e.force.Resumed:
+	case t.convergedAt.IsZero() && e.revision.force.Resumed:
 		return ""
 	}
 	return report.DriftRevision

@@ -8,7 +8,6 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
@@ -19,7 +18,6 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
-	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
@@ -80,44 +78,31 @@ type Options struct {
 // Engine keeps the guests of a cluster in the state of the accepted revision. It is level-triggered: every cycle starts from the present
 // state of the cluster.
 type Engine struct {
-	opts     Options
-	log      *slog.Logger
-	epochs   epoch.Counter
-	intake   *intake.Intake
-	observer *observe.Observer
-	worker   *lane.Worker
-	vault    *secret.Vault
-	writer   *writer.Writer
-	queue    *queue.Queue
-	health   *health.Prober
-	checked  map[string]*guest.Desired // the guests with checks of the present cycle, by label; nil if there are none
-	hint     chan struct{}
-	fetched  chan fetchedHead // newest head that is not taken yet
-	lanes    mailbox
+	opts    Options
+	log     *slog.Logger
+	worker  *lane.Worker
+	vault   *secret.Vault
+	queue   *queue.Queue
+	health  *health.Prober
+	checked map[string]*guest.Desired // the guests with checks of the present cycle, by label; nil if there are none
+	hint    chan struct{}
+	lanes   mailbox
 
 	basis  atomic.Pointer[lane.Basis]
 	report atomic.Pointer[report.Report]
 	shown  atomic.Pointer[shown]
 
 	// The fields below belong to the goroutine of Run or Once.
-	force       intake.InForce
-	epoch       epoch.Number    // the newest epoch that the engine has seen; lanes work in it
+	revision    revision
+	readings    readings
+	lease       lease
 	guests      []guest.Desired // of the revision in force, with the assigned vmids and the guards in effect
 	guards      guards
 	rollouts    rollouts
 	followed    followed
 	policies    gate.Policies // of guests
 	rules       *gate.Rules   // of guests; nil without policies
-	source      report.Source
-	fetchErr    error // the error that source.Error shows
-	proxmox     report.Proxmox
-	listErr     error // why the newest list of guests could not be read
-	readyErr    error // why the cluster could not be written to when it was asked last
-	outages     int   // consecutive readings of the cluster that failed
-	rounds      rounds
 	errands     errands
-	resuming    bool                     // the accepted revision of the journal is being verified again, after the start
-	unread      error                    // why the newest poll could not check the head: the floor or the policy could not be read
 	recovery    recovery.Found           // guests that have a marker and no record
 	ownGuests   map[int]bool             // vmids of the guests in which the agent may run itself; replaced, never changed
 	unassigned  error                    // why guests without a vmid did not get one
@@ -128,24 +113,12 @@ type Engine struct {
 	overridden  map[int]journal.Overridden // run states that orders override, as of the newest assessment
 	unsettled   map[object.Key]bool        // objects with a step whose outcome is not known, as of the newest assessment
 	tracks      map[object.Key]*track
-	convergence convergence
 	cycles      uint64
 	lastCycle   span // without the calls to the cluster
-	closing     bool
-	paused      pause.Note // while isPaused
-	isPaused    bool
 	retries     retries
-	writerState writer.State
-	claimErr    error       // why the cluster could not be claimed
-	retryClaim  bool        // the next offer of work claims in spite of claimErr
-	waiting     waitingWork // released work that waits for the claim
-	claimWaits  bool        // work waits for the end of a claim's wait
-	claimTimer  *time.Timer // runs while claimWaits
 	events      *event.Sink
 	said        *event.Subject // what lasts of the agent and the cluster, as it was told
 	orders      toldOrders
-	endpoints   []cluster.Endpoint // of the cluster, in this cycle
-	gone        error              // why the state directory is not the one that this process locked; nil if it is
 }
 
 // Report returns the newest report. It is safe for concurrent use. The caller must not change the report.
@@ -163,19 +136,6 @@ func (e *Engine) Hint() {
 	case e.hint <- struct{}{}:
 	default:
 	}
-}
-
-// mayWrite reports whether the journal and the cluster may be written to, apart from the state of the cluster and a pause.
-func (e *Engine) mayWrite() bool {
-	return e.force.Accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.gone == nil && e.force.Unverified == nil &&
-		e.writerState.Standing != writer.Superseded
-}
-
-// convergence states whether the guests match the revision in force.
-type convergence struct {
-	now    bool      // in this cycle, and the revision in force is the newest one
-	inSync bool      // in this cycle, whether or not there is a newer revision
-	since  time.Time // when all guests of the revision were in sync for the first time; zero while they were not
 }
 
 // event adds to the audit history. The journal's own health reports a failure, so an event may be lost.

@@ -42,10 +42,10 @@ type guards struct {
 // resolveGuards derives the guests with the guards in effect, if the manifests or the guards in force have changed, or a suspension has ended. It is
 // the only place from which the engine takes desired guests.
 func (e *Engine) resolveGuards(now time.Time) {
-	if !e.force.Accepted.Valid() {
+	if !e.revision.force.Accepted.Valid() {
 		return
 	}
-	state, wanted := e.opts.Journal.State(), e.force.Accepted.Guests()
+	state, wanted := e.opts.Journal.State(), e.revision.force.Accepted.Guests()
 	var cluster journal.ClusterGuarded
 	if state.ClusterGuards != nil {
 		cluster = *state.ClusterGuards
@@ -53,14 +53,14 @@ func (e *Engine) resolveGuards(now time.Time) {
 	g := &e.guards
 	ended := !g.now.Ends.IsZero() && !now.Before(g.now.Ends)
 	if !ended && g.cluster == cluster && sameSlice(g.wanted, wanted) && g.wanted != nil && sameMap(g.guarded, state.Guarded) && sameMap(g.owned, state.Owned) &&
-		sameMap(g.staged, state.Staged) && sameMap(g.former, e.force.Released) &&
-		sameMap(g.policies, state.Policies) && sameMap(g.left, state.Left) && (len(e.force.Accepted.Set().Policies) == 0 || sameMap(g.signers, state.Introduced)) {
+		sameMap(g.staged, state.Staged) && sameMap(g.former, e.revision.force.Released) &&
+		sameMap(g.policies, state.Policies) && sameMap(g.left, state.Left) && (len(e.revision.force.Accepted.Set().Policies) == 0 || sameMap(g.signers, state.Introduced)) {
 		return
 	}
 	left := g.now.Left
 	g.now = guard.Resolve(e.guardInput(state, now))
 	g.wanted, g.guarded, g.owned, g.cluster = wanted, state.Guarded, state.Owned, cluster
-	g.staged, g.former = state.Staged, e.force.Released
+	g.staged, g.former = state.Staged, e.revision.force.Released
 	g.policies, g.left, g.signers = state.Policies, state.Left, state.Introduced
 	newRules := g.set == nil && e.opts.Rules.Len() > 0 || !reflect.DeepEqual(g.rules, g.now.Policies)
 	if newRules {
@@ -68,8 +68,8 @@ func (e *Engine) resolveGuards(now time.Time) {
 		g.set = e.opts.Rules.With(policy.CompileRepository(g.rules))
 	}
 	newRules = newRules || !reflect.DeepEqual(left, g.now.Left)
-	if guests := rollout.Held(g.now.Guests, e.force.Released, state.Staged, guard.SatisfiesFirewall); !sameSlice(e.guests, guests) {
-		changed := e.observer.DueChanged(e.guests, guests)
+	if guests := rollout.Held(g.now.Guests, e.revision.force.Released, state.Staged, guard.SatisfiesFirewall); !sameSlice(e.guests, guests) {
+		changed := e.readings.observer.DueChanged(e.guests, guests)
 		if len(e.guests) > 0 { // at the start of the agent nothing has changed
 			e.calmChanged(keysOf(changed))
 		}
@@ -82,7 +82,7 @@ func (e *Engine) resolveGuards(now time.Time) {
 
 // guardInput returns the revision in force, and the guards in force.
 func (e *Engine) guardInput(state journal.State, now time.Time) guard.Input {
-	a := e.force.Accepted
+	a := e.revision.force.Accepted
 	return guard.Input{Cluster: a.Set().Cluster, Guests: a.Guests(), Policies: a.Set().Policies, State: state, Minimum: e.opts.Minimum, At: now}
 }
 
@@ -98,7 +98,7 @@ func (e *Engine) releaseWeakenings(ctx context.Context) {
 		return
 	}
 	var released []guard.Weakening
-	number, err := e.epochs.Change(e.epoch, func() error {
+	number, err := e.revision.epochs.Change(e.revision.epoch, func() error {
 		state, now := e.opts.Journal.State(), time.Now()
 		input := e.guardInput(state, now)
 		records := []journal.Body{}
@@ -123,7 +123,7 @@ func (e *Engine) releaseWeakenings(ctx context.Context) {
 		e.events.Happened(event.GuardWeakened, event.Details{Fields: []any{"change", w.String(), "guests", len(w.Guests), "digest", w.Digest}})
 		e.said.Drop(event.GuardHeld, event.ID{w.Digest})
 	}
-	e.epoch = number
+	e.revision.epoch = number
 	e.setBasis(e.basis.Load().Waits)
 }
 
@@ -166,7 +166,7 @@ func (e *Engine) assessGuards(planned plan.Plan, judge gate.Gate, now time.Time)
 		}
 	}
 	e.guards.since, e.guards.report = since, nil
-	if e.force.Accepted.Valid() {
+	if e.revision.force.Accepted.Valid() {
 		e.guards.report = r
 	}
 }

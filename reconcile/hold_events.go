@@ -56,3 +56,14 @@ func (e *Engine) noteWeakenings() {
 	}
 	e.said.Rest(event.GuardHeld, nil)
 }
+
+// noteHidden states whether the token may see a guest. While that is not known, nothing changes.
+func noteHidden(t *track, p plan.Guest) {
+	hidden := slices.ContainsFunc(t.now.conditions, func(c plan.Condition) bool { return c.Reason == reason.Hidden })
+	if !hidden && t.now.sync == report.SyncUnknown {
+		return
+	}
+	t.said.Is(event.GuestHidden, hidden, event.ID{}, func() event.Details {
+		return event.Details{Fields: []any{"vmid", p.Ref.VMID, "guest", p.Ref.Label()}}
+	}, nil)
+}

@@ -12,10 +12,10 @@ import (
 
 // images returns the Images of the revision in force, and the files that were downloaded for Images; none without a revision.
 func (e *Engine) images(state journal.State) plan.Images {
-	if !e.force.Accepted.Valid() {
+	if !e.revision.force.Accepted.Valid() {
 		return plan.Images{}
 	}
-	return plan.Images{Wanted: e.force.Accepted.Set().Images, Downloaded: state.Downloaded}
+	return plan.Images{Wanted: e.revision.force.Accepted.Set().Images, Downloaded: state.Downloaded}
 }
 
 // filePlaces returns the function that chooses the places whose files are read; nil without Images and without files to delete, which then cost no call.
@@ -34,7 +34,7 @@ func (e *Engine) fileChanges(state journal.State) []journal.Body {
 		return nil
 	}
 	var records []journal.Body
-	snapshot := e.observer.Snapshot()
+	snapshot := e.readings.observer.Snapshot()
 	for _, record := range images.Formers(snapshot.Inventory) {
 		key := object.KeyOf(0, string(image.Kind)+"/"+record.Name)
 		if e.queue.Busy(key) || e.lanes.holds(key) || isKeyOpen(state, key) { // in this order: a lane posts its result before it ends

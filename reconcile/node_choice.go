@@ -23,16 +23,16 @@ import (
 // chooseNodes chooses nodes for the new guests whose manifests leave the choice to the agent, and journals the choices before they are used. A choice stays
 // until the guest is disowned. It is made again if its node is offline or in maintenance before the guest is created.
 func (e *Engine) chooseNodes(ctx context.Context) {
-	if !e.force.Accepted.Valid() {
+	if !e.revision.force.Accepted.Valid() {
 		return
 	}
 	before, journaled := e.unplaced, false
-	state, snapshot := e.opts.Journal.State(), e.observer.Snapshot()
+	state, snapshot := e.opts.Journal.State(), e.readings.observer.Snapshot()
 	records := e.unneededChoices(state)
 	e.unplaced = nil
 	if isNew := e.newGuests(state, snapshot); len(isNew) > 0 {
 		choices, waiting := placement.Choose(placement.Input{
-			Inventory: snapshot.Inventory, Guests: withoutUnavailableNodes(e.guests, isNew, snapshot.Inventory), Images: e.force.Accepted.Set().Images, Objects: e.objects(), Rules: snapshot.Objects[kinds.AffinityRules],
+			Inventory: snapshot.Inventory, Guests: withoutUnavailableNodes(e.guests, isNew, snapshot.Inventory), Images: e.revision.force.Accepted.Set().Images, Objects: e.objects(), Rules: snapshot.Objects[kinds.AffinityRules],
 			New: func(d *guest.Desired) bool { return isNew[d.Label()] },
 		})
 		e.unplaced = unplaced(waiting)

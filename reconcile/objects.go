@@ -11,10 +11,10 @@ import (
 
 // objects returns the objects of package kinds that the revision in force describes.
 func (e *Engine) objects() []kind.Desired {
-	if !e.force.Accepted.Valid() {
+	if !e.revision.force.Accepted.Valid() {
 		return nil
 	}
-	return e.force.Accepted.Set().Objects
+	return e.revision.force.Accepted.Set().Objects
 }
 
 // objectReads returns the kinds that have to be read, with the ids that matter. Without a manifest or a record of a kind, and without a guest with its guard, it costs
@@ -35,7 +35,7 @@ func (e *Engine) objectChanges(state journal.State) []journal.Body {
 	}
 	var records []journal.Body
 	objects := plan.NewObjects(e.objects(), e.guests, state)
-	snapshot, scope := e.observer.Snapshot(), e.basis.Load().Scope(state)
+	snapshot, scope := e.readings.observer.Snapshot(), e.basis.Load().Scope(state)
 	for id, owned := range state.Objects {
 		key := object.KeyOf(0, owned.Kind+"/"+owned.Name)
 		d, isNamed := named[id]
@@ -51,7 +51,7 @@ func (e *Engine) objectChanges(state journal.State) []journal.Body {
 			if changed, differs := plan.WithAgreed(owned, d, live, objects); differs {
 				records = append(records, changed)
 			}
-		case isNamed || !known || !e.force.Accepted.Valid() || !list.Knows(id.ID):
+		case isNamed || !known || !e.revision.force.Accepted.Valid() || !list.Knows(id.ID):
 		case !exists:
 			records = append(records, journal.DisownedObject{Kind: id.Kind, ID: id.ID, Reason: "gone"})
 		case !plan.IsOwnedObject(k, owned, live):

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/object"
@@ -17,11 +16,11 @@ import (
 
 // offer hands every guest with a released step, or with an open step of an earlier run, to its lane.
 func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
-	e.claimWaits = false
+	e.lease.claimWaits = false
 	state := e.opts.Journal.State()
 	basis := e.basis.Load()
-	retries := e.retryClaim && basis.NoWrites == reason.StopUnclaimed
-	if e.retryClaim = false; retries {
+	retries := e.lease.retryClaim && basis.NoWrites == reason.StopUnclaimed
+	if e.lease.retryClaim = false; retries {
 		allowed := *basis
 		allowed.NoWrites = reason.WritesAllowed
 		basis = &allowed
@@ -46,12 +45,12 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 			delete(work, key)
 		}
 	}
-	e.waiting = waitingWork{epoch: e.epoch, order: inPlanOrder(planned, work), work: work}
+	e.lease.waiting = waitingWork{epoch: e.revision.epoch, order: inPlanOrder(planned, work), work: work}
 	switch {
 	case len(work) > 0 || e.claimDue():
 		e.prepare(ctx)
 	case retries:
-		e.claimErr = nil // nothing needs the claim any more
+		e.lease.claimErr = nil // nothing needs the claim any more
 	}
 }
 
@@ -70,18 +69,11 @@ func (e *Engine) usesOf(p plan.Guest, next plan.Step, judge gate.Gate) []queue.R
 	return uses
 }
 
-// waitingWork is released work that is offered as soon as this process is the confirmed writer.
-type waitingWork struct {
-	epoch epoch.Number
-	order []object.Key
-	work  map[object.Key]queue.Work
-}
-
 // offerWaiting offers the newest released work. Work of an epoch that has ended is dropped: the next cycle plans it again.
 func (e *Engine) offerWaiting(ctx context.Context) {
-	waiting := e.waiting
-	e.waiting = waitingWork{}
-	if waiting.epoch != e.epoch {
+	waiting := e.lease.waiting
+	e.lease.waiting = waitingWork{}
+	if waiting.epoch != e.revision.epoch {
 		return
 	}
 	for _, key := range waiting.order {

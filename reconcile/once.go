@@ -14,9 +14,9 @@ import (
 func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.errands.inline = true
 	e.restoreFlaps(time.Now())
-	e.enforce(e.intake.Resume(ctx))
-	e.take(ctx, e.intake.Poll(ctx))
-	e.intake.AwaitFloor(ctx)
+	e.enforce(e.revision.intake.Resume(ctx))
+	e.take(ctx, e.revision.intake.Poll(ctx))
+	e.revision.intake.AwaitFloor(ctx)
 	before := e.opts.Journal.State().Seq
 	e.observe(ctx)
 	e.cycle(ctx)
@@ -32,7 +32,7 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 			return e.Report(), err
 		}
 		e.health.Wait()
-		e.observer.DueAll()
+		e.readings.observer.DueAll()
 		e.observe(ctx)
 		e.cycle(ctx)
 		if e.isIdle() {
@@ -47,17 +47,17 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 // isIdle reports whether no lane is busy, no result of a lane waits for the engine, no work waits for a claim of the cluster, and no health check
 // runs or has a result that the engine has not taken.
 func (e *Engine) isIdle() bool {
-	return e.queue.Depth() == 0 && e.lanes.isEmpty() && !e.claimWaits && !e.health.Busy() // in this order: a lane posts its result before it ends
+	return e.queue.Depth() == 0 && e.lanes.isEmpty() && !e.lease.claimWaits && !e.health.Busy() // in this order: a lane posts its result before it ends
 }
 
 // awaitClaim waits until a claim of the cluster that work waits for is decided. Most often there is none.
 func (e *Engine) awaitClaim(ctx context.Context) error {
-	for e.claimWaits {
+	for e.lease.claimWaits {
 		select {
 		case <-ctx.Done():
 			e.stop()
 			return ctx.Err()
-		case <-e.claimTimer.C:
+		case <-e.lease.claimTimer.C:
 			e.cycle(ctx)
 		}
 	}
@@ -90,11 +90,11 @@ func (e *Engine) cycleError() error {
 	r := e.Report()
 	switch {
 	case r.Source.Error != "":
-		return e.fetchErr
-	case e.unread != nil:
-		return e.unread
+		return e.revision.fetchErr
+	case e.revision.unread != nil:
+		return e.revision.unread
 	case r.Proxmox.Error != "":
-		return e.clusterErr()
+		return e.readings.err()
 	case !r.Journal.Healthy:
 		return errors.New(r.Journal.Error)
 	case slices.Contains([]reason.Stop{reason.StopSuperseded, reason.StopUnclaimed, reason.StopStateDirectory}, r.Writes.Reason):

@@ -6,7 +6,7 @@ func (e *Engine) findOwnGuest() {
 		return
 	}
 	found := make(map[int]bool)
-	for vmid, seen := range e.observer.Snapshot().Guests {
+	for vmid, seen := range e.readings.observer.Snapshot().Guests {
 		if e.opts.Self.Matches(seen) {
 			found[vmid] = true
 			e.log.Info("agent runs in a guest that it manages", "vmid", vmid, "node", seen.Node)

@@ -5,13 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
-	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -20,25 +18,22 @@ func (e *Engine) publish(planned plan.Plan) {
 	now := time.Now()
 	state := e.opts.Journal.State()
 	basis := e.basis.Load()
-	snapshot := e.observer.Snapshot()
+	snapshot := e.readings.observer.Snapshot()
 	r := report.Report{
-		Time: now, Cluster: basis.Cluster, Source: e.source, Proxmox: e.proxmox, QueueDepth: e.queue.Depth(), Cycle: e.cycles,
-		Writes:    report.Writes{Allowed: basis.NoWrites == reason.WritesAllowed, Reason: basis.NoWrites, Message: basis.Why, Paused: e.pauseReport()},
-		Journal:   report.Journal{Healthy: true, Reason: journal.FaultNone, Inflight: len(state.Open)},
-		Guests:    make([]report.Guest, 0, len(planned.Guests)),
-		Converged: e.convergence.now, Guards: e.guards.report, Late: e.late(now),
+		Time: now, Cluster: basis.Cluster, QueueDepth: e.queue.Depth(), Cycle: e.cycles,
+		Journal: report.Journal{Healthy: true, Reason: journal.FaultNone, Inflight: len(state.Open)},
+		Guests:  make([]report.Guest, 0, len(planned.Guests)),
+		Guards:  e.guards.report, Late: e.late(now),
 	}
-	for _, remote := range e.opts.Source.Remotes() {
-		r.Source.Remotes = append(r.Source.Remotes, remoteReport(remote))
-	}
-	r.Proxmox.Endpoints = e.endpoints
+	e.revision.Report(&r)
+	e.readings.Report(&r)
+	e.lease.Report(&r, basis)
 	if err := e.opts.Journal.Healthy(); err != nil {
 		r.Journal.Healthy, r.Journal.Reason, r.Journal.Error = false, journal.FaultOf(err), err.Error()
 	}
 	if e.opts.Replica != nil {
 		r.Replica = e.opts.Replica()
 	}
-	r.Source.Accepted = e.revisionReport(state)
 	dependsOn := e.dependencies()
 	for _, p := range planned.Guests {
 		if t, known := e.tracks[keyOf(p.Ref)]; known && isReported(p) {
@@ -59,38 +54,6 @@ func (e *Engine) publish(planned plan.Plan) {
 	e.shown.Store(&shown{guests: e.guests, seen: basis.Seen})
 	e.report.Store(&r)
 	e.opts.Hooks.report(r)
-}
-
-// remoteReport prints the state of a remote.
-func remoteReport(s gitsource.RemoteStatus) report.Remote {
-	r := report.Remote{URL: s.URL, State: report.RemoteState(s.State), Since: s.Since, Answered: s.Answered}
-	if s.Err != nil {
-		r.Reason, r.Error = s.Fault, s.Err.Error()
-	}
-	return r
-}
-
-// revisionReport describes the revision in force. While none is in force, it describes the one in the journal.
-func (e *Engine) revisionReport(state journal.State) *report.Revision {
-	if !e.force.Accepted.Valid() {
-		if state.Accepted == nil {
-			return nil
-		}
-		a := state.Accepted
-		return &report.Revision{Commit: a.Commit, Subject: a.Subject, Issuer: a.Issuer, ProvenTime: a.ProvenTime, AcceptedAt: state.AcceptedAt}
-	}
-	rev := e.force.Accepted.Revision()
-	r := &report.Revision{
-		Commit: string(rev.Commit()), Revision: rev.String(), Subject: rev.Signer().Subject, Issuer: rev.Signer().Issuer,
-		ProvenTime: rev.ProvenTime(), AcceptedAt: e.force.Since, Warnings: e.force.Accepted.Warnings(),
-	}
-	if e.convergence.inSync {
-		r.Converged = e.convergence.since
-	}
-	if state.Accepted != nil && state.Accepted.Commit == r.Commit {
-		r.AcceptedAt = state.AcceptedAt
-	}
-	return r
 }
 
 // unmanaged lists the guests of the cluster that are not in the report, without templates.
@@ -116,7 +79,7 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 	}
 	g := report.Guest{
 		GuestName: report.NewGuestName(p.Ref, p.Node), Managed: p.Managed, Sync: t.now.sync, Operation: operationOf(t.now),
-		WhyNode: p.WhyNode, Status: live.Status, Digest: live.Digest, Tags: t.derive(live).tags, ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
+		WhyNode: p.WhyNode, Status: live.Status, Digest: live.Digest, Tags: t.derive(live).tags, ObservedAt: live.ReadAt, Stale: e.readings.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
 		Progress: e.progress[keyOf(p.Ref)], Snapshots: t.now.snapshots,
 		DriftSince: t.driftSince(), Converged: t.convergedAt, Revision: t.revision,
 	}

@@ -17,15 +17,15 @@ import (
 // released. It writes records and nothing to the cluster, so a pause does not prevent it.
 func (e *Engine) recoverOwnership(ctx context.Context) {
 	e.recovery = recovery.Found{}
-	snapshot := e.observer.Snapshot()
-	if !e.force.Accepted.Valid() || e.force.Unverified != nil || snapshot.Inventory.ReadAt.IsZero() {
+	snapshot := e.readings.observer.Snapshot()
+	if !e.revision.force.Accepted.Valid() || e.revision.force.Unverified != nil || snapshot.Inventory.ReadAt.IsZero() {
 		return
 	}
 	state := e.opts.Journal.State()
-	input := recovery.Input{Cluster: e.opts.Scope.Cluster, Guests: e.guests, VMIDs: e.force.Accepted.Set().Cluster.VMIDs, Owned: state.Owned, Got: snapshot}
+	input := recovery.Input{Cluster: e.opts.Scope.Cluster, Guests: e.guests, VMIDs: e.revision.force.Accepted.Set().Cluster.VMIDs, Owned: state.Owned, Got: snapshot}
 	e.recovery = recovery.Find(input)
 	digest := e.recovery.Digest
-	if digest == "" || !e.mayWrite() {
+	if digest == "" || !e.lease.mayWrite(e.revision.force) {
 		return
 	}
 	by, spent, released := e.releasedClaims(digest, state)

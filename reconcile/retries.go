@@ -50,7 +50,7 @@ func (e *Engine) beginRetry(now time.Time) {
 		return
 	}
 	e.retries.seen = request.ID
-	if !e.mayWrite() || e.observer.Snapshot().Inventory.ReadAt.IsZero() {
+	if !e.lease.mayWrite(e.revision.force) || e.readings.observer.Snapshot().Inventory.ReadAt.IsZero() {
 		return // a later cycle takes it
 	}
 	outcome := &retry.Outcome{ID: request.ID, Time: now}

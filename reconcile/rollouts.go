@@ -120,7 +120,7 @@ var errNothingAdvances = errors.New("no rollout advances")
 // It returns whether anything changed.
 func (e *Engine) advanceOnce(ctx context.Context, planned plan.Plan) bool {
 	var released []rollout.Guest
-	number, err := e.epochs.Change(e.epoch, func() error {
+	number, err := e.revision.epochs.Change(e.revision.epoch, func() error {
 		state, now := e.opts.Journal.State(), time.Now()
 		records := e.orderedRollouts(state, now)
 		if len(records) == 0 {
@@ -151,7 +151,7 @@ func (e *Engine) advanceOnce(ctx context.Context, planned plan.Plan) bool {
 		e.log.WarnContext(ctx, "rollout not advanced", "error", err)
 		return false
 	}
-	e.epoch = number
+	e.revision.epoch = number
 	for _, g := range released {
 		e.trackOf(object.Guest(g.VMID)).recover()
 	}
@@ -242,7 +242,7 @@ func (e *Engine) decide(progress journal.Rollout, settings guest.Rollout, planne
 // rolloutGuest returns what a rollout needs to know of a guest.
 func (e *Engine) rolloutGuest(p *plan.Guest, d *guest.Desired, judge gate.Gate, state journal.State, now time.Time) rollout.Guest {
 	g := rollout.Guest{VMID: p.Ref.VMID, Label: p.Ref.Label(), Node: p.Node}
-	live, seen := e.observer.Snapshot().Guests[g.VMID]
+	live, seen := e.readings.observer.Snapshot().Guests[g.VMID]
 	staged := state.Staged[g.VMID]
 	t := e.tracks[object.Guest(g.VMID)]
 	switch {
@@ -355,7 +355,7 @@ func (e *Engine) rolloutTargets(planned plan.Plan) (queries []health.Target, gue
 // withholdChanged derives the guests that are not released, if they are others than before.
 func (e *Engine) withholdChanged() {
 	state, r := e.opts.Journal.State(), &e.rollouts
-	if len(state.Staged) == 0 && len(r.withheld) == 0 || sameMap(r.staged, state.Staged) && sameMap(r.progress, state.Rollouts) && sameMap(r.released, e.force.Released) {
+	if len(state.Staged) == 0 && len(r.withheld) == 0 || sameMap(r.staged, state.Staged) && sameMap(r.progress, state.Rollouts) && sameMap(r.released, e.revision.force.Released) {
 		return
 	}
 	e.groupRollouts(state)
@@ -364,7 +364,7 @@ func (e *Engine) withholdChanged() {
 
 // withhold derives why each guest waits that is not released.
 func (e *Engine) withhold(state journal.State) {
-	e.rollouts.staged, e.rollouts.progress, e.rollouts.released = state.Staged, state.Rollouts, e.force.Released
+	e.rollouts.staged, e.rollouts.progress, e.rollouts.released = state.Staged, state.Rollouts, e.revision.force.Released
 	withheld := make(map[int]gate.Withheld)
 	former := make(map[journal.Label][]journal.Introduction)
 	for vmid, s := range state.Staged {
@@ -372,7 +372,7 @@ func (e *Engine) withhold(state journal.State) {
 			continue
 		}
 		progress, settings := state.Rollouts[s.Rollout], e.rollouts.settings[s.Rollout]
-		_, known := e.force.Released[vmid]
+		_, known := e.revision.force.Released[vmid]
 		w := gate.Withheld{Known: known && !s.Removed, Live: settings.Live, By: s.By}
 		w.Hold = gate.NewWithheld(rollout.WaitText(s, progress, e.rollouts.waits[s.Rollout]), rollout.Hint(progress, settings.Approval))
 		withheld[vmid] = w
@@ -402,7 +402,7 @@ func (e *Engine) lostRollouts(claims []recovery.Guest, state journal.State) []jo
 	for _, g := range claims {
 		claimed[g.VMID] = true
 	}
-	return rollout.Lost(string(e.force.Accepted.Revision().Commit()), e.guests, claimed, state, time.Now())
+	return rollout.Lost(string(e.revision.force.Accepted.Revision().Commit()), e.guests, claimed, state, time.Now())
 }
 
 // noteRollouts tells what became of rollouts.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
-	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/health"
@@ -23,7 +22,6 @@ import (
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/volumes"
-	"gitops-agent/reconcile/writer"
 )
 
 // NewEngine returns an engine that has not begun. It writes nothing before Run or Once.
@@ -38,34 +36,22 @@ func NewEngine(opts Options) *Engine {
 	opts.Check = cmp.Or(max(opts.Check, 0), 10*opts.Resync)
 	opts.DryRun = opts.DryRun || opts.Standby != ""
 	e := &Engine{
-		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), fetched: make(chan fetchedHead, 1), tracks: make(map[object.Key]*track),
-		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync),
-		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
-		source:   report.Source{Branch: opts.Branch, Reason: fault.Unread},
+		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[object.Key]*track),
+		vault: secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 	}
-	e.epoch = e.epochs.Now()
 	e.events = event.NewSink(opts.Logger, opts.Hooks.OnEvent, e.journalEvent)
 	e.said = e.events.Subject()
-	e.said.Assume(event.WritesStopped, event.ID{string(reason.StopNoRevision)})
-	e.said.Assume(event.ClusterLost, event.ID{string(cluster.OutageUnread)}) // so that the first answer is told
-	e.said.Assume(event.SourceLost, event.ID{string(fault.Unread)})
+	e.readings, e.lease = newReadings(opts, e.events), newLease(opts, e.events)
+	e.revision.begin(opts, e.events)
 	if opts.Journal != nil {
 		e.orders = toldOrdersOf(opts.Journal.State().Orders, time.Now())
 		e.rollouts.told = toldRollouts(opts.Journal.State().Rollouts)
 	}
-	e.claimTimer = time.NewTimer(time.Hour)
-	e.claimTimer.Stop()
 	e.errands = newErrands()
-	e.rounds.deadline = time.NewTimer(time.Hour)
-	e.rounds.deadline.Stop()
-	e.writer = writer.New(writer.Options{
-		Keeper: opts.Floors, Journal: opts.Journal, Wait: opts.Wait, TakeOver: opts.TakeOver, DryRun: opts.DryRun,
+	e.revision.intake = intake.New(intake.Options{
+		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.revision.epochs, Hooks: opts.Hooks.Intake,
+		Writer: e.lease.writer, Note: opts.Note, Evidence: opts.Evidence, Promotion: opts.Promotion, RecordSigners: opts.Separate || opts.Rules.Len() > 0, Minimum: opts.Minimum, Fetched: e.revision.tellFetched, MayWrite: e.lease.mayCall, Events: e.events, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
 	})
-	e.intake = intake.New(intake.Options{
-		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Writer: e.writer, Note: opts.Note, Evidence: opts.Evidence, Promotion: opts.Promotion, RecordSigners: opts.Separate || opts.Rules.Len() > 0, Minimum: opts.Minimum, Fetched: e.tellFetched, MayWrite: e.mayCall, Events: e.events, Shared: opts.Replica != nil, DryRun: opts.DryRun, Log: opts.Logger,
-	})
-	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
 	opts.Health.Changed = func() { e.lanes.ring() }
 	e.health = health.New(opts.Health)
@@ -73,12 +59,12 @@ func NewEngine(opts Options) *Engine {
 		Parallel: opts.Parallel, Limit: opts.Limits.For, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(object.Key) { e.lanes.ring() },
 	})
 	e.worker = lane.New(lane.Options{
-		Cluster: opts.Cluster, Volumes: volumes.New(opts.Cluster, observe.VMListVersions(opts.VMList)), Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: stepHooks(e.events),
-		Confirm:   e.writer.Confirm,
+		Cluster: opts.Cluster, Volumes: volumes.New(opts.Cluster, observe.VMListVersions(opts.VMList)), Journal: opts.Journal, Vault: e.vault, Epochs: &e.revision.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: stepHooks(e.events),
+		Confirm:   e.lease.writer.Confirm,
 		TaskTimes: opts.Tasks,
 	})
 	e.basis.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: reason.StopNoRevision, Why: "no revision was accepted yet"})
-	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source, Proxmox: report.Proxmox{Reason: cluster.OutageUnread}})
+	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.revision.source, Proxmox: report.Proxmox{Reason: cluster.OutageUnread}})
 	return e
 }
 
@@ -92,10 +78,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	e.restoreFlaps(time.Now())
-	defer e.observer.Wait()
+	defer e.readings.observer.Wait()
 	defer e.errands.calls.Wait()
 	defer e.health.Wait()
-	e.resuming, e.errands.began[report.ComponentRevision] = true, time.Now()
+	e.revision.resuming, e.errands.began[report.ComponentRevision] = true, time.Now()
 	wg.Go(func() { e.poll(ctx, resumed, polls) })
 	tick := time.NewTimer(cycleDeadline) // the first cycle waits for the revision in force, but not forever
 	defer tick.Stop()
@@ -111,27 +97,27 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.stop()
 			return nil
 		case force := <-resumed:
-			e.resuming = false
+			e.revision.resuming = false
 			delete(e.errands.began, report.ComponentRevision)
 			e.enforce(force)
 			tick.Reset(0)
-		case h := <-e.fetched:
-			if e.noteHead(h) {
+		case h := <-e.revision.fetched:
+			if e.revision.noteHead(h) {
 				e.cycle(ctx)
 			}
 		case p := <-polls:
 			if !e.take(ctx, p) || !e.beginRound(ctx) { // a new revision is compared with the present state of the cluster
 				e.cycle(ctx)
 			}
-		case <-e.claimTimer.C:
+		case <-e.lease.claimTimer.C:
 			e.cycle(ctx)
 		case <-quiet.C:
 			e.cycle(ctx)
-		case <-e.observer.Bell():
+		case <-e.readings.observer.Bell():
 			e.takeBell(ctx, tick, results)
-		case <-e.rounds.deadline.C:
+		case <-e.readings.rounds.deadline.C:
 			e.takeReadings(ctx)
-			e.observer.Hurry()
+			e.readings.observer.Hurry()
 			e.cycle(ctx)
 		case <-e.errands.bell:
 			e.errands.finish()
@@ -148,10 +134,10 @@ func (e *Engine) Run(ctx context.Context) error {
 			tick.Reset(e.opts.Tick)
 		case <-peek.C:
 			switch {
-			case e.opts.VMList != "" && e.proxmox.Error == "" && e.rounds.began.IsZero() && e.observer.VMListChanged(e.vmids()):
+			case e.opts.VMList != "" && e.readings.proxmox.Error == "" && e.readings.rounds.began.IsZero() && e.readings.observer.VMListChanged(e.vmids()):
 				e.beginRound(ctx)
 				tick.Reset(e.opts.Tick)
-			case e.pauseChanged() || e.presenceChanged() || e.retryAsked():
+			case e.lease.changed() || e.retryAsked():
 				e.cycle(ctx)
 			}
 		}
@@ -160,11 +146,11 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // poll verifies the accepted revision again, and then polls the remote until ctx ends. It runs beside the engine.
 func (e *Engine) poll(ctx context.Context, resumed chan<- intake.InForce, polls chan<- intake.Polled) {
-	defer e.intake.AwaitFloor(ctx)
-	send(ctx, resumed, e.intake.Resume(ctx))
+	defer e.revision.intake.AwaitFloor(ctx)
+	send(ctx, resumed, e.revision.intake.Resume(ctx))
 	poller := gitsource.Poller{Interval: e.opts.Poll, Hint: e.hint}
 	poller.Run(ctx, func(ctx context.Context) error {
-		p := e.intake.Poll(ctx)
+		p := e.revision.intake.Poll(ctx)
 		send(ctx, polls, p)
 		return cmp.Or(p.Err, p.Unchecked)
 	})
@@ -179,17 +165,17 @@ func send[T any](ctx context.Context, to chan<- T, value T) {
 
 // takeBell processes the readings that have arrived. A round that ends in time causes its cycle at once; late readings cause paced cycles.
 func (e *Engine) takeBell(ctx context.Context, tick *time.Timer, results *pacer) {
-	late := e.rounds.isLate(time.Now())
+	late := e.readings.rounds.isLate(time.Now())
 	ended := e.takeReadings(ctx)
-	if ended && e.listErr != nil {
-		tick.Reset(e.nextTick())
+	if ended && e.readings.listErr != nil {
+		tick.Reset(e.readings.nextTick())
 	} else if ended {
-		e.outages = 0
+		e.readings.outages = 0
 	}
 	switch {
 	case ended && !late:
 		e.roundEnded(ctx)
-	case late || e.rounds.began.IsZero():
+	case late || e.readings.rounds.began.IsZero():
 		results.schedule(e.lastCycle)
 	}
 }
@@ -208,20 +194,11 @@ func (e *Engine) peeks() *time.Ticker {
 	return ticker
 }
 
-// maxTick bounds the time between two readings of a cluster that does not answer.
-const maxTick = 2 * time.Minute
-
-// nextTick returns the time until the next reading of a cluster that does not answer. It grows with each failure.
-func (e *Engine) nextTick() time.Duration {
-	e.outages = min(e.outages+1, 4)
-	return max(e.opts.Tick, min(e.opts.Tick<<(e.outages-1), maxTick))
-}
-
 // stop waits for the lanes until Options.Shutdown is over, and publishes the last report. No call is sent any more. A step that has not ended stays open
 // in the journal, and the next start settles it.
 func (e *Engine) stop() {
 	e.log.Info("stopping, nothing is sent any more", "limit", e.opts.Shutdown)
-	e.closing = true
+	e.lease.closing = true
 	e.setBasis(e.basis.Load().Waits)
 	closed := make(chan struct{})
 	go func() { defer close(closed); e.queue.Close() }()

@@ -37,7 +37,7 @@ func (f *followed) with(guests []guest.Desired, state journal.State) {
 // guests that have none because an older release owned them.
 func (e *Engine) slotChanges(state journal.State) []journal.Body {
 	var records []journal.Body
-	snapshot := e.observer.Snapshot()
+	snapshot := e.readings.observer.Snapshot()
 	e.followed.with(e.guests, state)
 	for i := range e.guests {
 		d := &e.guests[i]

@@ -36,7 +36,7 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 	}
 	record, d := order.SnapshotsOf(e.snapshots.state, vmid), e.snapshots.scheduled[vmid]
 	if d == nil {
-		if len(record.Taken) == 0 || !e.force.Accepted.Valid() {
+		if len(record.Taken) == 0 || !e.revision.force.Accepted.Valid() {
 			return nil
 		}
 		return []plan.Condition{{

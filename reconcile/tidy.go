@@ -19,7 +19,7 @@ import (
 // tidy journals changes that need no step: ownership of guests that are gone or were renamed, vmids that no guest uses, volumes that slots hold now,
 // expired orders, approvals whose change has ended, and repairs of objects that were long ago.
 func (e *Engine) tidy(ctx context.Context) {
-	if !e.mayWrite() {
+	if !e.lease.mayWrite(e.revision.force) {
 		return
 	}
 	state := e.opts.Journal.State()
@@ -43,7 +43,7 @@ func (e *Engine) tidy(ctx context.Context) {
 // the manifest may not touch the guest.
 func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) []journal.Body {
 	var records []journal.Body
-	snapshot, scope := e.observer.Snapshot(), e.basis.Load().Scope(state)
+	snapshot, scope := e.readings.observer.Snapshot(), e.basis.Load().Scope(state)
 	for vmid, owned := range state.Owned {
 		if e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
 			continue
@@ -76,7 +76,7 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) 
 
 // endConfiguring journals which new guests a plan found configured, if the lane's turn ended before it could.
 func (e *Engine) endConfiguring(ctx context.Context, planned plan.Plan) {
-	if !e.mayWrite() {
+	if !e.lease.mayWrite(e.revision.force) {
 		return
 	}
 	state := e.opts.Journal.State()
@@ -109,7 +109,7 @@ func disowned(state journal.State, vmid int, reason string) []journal.Body {
 func (e *Engine) unusedVMIDs(state journal.State) []journal.Body {
 	uses := make(map[journal.Label]bool)
 	pinned := make(map[int]bool)
-	for _, g := range e.force.Accepted.Set().Guests {
+	for _, g := range e.revision.force.Accepted.Set().Guests {
 		pinned[g.VMID] = true
 		if g.VMID == 0 {
 			uses[journal.Label{Kind: string(g.Kind), Name: g.Name}] = true
@@ -127,7 +127,7 @@ func (e *Engine) unusedVMIDs(state journal.State) []journal.Body {
 // keptVMIDs journals the vmids of guests that are owned under a label without an assigned vmid, so that no other manifest gets one of them.
 func (e *Engine) keptVMIDs(state journal.State) []journal.Body {
 	var records []journal.Body
-	for i, g := range e.force.Accepted.Set().Guests {
+	for i, g := range e.revision.force.Accepted.Set().Guests {
 		if g.VMID != 0 || i >= len(e.guests) {
 			continue
 		}
@@ -154,7 +154,7 @@ func expiredOrders(state journal.State, now time.Time) []journal.Body {
 func (e *Engine) endedApprovals(state journal.State) []journal.Body {
 	return state.ExpiredOrders("the change that it approves has ended", func(o journal.Order) bool {
 		return o.State == journal.OrderSeen && o.Change != journal.ListChange{} &&
-			plan.HasListChangeEnded(o.Change, e.objects(), e.observer.Snapshot().Objects[guest.Kind(o.Change.Kind)])
+			plan.HasListChangeEnded(o.Change, e.objects(), e.readings.observer.Snapshot().Objects[guest.Kind(o.Change.Kind)])
 	})
 }
 
@@ -162,7 +162,7 @@ func (e *Engine) endedApprovals(state journal.State) []journal.Body {
 func (e *Engine) orphanedOrders(state journal.State, named map[int]guest.Ref) []journal.Body {
 	var records []journal.Body
 	for _, o := range state.Orders {
-		if _, isNamed := named[o.VMID]; o.VMID == 0 || isNamed || o.State != journal.OrderSeen || !e.force.Accepted.Valid() {
+		if _, isNamed := named[o.VMID]; o.VMID == 0 || isNamed || o.State != journal.OrderSeen || !e.revision.force.Accepted.Valid() {
 			continue
 		}
 		refused := o.As(journal.OrderRefused)

@@ -80,7 +80,7 @@ func TestNoteDrift(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			e, reported := stoppedEngine(t)
-			e.force.Resumed = test.resumed
+			e.revision.force.Resumed = test.resumed
 			tr := e.track(ref)
 			for i, sync := range test.syncs {
 				if test.revised != 0 && i == test.revised {
@@ -178,7 +178,7 @@ func TestFailedPollStopsWritesOfAnUnverifiedRevision(t *testing.T) {
 	e, _ := stoppedEngine(t)
 	doubt := errors.New("log entry is from a log that the trusted root does not trust")
 	e.take(t.Context(), intake.Polled{Err: errors.New("keep 0123456: no space left on device"), InForce: intake.InForce{Unverified: doubt}})
-	if stop, why := e.writeStop(); stop != reason.StopUnverified || why != doubt.Error() {
+	if stop, why := e.lease.Plan(&e.revision, &e.readings); stop != reason.StopUnverified || why != doubt.Error() {
 		t.Errorf("got %s: %s, want %s: %s", stop, why, reason.StopUnverified, doubt)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // assignVMIDs looks for a free vmid of the Cluster's range for each guest without one, beside the engine. A guest that may exist already gets none. Proxmox
 // cannot reserve a vmid, so another program may still take it; the create fails then and overwrites nothing. It returns whether a cycle follows.
 func (e *Engine) assignVMIDs(ctx context.Context) bool {
-	state, inventory, span := e.opts.Journal.State(), e.observer.Snapshot().Inventory, e.force.Accepted.Set().Cluster.VMIDs
+	state, inventory, span := e.opts.Journal.State(), e.readings.observer.Snapshot().Inventory, e.revision.force.Accepted.Set().Cluster.VMIDs
 	var wanted []guest.Desired
 	for i := range e.guests {
 		d := &e.guests[i]
@@ -74,10 +74,10 @@ func (e *Engine) takeVMIDs(ctx context.Context, found []journal.Assigned, holder
 	}
 	e.uuidHolders = holders
 	var records []journal.Body
-	taken := takenVMIDs(e.opts.Journal.State(), e.observer.Snapshot().Inventory, e.guests)
+	taken := takenVMIDs(e.opts.Journal.State(), e.readings.observer.Snapshot().Inventory, e.guests)
 	for _, a := range found {
 		needed := slices.ContainsFunc(e.guests, func(d guest.Desired) bool { return d.VMID == 0 && string(d.Kind) == a.Kind && d.Name == a.Name })
-		if needed && !taken[a.VMID] && e.mayWrite() {
+		if needed && !taken[a.VMID] && e.lease.mayWrite(e.revision.force) {
 			records = append(records, a)
 		}
 	}
