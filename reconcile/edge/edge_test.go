@@ -119,3 +119,44 @@ func TestReasonsHaveNames(t *testing.T) {
 		t.Errorf("got %q for a number without a name", got)
 	}
 }
+
+// Keys are in one group if a chain of edges connects them in either direction. A key is in a higher layer than all that it needs, unless they need each other.
+func TestLayersAndGroups(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list := edges(t)
+		for i := range list {
+			list[i].Why = NeedsFirst
+		}
+		keys := make([]object.Key, 8)
+		both := slices.Clone(list)
+		for i := range keys {
+			keys[i] = object.Guest(i + 1)
+		}
+		for _, e := range list {
+			both = append(both, Edge{From: e.To, To: e.From})
+		}
+		g := New(slices.Clone(list))
+		layers, groups := g.Layers(keys, NeedsFirst), g.Groups(keys, NeedsFirst)
+		next := 0
+		for i, a := range keys {
+			if groups[a] > next {
+				t.Fatalf("got %v, want groups numbered in the order of the keys", groups)
+			}
+			next = max(next, groups[a]+1)
+			for _, b := range keys[:i] {
+				if (groups[a] == groups[b]) != reaches(both, a, b) {
+					t.Fatalf("%s and %s: got groups %d and %d of %v", a, b, groups[a], groups[b], list)
+				}
+			}
+		}
+		for _, e := range list {
+			if !reaches(list, e.To, e.From) && layers[e.From] <= layers[e.To] {
+				t.Fatalf("%s needs %s: got layers %d and %d of %v", e.From, e.To, layers[e.From], layers[e.To], list)
+			}
+		}
+		if len(list) == 0 && layers[keys[0]] != 0 {
+			t.Fatal("got a layer other than 0 without edges")
+		}
+	})
+}

@@ -69,6 +69,58 @@ func (g *Graph) HasTo(key object.Key, why Why) bool {
 	return false
 }
 
+// Layers returns how far each key is from the keys that need nothing: the number of edges of one reason on the longest way, 0 for those that have none. Of a cycle, it is the
+// way that is found first.
+func (g *Graph) Layers(keys []object.Key, why Why) map[object.Key]int {
+	layers := make(map[object.Key]int, len(keys))
+	var layerOf func(key object.Key) int
+	layerOf = func(key object.Key) int {
+		if known, found := layers[key]; found {
+			return known
+		}
+		layers[key] = 0
+		deepest := 0
+		for e := range g.From(key, why) {
+			deepest = max(deepest, layerOf(e.To)+1)
+		}
+		layers[key] = deepest
+		return deepest
+	}
+	for _, key := range keys {
+		layerOf(key)
+	}
+	return layers
+}
+
+// Groups numbers the keys that edges of one reason connect, in either direction, from 0: in the order in which keys has the first of each group.
+func (g *Graph) Groups(keys []object.Key, why Why) map[object.Key]int {
+	groups := make(map[object.Key]int, len(keys))
+	next := 0
+	for _, key := range keys {
+		if _, found := groups[key]; found {
+			continue
+		}
+		groups[key] = next
+		for open := []object.Key{key}; len(open) > 0; {
+			last := open[len(open)-1]
+			open = open[:len(open)-1]
+			visit := func(other object.Key) {
+				if _, found := groups[other]; !found {
+					groups[other], open = next, append(open, other)
+				}
+			}
+			for e := range g.From(last, why) {
+				visit(e.To)
+			}
+			for e := range g.To(last, why) {
+				visit(e.From)
+			}
+		}
+		next++
+	}
+	return groups
+}
+
 // WithoutCycles returns the edges that are part of no cycle, in their order. What would wait for itself waits for nothing of its cycle.
 func WithoutCycles(edges []Edge) []Edge {
 	if len(edges) == 0 {

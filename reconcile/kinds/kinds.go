@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kind/affinity"
@@ -14,6 +15,7 @@ import (
 	"gitops-agent/reconcile/kind/pool"
 	"gitops-agent/reconcile/kind/replication"
 	"gitops-agent/reconcile/kind/securitygroup"
+	"gitops-agent/reconcile/object"
 )
 
 // table is made once: its rows have patterns and functions, and no state.
@@ -56,16 +58,18 @@ func NodesOf(objects []kind.Desired) []string {
 	return nodes
 }
 
-// NeedsOf returns the objects without which Proxmox does not create a guest as its manifest wants it.
-func NeedsOf(d *guest.Desired) []kind.Need {
-	var needs []kind.Need
+// GuestEdges returns the edges from a guest to the objects without which Proxmox does not create it as its manifest wants it.
+func GuestEdges(from object.Key, d *guest.Desired) []edge.Edge {
+	var list []edge.Edge
 	if d.Pool != "" {
-		needs = append(needs, kind.Need{Kind: pool.Name, ID: d.Pool})
+		list = append(list, edge.Edge{From: from, To: edge.Object(string(pool.Name), d.Pool), Why: edge.NeedsFirst, Field: "pool"})
 	}
 	if d.Firewall != nil {
-		needs = append(needs, FirewallNeeds(d.Firewall)...)
+		for _, need := range FirewallNeeds(d.Firewall) {
+			list = append(list, edge.Edge{From: from, To: need.Key(), Why: edge.NeedsFirst, Field: "firewall"})
+		}
 	}
-	return needs
+	return list
 }
 
 // FirewallNeeds returns the objects of the cluster that the firewall of a guest names.

@@ -204,9 +204,7 @@ func (b *orderBuilder) addObjects() {
 	}
 	for i := range b.guests {
 		d := &b.guests[i]
-		for _, need := range kinds.NeedsOf(d) {
-			b.need(keyOf(d.Ref), need.Key(), "")
-		}
+		b.edges = append(b.edges, kinds.GuestEdges(keyOf(d.Ref), d)...)
 	}
 	for _, d := range b.opts.Objects {
 		for _, need := range d.Needs {

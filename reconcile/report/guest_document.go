@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/history"
+	"gitops-agent/reconcile/object"
 )
 
 // GuestDocument is one guest in full as JSON: /status.json?guest=201, and gitops-agent status KIND/NAME -o json.
@@ -42,12 +44,32 @@ func NewGuestDocument(r Report, g Guest, values []Value, entries []history.Entry
 		}
 		d.Needs = append(d.Needs, n)
 	}
-	for _, other := range r.Guests {
-		if slices.Contains(other.DependsOn, g.Label()) {
-			d.NeededBy = append(d.NeededBy, Neighbour{other.Label(), other.Sync, other.Health})
-		}
+	for _, other := range r.NeededBy(g.Label()) {
+		d.NeededBy = append(d.NeededBy, Neighbour{other.Label(), other.Sync, other.Health})
 	}
 	return d
+}
+
+// NeededBy returns the guests that depend on the guest with a label.
+func (r Report) NeededBy(label string) []Guest {
+	var list []Guest
+	for _, other := range r.Guests {
+		if slices.Contains(other.DependsOn, label) {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// Dependencies returns the edges from guests to the guests that they need first. All are known by their labels, also those that no manifest names.
+func (r Report) Dependencies() []edge.Edge {
+	var list []edge.Edge
+	for _, g := range r.Guests {
+		for _, on := range g.DependsOn {
+			list = append(list, edge.Edge{From: object.Key{Label: g.Label()}, To: object.Key{Label: on}, Why: edge.NeedsFirst, Field: "dependsOn"})
+		}
+	}
+	return list
 }
 
 // Find returns the guest with a vmid or a label: "201" or "VirtualMachine/web-1".

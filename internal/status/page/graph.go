@@ -3,8 +3,11 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
+	"gitops-agent/reconcile/edge"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/report"
 )
 
@@ -25,7 +28,7 @@ type graphPage struct {
 	frame
 
 	Nodes         []node
-	Edges         []edge
+	Edges         []curve
 	Width, Height int
 	Alone         int // selected guests without a dependency
 	LeftOut       int // guests that are only in the list
@@ -53,8 +56,8 @@ func (n node) TextX() int { return n.X + 12 }
 // TextY returns the base line of the name.
 func (n node) TextY() int { return n.Y + 22 }
 
-// edge is a curve from a guest to one that depends on it.
-type edge struct{ Path string }
+// curve is drawn from a guest to a guest that depends on it.
+type curve struct{ Path string }
 
 // dependent is a guest of the list below the graph.
 type dependent struct {
@@ -67,64 +70,34 @@ type dependent struct {
 func newGraphPage(in Input) graphPage {
 	p := graphPage{frame: newFrame(in, "", "graph"), Fields: fields(in.Selection, in.Report.Guests)}
 	p.Title = "Dependencies"
-	guests := make(map[string]report.Guest, len(in.Report.Guests))
-	chosen := make(map[string]bool)
+	guests, selected, chosen := make(map[string]report.Guest, len(in.Report.Guests)), make(map[string]bool), make(map[string]bool)
 	for _, g := range in.Report.Guests {
 		guests[g.Label()] = g
-	}
-	selected := 0
-	for _, g := range in.Report.Guests {
-		if !in.Selection.Matches(g) {
-			continue
-		}
-		selected++
-		if len(g.DependsOn) > 0 {
-			chosen[g.Label()] = true
-		}
-		for _, on := range g.DependsOn {
-			chosen[on] = true
+		if in.Selection.Matches(g) {
+			selected[g.Label()] = true
 		}
 	}
-	for _, g := range in.Report.Guests { // a selected guest that others need is drawn with them
-		for _, on := range g.DependsOn {
-			if target, found := guests[on]; found && in.Selection.Matches(target) {
-				chosen[g.Label()], chosen[on] = true, true
-			}
+	all := in.Report.Dependencies()
+	for _, e := range all { // a selected guest that others need is drawn with them
+		if from, to := e.From.Label, e.To.Label; selected[from] || selected[to] {
+			chosen[from], chosen[to] = true, true
 		}
 	}
-	alone := selected
+	alone := len(selected)
 	for label := range chosen {
-		if g, found := guests[label]; found && in.Selection.Matches(g) {
+		if selected[label] {
 			alone--
 		}
 	}
 	p.Alone = alone
-	p.layOut(guests, chosen)
+	p.layOut(guests, chosen, all)
 	return p
 }
 
-func (p *graphPage) layOut(guests map[string]report.Guest, chosen map[string]bool) {
-	layers := map[string]int{}
-	var layerOf func(label string, depth int) int
-	layerOf = func(label string, depth int) int {
-		if known, found := layers[label]; found || depth > len(chosen) {
-			return known
-		}
-		layers[label] = 0
-		deepest := 0
-		for _, on := range guests[label].DependsOn {
-			if chosen[on] {
-				deepest = max(deepest, layerOf(on, depth+1)+1)
-			}
-		}
-		layers[label] = deepest
-		return deepest
-	}
-	labels := make([]string, 0, len(chosen))
-	for label := range chosen {
-		labels = append(labels, label)
-	}
-	slices.Sort(labels)
+func (p *graphPage) layOut(guests map[string]report.Guest, chosen map[string]bool, all []edge.Edge) {
+	labels := slices.Sorted(maps.Keys(chosen))
+	graph := among(all, chosen)
+	layers := graph.Layers(keysOf(labels), edge.NeedsFirst)
 	for _, label := range labels {
 		g, found := guests[label]
 		if found && len(g.DependsOn) > 0 {
@@ -138,7 +111,7 @@ func (p *graphPage) layOut(guests map[string]report.Guest, chosen map[string]boo
 			}
 			p.List = append(p.List, d)
 		}
-		n := node{guestLink: p.links.guest(label), Name: label, State: "no manifest names it", Tone: idle, layer: layerOf(label, 0)}
+		n := node{guestLink: p.links.guest(label), Name: label, State: "no manifest names it", Tone: idle, layer: layers[object.Key{Label: label}]}
 		if found {
 			n.Name, n.State, n.Tone = g.Name, syncBadge(g.Sync).Text+", "+healthBadge(g.Health).Text, worst(g)
 		}
@@ -151,13 +124,37 @@ func (p *graphPage) layOut(guests map[string]report.Guest, chosen map[string]boo
 	if len(p.Nodes) > maxNodes {
 		slices.SortStableFunc(p.Nodes, func(a, b node) int { return cmp.Compare(severity(a.Tone), severity(b.Tone)) })
 		p.LeftOut, p.Nodes = len(p.Nodes)-maxNodes, p.Nodes[:maxNodes]
+		drawn := make(map[string]bool, maxNodes)
+		for _, n := range p.Nodes {
+			drawn[n.Label] = true
+		}
+		graph = among(all, drawn)
 	}
-	p.place(guests)
+	p.place(graph)
+}
+
+// among returns the graph of the edges between guests that are drawn.
+func among(all []edge.Edge, drawn map[string]bool) *edge.Graph {
+	var list []edge.Edge
+	for _, e := range all {
+		if drawn[e.From.Label] && drawn[e.To.Label] {
+			list = append(list, e)
+		}
+	}
+	return edge.New(list)
+}
+
+func keysOf(labels []string) []object.Key {
+	keys := make([]object.Key, len(labels))
+	for i, label := range labels {
+		keys[i] = object.Key{Label: label}
+	}
+	return keys
 }
 
 // place draws the nodes that are connected with each other in a band of their own, and the edges.
-func (p *graphPage) place(guests map[string]report.Guest) {
-	p.setBands(guests)
+func (p *graphPage) place(graph *edge.Graph) {
+	p.setBands(graph)
 	slices.SortStableFunc(p.Nodes, func(a, b node) int {
 		return cmp.Or(cmp.Compare(a.band, b.band), cmp.Compare(a.layer, b.layer), cmp.Compare(a.Name, b.Name))
 	})
@@ -168,54 +165,35 @@ func (p *graphPage) place(guests map[string]report.Guest) {
 		for last < len(p.Nodes) && p.Nodes[last].band == p.Nodes[first].band {
 			last++
 		}
-		top = placeBand(p.Nodes[first:last], top, guests, at) + bandGap
+		top = placeBand(p.Nodes[first:last], top, graph, at) + bandGap
 		first = last
 	}
 	for _, n := range p.Nodes {
 		p.Width, p.Height = max(p.Width, n.X+nodeWidth+margin), max(p.Height, n.Y+nodeHeight+margin)
-		for _, on := range guests[n.Label].DependsOn {
-			if from := at[on]; from != nil {
-				x1, y1, x2, y2 := from.X+nodeWidth, from.Y+nodeHeight/2, n.X, n.Y+nodeHeight/2
-				p.Edges = append(p.Edges, edge{fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, (x1+x2)/2, y1, (x1+x2)/2, y2, x2, y2)})
-			}
+		for e := range graph.From(object.Key{Label: n.Label}, edge.NeedsFirst) {
+			from := at[e.To.Label]
+			x1, y1, x2, y2 := from.X+nodeWidth, from.Y+nodeHeight/2, n.X, n.Y+nodeHeight/2
+			p.Edges = append(p.Edges, curve{fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, (x1+x2)/2, y1, (x1+x2)/2, y2, x2, y2)})
 		}
 	}
 }
 
 // setBands numbers the groups of nodes that are connected, in the order of their first names.
-func (p *graphPage) setBands(guests map[string]report.Guest) {
+func (p *graphPage) setBands(graph *edge.Graph) {
 	slices.SortStableFunc(p.Nodes, func(a, b node) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Label, b.Label)) })
-	index, linked := map[string]int{}, make([][]int, len(p.Nodes))
+	labels := make([]string, len(p.Nodes))
 	for i := range p.Nodes {
-		index[p.Nodes[i].Label], p.Nodes[i].band = i, -1
+		labels[i] = p.Nodes[i].Label
 	}
-	for i, n := range p.Nodes {
-		for _, on := range guests[n.Label].DependsOn {
-			if j, found := index[on]; found {
-				linked[i], linked[j] = append(linked[i], j), append(linked[j], i)
-			}
-		}
-	}
-	bands := 0
+	bands := graph.Groups(keysOf(labels), edge.NeedsFirst)
 	for i := range p.Nodes {
-		if p.Nodes[i].band >= 0 {
-			continue
-		}
-		for open := []int{i}; len(open) > 0; {
-			next := open[len(open)-1]
-			open = open[:len(open)-1]
-			if p.Nodes[next].band < 0 {
-				p.Nodes[next].band = bands
-				open = append(open, linked[next]...)
-			}
-		}
-		bands++
+		p.Nodes[i].band = bands[object.Key{Label: p.Nodes[i].Label}]
 	}
 }
 
 // placeBand puts connected nodes, sorted by layer, below top, and returns the lower end. A node is near the middle of the nodes on which it depends. A
 // layer that is lower than the band is in its middle.
-func placeBand(nodes []node, top int, guests map[string]report.Guest, at map[string]*node) int {
+func placeBand(nodes []node, top int, graph *edge.Graph, at map[string]*node) int {
 	const row = nodeHeight + rowGap
 	rows := map[int]int{}
 	for _, n := range nodes {
@@ -229,8 +207,8 @@ func placeBand(nodes []node, top int, guests map[string]report.Guest, at map[str
 		layer := nodes[first : first+rows[nodes[first].layer]]
 		for i := range layer {
 			count := 0
-			for _, on := range guests[layer[i].Label].DependsOn {
-				if other := at[on]; other != nil {
+			for e := range graph.From(object.Key{Label: layer[i].Label}, edge.NeedsFirst) {
+				if other := at[e.To.Label]; other != nil { // not yet in a cycle
 					layer[i].order += float64(other.Y)
 					count++
 				}

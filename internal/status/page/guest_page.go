@@ -1,8 +1,6 @@
 package page
 
 import (
-	"slices"
-
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -50,10 +48,8 @@ func newGuestPage(in Input, g GuestInput) guestPage {
 			p.Rest = append(p.Rest, c)
 		}
 	}
-	for _, other := range in.Report.Guests {
-		if slices.Contains(other.DependsOn, v.Label()) {
-			p.Needed = append(p.Needed, p.neighbour(other.Label()))
-		}
+	for _, other := range in.Report.NeededBy(v.Label()) {
+		p.Needed = append(p.Needed, p.neighbour(other.Label()))
 	}
 	for _, value := range g.Values {
 		if value.Desired != "" || value.Absent || value.Differs {
