@@ -102,3 +102,20 @@ func BenchmarkNewOrdering(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkNewOrderingOfDependencies orders the steps of guests that depend on two others each. Each cycle builds this graph.
+func BenchmarkNewOrderingOfDependencies(b *testing.B) {
+	for _, n := range []int{1000, 10000} {
+		b.Run(fmt.Sprintf("guests=%d", n), func(b *testing.B) {
+			want, got := fleetInSync(n)
+			for i := 2; i < n; i++ {
+				want.Guests[i].DependsOn = []string{want.Guests[(i-1)/10].Label(), want.Guests[(i-2)/10].Label()}
+			}
+			planned := New(want, got)
+			b.ReportAllocs()
+			for b.Loop() {
+				NewOrdering(planned, want.Guests, OrderingOptions{})
+			}
+		})
+	}
+}
