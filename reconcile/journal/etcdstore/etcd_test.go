@@ -295,6 +295,10 @@ func TestUserWhoseTokenHasEnded(t *testing.T) {
 	must(root.UserAdd(ctx, "root", "first"))
 	must(root.RoleAdd(ctx, "root"))
 	must(root.UserGrantRole(ctx, "root", "root"))
+	must(root.UserAdd(ctx, "agent", "first")) // with the rights of docs/ha.md
+	must(root.RoleAdd(ctx, "agent"))
+	must(root.RoleGrantPermission(ctx, "agent", "/x/", clientv3.GetPrefixRangeEnd("/x/"), clientv3.PermissionType(clientv3.PermReadWrite)))
+	must(root.UserGrantRole(ctx, "agent", "agent"))
 	must(root.AuthEnable(ctx))
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte("first\n"), 0o600); err != nil {
@@ -302,7 +306,7 @@ func TestUserWhoseTokenHasEnded(t *testing.T) {
 	}
 	proxy := etcdtest.NewProxy(t, cluster.Members[0].Address())
 	proxy.Cut()
-	opts := etcdstore.Options{Endpoints: []string{"http://" + proxy.Address()}, Prefix: "/x", Username: "root", PasswordFile: password}
+	opts := etcdstore.Options{Endpoints: []string{"http://" + proxy.Address()}, Prefix: "/x", Username: "agent", PasswordFile: password}
 	client, err := etcdstore.Open(opts)
 	if err != nil {
 		t.Fatalf("got %v, want a client without an answer", err)
@@ -322,13 +326,18 @@ func TestUserWhoseTokenHasEnded(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = administrator.Close() })
 	for range 2 {
-		must(administrator.UserChangePassword(ctx, "root", "first"))
+		must(administrator.UserChangePassword(ctx, "agent", "first"))
 		isEmpty()
-		if err := administrator.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if administrator, err = clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), Username: "root", Password: "first"}); err != nil {
-			t.Fatal(err)
-		}
+	}
+	must(administrator.UserChangePassword(ctx, "agent", "first"))
+	leader, err := client.Elect(ctx, "a", func(error) {})
+	if err != nil {
+		t.Fatalf("got %v, want to lead", err)
+	}
+	must(administrator.UserChangePassword(ctx, "agent", "first"))
+	isEmpty()
+	leader.Release(true)
+	if _, leads, err := client.Leader(ctx); leads || err != nil {
+		t.Errorf("got %t, %v, want nobody to lead", leads, err)
 	}
 }
