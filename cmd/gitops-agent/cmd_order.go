@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/subject"
@@ -14,6 +15,7 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/rollout"
@@ -98,8 +100,11 @@ func runOrder(ctx context.Context, out, notes io.Writer, opts orderOptions) erro
 	if rollout.IsOrder(strings.Join(opts.words, " ")) {
 		return runRolloutOrder(out, notes, opts)
 	}
-	r, err := order.Parse(strings.Join(opts.words, " "))
+	r, err := order.Parse(strings.Join(opts.named(ctx), " "))
 	if err != nil {
+		if meant := manifest.Closest(opts.words[0], order.Operations()); meant != "" && meant != opts.words[0] {
+			return term.UsageErrorf("%v (did you mean %s?)", err, meant)
+		}
 		return term.UsageErrorf("%v", err)
 	}
 	document := orderDocument{SchemaVersion: term.SchemaVersion, Order: r.String(), Target: opts.target, NeedsApproval: r.Class() == guest.Destructive}
@@ -126,6 +131,15 @@ func runOrder(ctx context.Context, out, notes io.Writer, opts orderOptions) erro
 	}
 	_, err = fmt.Fprintln(out, document.Command)
 	return err
+}
+
+// named returns the words with the label of the guest, if they have a name that one guest of the accepted revision has.
+func (o orderOptions) named(ctx context.Context) []string {
+	words := slices.Clone(o.words)
+	if !strings.Contains(words[1], "/") {
+		words[1] = cmp.Or(guest.FindLabel(words[1], orderLabels(ctx, o.config, cluster.Op(words[0]))), words[1])
+	}
+	return words
 }
 
 func errNoTarget() error {

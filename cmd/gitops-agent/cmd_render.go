@@ -10,6 +10,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/manifestview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,8 @@ func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
 	case err != nil:
 		return err
 	}
-	i := slices.IndexFunc(set.Guests, func(g manifest.Guest) bool { return g.Label() == opts.label })
+	label := guest.FindLabel(opts.label, set.Labels())
+	i := slices.IndexFunc(set.Guests, func(g manifest.Guest) bool { return g.Label() == label })
 	if i < 0 {
 		return noGuest(set, opts)
 	}

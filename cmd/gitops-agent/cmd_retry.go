@@ -114,11 +114,12 @@ func runRetry(ctx context.Context, out, notes io.Writer, opts retryOptions) erro
 	return late
 }
 
-// checkLabels returns an error for a label that is neither in a manifest nor that of something that the agent owns.
+// checkLabels replaces names by labels. It returns an error for one that is neither in a manifest nor that of something that the agent owns.
 func checkLabels(labels []string, set manifest.Set, state journal.State) error {
 	known := retryable(set, state)
-	for _, label := range labels {
-		if slices.Contains(known, label) {
+	for i, label := range labels {
+		if found := guest.FindLabel(label, known); found != "" {
+			labels[i] = found
 			continue
 		}
 		hint := "guests and other objects are named KIND/NAME, such as VirtualMachine/web-1 or BackupJob/nightly; gitops-agent status lists them"

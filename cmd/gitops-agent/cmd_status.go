@@ -17,7 +17,7 @@ import (
 func newStatusCommand(p *program) *cobra.Command {
 	var opts statusOptions
 	cmd := &cobra.Command{
-		Use:   "status [KIND/NAME | VMID]",
+		Use:   "status [KIND/NAME | NAME | VMID]",
 		Short: "Show the report of the running agent or one guest, or wait until the cluster is converged",
 		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one was refused, and every guest. With --wait converged
 it polls until the cluster is converged, with --wait rollout until every rollout is done, or one failed, was aborted or is held.

@@ -30,8 +30,7 @@ func orderWords(ctx context.Context, configPath string, args []string) ([]cobra.
 	}
 	op := cluster.Op(args[0])
 	if len(args) == 1 {
-		has := func(label string) bool { return slices.Contains(order.Kinds(op), kindOf(label)) }
-		return slices.DeleteFunc(retryLabels(ctx, configPath, nil), func(label string) bool { return !has(label) }), words
+		return orderLabels(ctx, configPath, op), words
 	}
 	var list []cobra.Completion
 	complete := true // each word is
@@ -98,4 +97,10 @@ func readSnapshots(ctx context.Context, config agent.Config, vmid int) []string 
 		return nil
 	}
 	return snapshots.Names()
+}
+
+// orderLabels returns the guests of the accepted revision that have an operation: none without a config.
+func orderLabels(ctx context.Context, configPath string, op cluster.Op) []cobra.Completion {
+	has := func(label string) bool { return slices.Contains(order.Kinds(op), kindOf(label)) }
+	return slices.DeleteFunc(retryLabels(ctx, configPath, nil), func(label string) bool { return !has(label) })
 }

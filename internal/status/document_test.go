@@ -51,7 +51,7 @@ func TestStatusJSONGolden(t *testing.T) {
 func TestStatusJSONOfOneGuest(t *testing.T) {
 	t.Parallel()
 	opts := full()
-	for _, name := range []string{"211", "VirtualMachine/web-1"} {
+	for _, name := range []string{"211", "VirtualMachine/web-1", "web-1"} {
 		_, body := ask(t, opts, "GET", "/status.json?guest="+name)
 		var got report.GuestDocument
 		if err := json.Unmarshal([]byte(body), &got); err != nil {

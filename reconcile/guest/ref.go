@@ -1,6 +1,9 @@
 package guest
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Kind is the type of a guest. Its text is the kind in manifests.
 type Kind string
@@ -39,6 +42,24 @@ func (r Ref) String() string {
 
 // Label returns "VirtualMachine/web-1", as used in commands, orders and dependsOn.
 func (r Ref) Label() string { return string(r.Kind) + "/" + r.Name }
+
+// FindLabel returns the label that a person means: the label itself, or the only one with a name: web-1 is VirtualMachine/web-1, unless there is a Container/web-1 too.
+// It returns "" if no label, or more than one, is meant.
+func FindLabel(name string, labels []string) string {
+	found := ""
+	for _, label := range labels {
+		_, short, _ := strings.Cut(label, "/")
+		switch {
+		case label == name:
+			return label
+		case short == name && found != "" && found != label:
+			return ""
+		case short == name:
+			found = label
+		}
+	}
+	return found
+}
 
 // Origin is the position in the repository where a value was written.
 type Origin struct {

@@ -24,3 +24,17 @@ func TestOriginString(t *testing.T) {
 		}
 	}
 }
+
+// TestFindLabel: a name stands for a label if it is that of one label alone.
+func TestFindLabel(t *testing.T) {
+	t.Parallel()
+	labels := []string{"VirtualMachine/web-1", "VirtualMachine/db", "Container/db", "BackupJob/nightly", "Pool/nested/web-1x"}
+	for name, want := range map[string]string{
+		"web-1": "VirtualMachine/web-1", "VirtualMachine/web-1": "VirtualMachine/web-1", "db": "", "Container/db": "Container/db", "nightly": "BackupJob/nightly",
+		"web": "", "VirtualMachine": "", "": "", "Container/web-1": "",
+	} {
+		if got := FindLabel(name, labels); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}

@@ -44,12 +44,15 @@ func appendValues(out []Value, n *tree.Node, path string) []Value {
 
 // Closest returns the label of the guest that is most similar to an unknown label, or "" if none is similar. A name without a kind stands for the guest
 // with that name.
-func (s Set) Closest(label string) string {
+func (s Set) Closest(label string) string { return Closest(label, s.Labels()) }
+
+// Labels returns the labels of all guests, sorted.
+func (s Set) Labels() []string {
 	labels := make([]string, 0, len(s.Guests))
 	for _, g := range s.Guests {
 		labels = append(labels, g.Label())
 	}
-	return Closest(label, labels)
+	return labels
 }
 
 // Closest returns the label that is most similar to an unknown one, or "" if none is similar. A name without a kind stands for the first label with that name.

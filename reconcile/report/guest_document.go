@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/edge"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/object"
 )
@@ -72,13 +73,17 @@ func (r Report) Dependencies() []edge.Edge {
 	return list
 }
 
-// Find returns the guest with a vmid or a label: "201" or "VirtualMachine/web-1".
+// Find returns the guest with a vmid, a label or a name that no other guest has: "201", "VirtualMachine/web-1" or "web-1".
 func (r Report) Find(name string) (Guest, bool) {
 	vmid, err := strconv.Atoi(name)
-	for _, g := range r.Guests {
-		if err == nil && vmid != 0 && g.VMID == vmid || g.Label() == name {
+	labels := make([]string, len(r.Guests))
+	for i, g := range r.Guests {
+		if labels[i] = g.Label(); err == nil && vmid != 0 && g.VMID == vmid {
 			return g, true
 		}
+	}
+	if i := slices.Index(labels, guest.FindLabel(name, labels)); i >= 0 {
+		return r.Guests[i], true
 	}
 	return Guest{}, false
 }

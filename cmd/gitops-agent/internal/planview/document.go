@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -76,9 +77,14 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 	if subject.Ownership == OwnershipAssumed {
 		judge = withoutDigests(judge)
 	}
-	for _, label := range labels {
-		if !slices.ContainsFunc(preview.Plan.Guests, func(g plan.Guest) bool { return g.Ref.Label() == label }) {
-			return Document{}, unknownGuest(label, preview.Plan.Guests)
+	known := make([]string, 0, len(preview.Plan.Guests))
+	for _, g := range preview.Plan.Guests {
+		known = append(known, g.Ref.Label())
+	}
+	labels = slices.Clone(labels)
+	for i, name := range labels {
+		if labels[i] = guest.FindLabel(name, known); labels[i] == "" {
+			return Document{}, unknownGuest(name, preview.Plan.Guests)
 		}
 	}
 	for _, g := range preview.Plan.Guests {

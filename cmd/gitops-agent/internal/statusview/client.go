@@ -185,7 +185,7 @@ func (c Client) ReadGuest(ctx context.Context, name string) (report.GuestDocumen
 	body, err := c.read(ctx, "/status.json?"+url.Values{"guest": {name}}.Encode(), &document)
 	switch {
 	case errors.Is(err, errNotFound):
-		return document, nil, term.WithHint(fmt.Errorf("the agent knows no guest %s", term.Printable(name)), "gitops-agent status lists the guests; name one as KIND/NAME or by its vmid")
+		return document, nil, term.WithHint(fmt.Errorf("the agent knows no guest %s", term.Printable(name)), "gitops-agent status lists the guests; name one as KIND/NAME, by its vmid, or by a name that no other guest has")
 	case err == nil && document.Guest.Name == "":
 		return document, nil, errors.New("the agent is older than this program and shows no single guest; its status page may have one: guests/VMID")
 	}
