@@ -88,6 +88,15 @@ var compressions = []string{"gz", "zst"}
 // Compressions returns the compressions that Proxmox removes from a file, by their endings.
 func Compressions() []string { return compressions }
 
+// CompressedBy returns the ending of the path of a URL if it says that the file is compressed: "gz", "xz"; "" otherwise.
+func CompressedBy(urlPath string) string {
+	ending := strings.TrimPrefix(strings.ToLower(path.Ext(urlPath)), ".")
+	if slices.Contains([]string{"gz", "xz", "zst", "bz2", "lzo", "lz4", "lzma", "zip", "7z"}, ending) {
+		return ending
+	}
+	return ""
+}
+
 // NeverDownloads returns why no node can download the file, "" if one can. Proxmox accepts the request for a file that it does not decompress, and its task fails.
 //
 // Source: pve-storage, PVE/API2/Storage/Status.pm, download_url.

@@ -147,6 +147,14 @@ func TestReadAsAccepted(t *testing.T) {
 			cluster + head("BackupJob", "nightly") + "spec: {schedule: \"02-30 01:00\", storage: local, guests: {all: true}}\n", "all.yaml:9:18: BackupJob nightly: schedule: ",
 			func(s Set) bool { return len(s.Objects) == 1 },
 		},
+		"compressed_disk_image": {
+			cluster + strings.NewReplacer("qcow2.gz", "RAW.XZ", "decompression: gz", "format: raw").Replace(image), "all.yaml:9:13: Image haos: url: ",
+			func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Format == "raw" },
+		},
+		"compressed_iso": {
+			cluster + strings.NewReplacer("qcow2.gz", "iso.zst", "decompression: gz", "format: iso", "content: import", "content: iso").Replace(image), "all.yaml:9:13: Image haos: url: ",
+			func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Format == "iso" },
+		},
 		"decompressed_disk_image": {cluster + image, "all.yaml:9:186: Image haos: decompression: ", func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Decompression == "gz" }},
 	}
 	for name, test := range tests {

@@ -95,22 +95,38 @@ func (s *imageSpec) check(d decoder, doc *document) {
 		d.below("decompression").problem(s.decompression.at, "got a compression to remove from a container template, which Proxmox keeps compressed", "leave it out")
 	case s.format.set && !slices.Contains(image.Formats(content), s.format.value):
 		d.below("format").problem(s.format.at, "got "+tree.Quote(s.format.value)+", want one of "+strings.Join(image.Formats(content), ", ")+" for "+s.content.value, "")
+	case content == image.Import && s.compressed() != "" && !s.decompression.set && s.format.set:
+		d.below("url").newProblem(s.url.at, "got a file that is compressed with "+s.compressed()+" for disks: Proxmox would import it as it is", reason.Decompress.Text)
+	case content == image.ISO && s.compressed() != "" && !s.decompression.set && s.format.set:
+		d.below("url").newProblem(s.url.at, "got a file that is compressed with "+s.compressed()+", which Proxmox would keep as it is", s.missingFormatHint(content))
 	case !s.format.set && s.formatOfURL() == "":
 		d.below("url").problem(s.url.at, "got an address that does not end in one of "+strings.Join(image.Formats(content), ", "),
-			missingFormatHint(content))
+			s.missingFormatHint(content))
 	}
 }
 
 // missingFormatHint says how to correct an Image whose URL does not show a format.
-func missingFormatHint(content image.Content) string {
+func (s *imageSpec) missingFormatHint(content image.Content) string {
 	switch content {
 	case image.Import:
-		return "set format; Proxmox cannot import from a compressed file"
+		if s.compressed() != "" {
+			return reason.Decompress.Text
+		}
+		return "set format"
 	case image.Template:
 		return "set format"
 	case image.ISO:
 	}
 	return "set format, and decompression if the file is compressed with " + strings.Join(image.Compressions(), " or ")
+}
+
+// compressed returns how the file is compressed, as the end of its URL says, "" if it does not.
+func (s *imageSpec) compressed() string {
+	address, err := url.Parse(s.url.value)
+	if err != nil {
+		return ""
+	}
+	return image.CompressedBy(address.Path)
 }
 
 func (s *imageSpec) formatOfURL() string {
