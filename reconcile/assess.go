@@ -55,7 +55,20 @@ func (e *Engine) assess(planned plan.Plan) {
 	e.assessGuards(planned, judge, now)
 	e.noteWeakenings()
 	e.noteOrders(state.Orders)
-	e.noteConvergence(assessed, state, now)
+	e.revision.noteConvergence(e.inSync(assessed, state), e.readings.proxmox.Ready, now)
+}
+
+// inSync reports whether nothing is in flight and every guest matches the revision in force, also if there is a newer one.
+func (e *Engine) inSync(assessed []*track, state journal.State) bool {
+	if !e.revision.force.Accepted.Valid() || len(state.Open) > 0 || e.queue.Depth() > 0 || len(e.rollouts.withheld) > 0 {
+		return false // guests that a rollout holds do not have the revision in force
+	}
+	for _, t := range assessed {
+		if t.now.sync != report.Synced {
+			return false
+		}
+	}
+	return true
 }
 
 // isReported reports whether a planned guest is part of the report. A guest that the agent owned and that is gone is not; tidy forgets it.

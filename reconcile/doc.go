@@ -2,19 +2,19 @@
 //
 // One cycle (cycle.go), in order:
 //
-//   - read the cluster (package observe) and assign missing vmids (vmid.go);
-//   - give the lanes their Basis (basis.go) and journal changes that need no step (tidy.go);
+//   - let the trackers begin: may this process write (lease.go), what was read of the cluster (readings.go), which revision is in force (revision.go);
+//   - give the lanes their Basis and journal changes that need no step (tidy.go);
 //   - plan all guests (package plan) and order them by waves and dependencies;
 //   - offer guests with a released step to their lanes (offer.go; packages gate, queue and lane);
-//   - assess every guest: conditions, held steps, drift, convergence (assess.go, drift_events.go, convergence.go, tracks.go);
+//   - assess every guest: conditions, held steps, drift, convergence (assess.go, track_events.go, tracks.go);
 //   - publish the report (publish.go), a projection of that assessment.
 //
 // Polls (package intake), ticks and the results of lanes (mailbox.go) start a cycle. The engine is level-triggered: each cycle starts from the
-// present state and does not depend on how it arose. What the engine remembers between cycles is in tracks, and only retries and reports
-// depend on it.
+// present state and does not depend on how it arose. What the engine remembers between cycles is in the three trackers and in the tracks of guests; what was told is in
+// the sink of events (package event).
 //
 // Invariants: lanes change the cluster and the journal, the intake changes the journal, and only the engine changes the report. The state of a
-// cycle is final before it is published. Nothing is written to the cluster while writeStop names a reason.
+// cycle is final before it is published. Nothing is written to the cluster while lease.Plan names a reason.
 //
 // Start reading at Engine.Run. To add a condition, add a constant in package plan and produce it in assess.go.
 package reconcile

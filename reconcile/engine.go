@@ -1,24 +1,18 @@
 package reconcile
 
 import (
-	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
-	"gitops-agent/gitsource"
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/health"
-	"gitops-agent/reconcile/hostguest"
-	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
-	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/queue"
@@ -26,54 +20,7 @@ import (
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/retry"
 	"gitops-agent/reconcile/secret"
-	"gitops-agent/reconcile/writer"
-	"gitops-agent/verify"
 )
-
-// Options configures an Engine. Cluster, Source, Policy, Journal and Scope.Cluster are required.
-type Options struct {
-	Cluster cluster.Cluster
-	Source  *gitsource.Source
-	Policy  func() (*verify.Policy, error) // the policy in force; called at every check
-	Journal *journal.Journal
-	Scope   intake.Scope
-	Branch  string
-
-	Poll      time.Duration          // between polls of the remote; 0 is 30 s
-	Tick      time.Duration          // between inventories; 0 is 15 s
-	Resync    time.Duration          // within which every guest is read in full; 0 is 60 s
-	VMList    string                 // the vmlist file, /etc/pve/.vmlist on a node; "" uses none
-	Check     time.Duration          // within which guests are read in full that did not change according to VMList; 0 is 10 times Resync
-	Parallel  int                    // lanes that work at the same time; 0 is 8
-	Limits    queue.Limits           // of the resources that these lanes share
-	Tasks     cluster.TaskTimes      // how long tasks may run
-	Evidence  intake.Evidence        // about commits of gitsign's online mode; nil finds none
-	Promotion *intake.Promotion      // what another cluster must have matched; nil is no such rule
-	Separate  bool                   // approvals of the people who introduced a step do not count for it: trust.guards.separateApprover
-	Shutdown  time.Duration          // how long lanes may still take after the end of Run's context; 0 is 30 s
-	DryRun    bool                   // plan and report, write nothing
-	Standby   string                 // why this agent only follows: another one leads. Implies DryRun; "" leads
-	Quiet     time.Time              // until then, nothing is done for objects with steps that another agent left open
-	Replica   func() *report.Replica // which of several agents this one is; nil if there is only one
-	Floors    writer.Keeper          // stores the floor and the writer outside the state directory; nil stores none
-	TakeOver  bool                   // claim the cluster even if another agent has claimed it
-	Wait      time.Duration          // after a claim of the cluster, before the first write; 0 is 3 s
-	Note      intake.RewriteNote     // where allow-rewrite leaves its note; the zero value reads none
-	Pause     pause.File             // stops all writes while it exists; the zero value never does
-	Recover   recovery.Note          // releases claims of guests whose records were lost; the zero value releases none
-	Retry     retry.File             // asks that guests are tried again at once; the zero value asks for nothing
-	Secrets   secret.Source          // of the secrets that manifests name
-	Minimum   guard.Minimum          // of the guards, whatever is approved
-	Health    health.Options         // of the checks in spec.health
-	// AllowedServer reports whether nodes may download the files of Images from a server, "cloud.debian.org" or "10.0.0.1:8080"; nil allows none.
-	AllowedServer func(server string) bool
-	Rules         *policy.Set     // of the host; nil without policies
-	Self          hostguest.Facts // of the machine on which the agent runs; the zero value is no guest of the cluster
-	Logger        *slog.Logger    // nil logs nothing
-	Hooks         Hooks
-
-	Endpoints func() []cluster.Endpoint // the state of each endpoint of the cluster, for the report; nil reports none
-}
 
 // Engine keeps the guests of a cluster in the state of the accepted revision. It is level-triggered: every cycle starts from the present
 // state of the cluster.
@@ -138,12 +85,73 @@ func (e *Engine) Hint() {
 	}
 }
 
-// event adds to the audit history. The journal's own health reports a failure, so an event may be lost.
-func (e *Engine) event(ev journal.Event) {
-	if ev.Revision == "" {
-		ev.Revision = e.basis.Load().Revision
-	}
-	if e.opts.Journal.Healthy() == nil && !e.opts.DryRun {
-		_ = e.opts.Journal.Append(context.Background(), ev)
-	}
+// guards are the guards in effect, and what they were derived from.
+type guards struct {
+	now     guard.Resolved
+	wanted  []guest.Desired // as the manifests want them
+	staged  map[int]journal.Staged
+	former  map[int]guest.Desired // to which guests are held that a rollout has not released
+	guarded map[int]journal.Guarded
+	owned   map[int]journal.Owned
+	cluster journal.ClusterGuarded
+
+	policies map[string]journal.PolicyInForce
+	left     map[int][]string
+	signers  map[journal.Label]journal.Introduced
+	rules    []policy.Rule // of the repository, in effect
+	set      *policy.Set   // of them and of the host
+
+	since  map[string]time.Time // when each held weakening of the Cluster's guards began
+	report *report.Guards       // of the present cycle; nil if no revision is in force
+}
+
+// rollouts is what the engine knows of rollouts beside the journal.
+type rollouts struct {
+	settings map[string]guest.Rollout // of the present cycle, by name: the strictest ones of the guests
+	guests   map[string][]int         // vmids of the owned guests that share a rollout, by name
+	troubled map[string]trouble       // batches in trouble, by name
+	waits    map[string]string        // what each rollout waits for, by name
+	told     event.Marks[string, stage]
+
+	withheld map[int]gate.Withheld // guests that are not released; replaced, never changed
+	former   map[journal.Label][]journal.Introduction
+
+	// What these were derived from.
+	staged   map[int]journal.Staged
+	progress map[string]journal.Rollout
+	released map[int]guest.Desired
+}
+
+// trouble is since when a batch has been in trouble without interruption.
+type trouble struct {
+	batch int
+	since time.Time
+}
+
+// stage is what an event tells of a rollout.
+type stage struct {
+	state    journal.RolloutState
+	batch    int
+	revision string
+}
+
+// retries are requests of a person on the host to try guests, Images and other objects again at once.
+type retries struct {
+	seen    string              // the id of the newest request that a cycle has seen
+	request retry.Request       // that this cycle carries out
+	found   *retry.Outcome      // for request; nil in a cycle without one
+	done    *retry.Outcome      // of the newest request; never changed
+	open    map[object.Key]bool // objects whose open step was not settled by the last turn of its lane
+}
+
+// ownSnapshots are the snapshots that the agent has taken by the schedules of manifests, as of the newest assessment.
+type ownSnapshots struct {
+	state     journal.State
+	scheduled map[int]*guest.Desired // guests with a schedule, by vmid
+}
+
+// toldOrders are the orders as they were told last.
+type toldOrders struct {
+	of    map[string]journal.Order // the newest ones that were looked at
+	marks event.Marks[string, journal.OrderState]
 }

@@ -1,13 +1,11 @@
 package reconcile
 
 import (
-	"context"
 	"time"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 )
@@ -52,27 +50,6 @@ func (d flapDamper) overLimit(now time.Time) bool { return d.levelAt(now) > flap
 
 // matters reports whether the level is so high that a restart of the agent must not forget it. Normal work stays below.
 func (d flapDamper) matters(now time.Time) bool { return d.levelAt(now) > flapLimit/2 }
-
-// noteFlaps journals the level of an object, 0 to end its record. A level that is not written is lost with a restart only.
-func (e *Engine) noteFlaps(key object.Key, level float64) {
-	if e.opts.Journal.Healthy() != nil || e.opts.DryRun {
-		return
-	}
-	if err := e.opts.Journal.Append(context.Background(), journal.NewFlapping(key, level)); err != nil {
-		e.log.Warn("journal not written", "error", err)
-	}
-}
-
-// restoreFlaps takes the levels from the journal at the start of the agent. A clock that stepped back lets nothing leak; later the monotonic clock decides.
-func (e *Engine) restoreFlaps(now time.Time) {
-	for key, f := range e.opts.Journal.State().Flapping {
-		before := flapDamper{level: f.Level, at: f.Time}
-		if f.Time.After(now) {
-			before.at = now
-		}
-		e.trackOf(key).flaps = flapDamper{level: before.levelAt(now), at: now}
-	}
-}
 
 // endedFlaps ends the records of objects other than guests whose levels have leaked. The record of a guest ends with the guest; names of objects are unlimited.
 func endedFlaps(state journal.State, now time.Time) []journal.Body {

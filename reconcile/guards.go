@@ -19,26 +19,6 @@ import (
 	"gitops-agent/reconcile/rollout"
 )
 
-// guards are the guards in effect, and what they were derived from.
-type guards struct {
-	now     guard.Resolved
-	wanted  []guest.Desired // as the manifests want them
-	staged  map[int]journal.Staged
-	former  map[int]guest.Desired // to which guests are held that a rollout has not released
-	guarded map[int]journal.Guarded
-	owned   map[int]journal.Owned
-	cluster journal.ClusterGuarded
-
-	policies map[string]journal.PolicyInForce
-	left     map[int][]string
-	signers  map[journal.Label]journal.Introduced
-	rules    []policy.Rule // of the repository, in effect
-	set      *policy.Set   // of them and of the host
-
-	since  map[string]time.Time // when each held weakening of the Cluster's guards began
-	report *report.Guards       // of the present cycle; nil if no revision is in force
-}
-
 // resolveGuards derives the guests with the guards in effect, if the manifests or the guards in force have changed, or a suspension has ended. It is
 // the only place from which the engine takes desired guests.
 func (e *Engine) resolveGuards(now time.Time) {

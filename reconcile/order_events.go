@@ -14,12 +14,6 @@ import (
 	"gitops-agent/verify/role"
 )
 
-// toldOrders are the orders as they were told last.
-type toldOrders struct {
-	of    map[string]journal.Order // the newest ones that were looked at
-	marks event.Marks[string, journal.OrderState]
-}
-
 // toldOrdersOf returns the orders that need no event after a start: all but the approvals of signers without the role that would be valid otherwise. The people
 // who signed them still wait for an effect.
 func toldOrdersOf(orders map[string]journal.Order, now time.Time) toldOrders {

@@ -141,3 +141,6 @@ func (r *readings) nextTick() time.Duration {
 	r.outages = min(r.outages+1, 4)
 	return max(r.tick, min(r.tick<<(r.outages-1), maxTick))
 }
+
+// cycleDeadline is how long a cycle waits for replies that it has asked for. Afterwards it goes on with what is known, and the report names what is late.
+const cycleDeadline = 5 * time.Second

@@ -20,15 +20,6 @@ import (
 	"gitops-agent/reconcile/retry"
 )
 
-// retries are requests of a person on the host to try guests, Images and other objects again at once.
-type retries struct {
-	seen    string              // the id of the newest request that a cycle has seen
-	request retry.Request       // that this cycle carries out
-	found   *retry.Outcome      // for request; nil in a cycle without one
-	done    *retry.Outcome      // of the newest request; never changed
-	open    map[object.Key]bool // objects whose open step was not settled by the last turn of its lane
-}
-
 // retryAsked reports whether there is a request that no cycle has seen.
 func (e *Engine) retryAsked() bool {
 	request, found := e.opts.Retry.Read()

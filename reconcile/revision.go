@@ -22,6 +22,7 @@ type revision struct {
 	fetched chan fetchedHead // newest head that is not taken yet
 	journal *journal.Journal
 	remotes func() []gitsource.RemoteStatus
+	events  *event.Sink
 	said    *event.Subject
 
 	force       intake.InForce
@@ -48,7 +49,7 @@ type convergence struct {
 
 // begin makes the tracker ready. The intake uses the writer and the epochs, so it comes afterwards.
 func (r *revision) begin(opts Options, events *event.Sink) {
-	r.epoch, r.fetched, r.journal, r.said = r.epochs.Now(), make(chan fetchedHead, 1), opts.Journal, events.Subject()
+	r.epoch, r.fetched, r.journal, r.events, r.said = r.epochs.Now(), make(chan fetchedHead, 1), opts.Journal, events, events.Subject()
 	r.source = report.Source{Branch: opts.Branch, Reason: fault.Unread}
 	r.said.Assume(event.SourceLost, event.ID{string(fault.Unread)})
 	r.remotes = opts.Source.Remotes
@@ -184,4 +185,28 @@ func (r *revision) wait(w *report.WaitingHead) {
 	r.said.Is(event.RevisionWaiting, true, event.ID{w.Commit, w.Reason}, func() event.Details {
 		return event.Details{Fields: []any{"commit", w.Commit, "reason", w.Reason, "error", w.Text(), "hint", w.Hint}}
 	}, nil)
+}
+
+// noteConvergence notes whether all guests match the revision in force, and whether it is the newest one. It tells convergence once for a revision, also if a newer head is
+// refused or the remote does not answer.
+func (r *revision) noteConvergence(inSync, clusterReady bool, now time.Time) {
+	c := &r.convergence
+	c.inSync = inSync
+	c.now = inSync && r.source.Refused == nil && r.source.Waiting == nil && r.source.Error == "" && r.unread == nil && clusterReady
+	if !inSync || !clusterReady || !c.since.IsZero() {
+		return
+	}
+	c.since = now
+	if r.force.Resumed {
+		return // an earlier run told it, or its duration is unknown
+	}
+	rev := r.force.Accepted.Revision()
+	total := now.Sub(r.force.Seen)
+	r.events.Happened(event.RevisionConverged, event.Details{
+		Fields: []any{"revision", rev.String(), "duration", total},
+		Outcome: report.ConvergedOutcome{
+			Revision: rev.String(), Total: total, SinceProof: now.Sub(rev.ProvenTime()), Verify: r.force.Since.Sub(r.force.Seen), Apply: now.Sub(r.force.Since),
+		},
+		Note: event.Note{Revision: rev.String()},
+	})
 }

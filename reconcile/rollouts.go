@@ -25,29 +25,6 @@ import (
 	"gitops-agent/reconcile/rollout"
 )
 
-// rollouts is what the engine knows of rollouts beside the journal.
-type rollouts struct {
-	settings map[string]guest.Rollout // of the present cycle, by name: the strictest ones of the guests
-	guests   map[string][]int         // vmids of the owned guests that share a rollout, by name
-	troubled map[string]trouble       // batches in trouble, by name
-	waits    map[string]string        // what each rollout waits for, by name
-	told     event.Marks[string, stage]
-
-	withheld map[int]gate.Withheld // guests that are not released; replaced, never changed
-	former   map[journal.Label][]journal.Introduction
-
-	// What these were derived from.
-	staged   map[int]journal.Staged
-	progress map[string]journal.Rollout
-	released map[int]guest.Desired
-}
-
-// trouble is since when a batch has been in trouble without interruption.
-type trouble struct {
-	batch int
-	since time.Time
-}
-
 // maxAdvances bounds how often a rollout advances in one cycle: a batch that is ready, and the next one.
 const maxAdvances = 3
 
@@ -418,13 +395,6 @@ func (e *Engine) noteRollouts(now map[string]journal.Rollout) {
 		}})
 	}
 	e.rollouts.told.Keep(func(name string) bool { _, is := now[name]; return is })
-}
-
-// stage is what an event tells of a rollout.
-type stage struct {
-	state    journal.RolloutState
-	batch    int
-	revision string
 }
 
 func stageOf(r journal.Rollout) stage { return stage{r.State, r.Batch, r.Revision} }

@@ -12,9 +12,6 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// cycleDeadline is how long a cycle waits for replies that it has asked for. Afterwards it goes on with what is known, and the report names what is late.
-const cycleDeadline = 5 * time.Second
-
 // beginRound starts a round of readings. While one is under way, it begins when that one has ended; while that one is late, it begins now if the list of
 // guests answered. It returns whether a cycle follows by itself; if not, the caller runs one with what is known.
 func (e *Engine) beginRound(ctx context.Context) bool {

@@ -13,12 +13,6 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// ownSnapshots are the snapshots that the agent has taken by the schedules of manifests, as of the newest assessment.
-type ownSnapshots struct {
-	state     journal.State
-	scheduled map[int]*guest.Desired // guests with a schedule, by vmid
-}
-
 // noteSnapshots takes what the journal and the manifests say of the agent's snapshots.
 func (e *Engine) noteSnapshots(state journal.State) {
 	e.snapshots = ownSnapshots{state: state, scheduled: make(map[int]*guest.Desired)}

@@ -1,11 +1,14 @@
 package reconcile
 
 import (
+	"context"
 	"reflect"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
@@ -123,4 +126,30 @@ func (e *Engine) stuck() map[string]bool {
 		}
 	}
 	return labels
+}
+
+// noteFlaps journals the level of an object, 0 to end its record. A level that is not written is lost with a restart only.
+func (e *Engine) noteFlaps(key object.Key, level float64) {
+	if e.opts.Journal.Healthy() != nil || e.opts.DryRun {
+		return
+	}
+	if err := e.opts.Journal.Append(context.Background(), journal.NewFlapping(key, level)); err != nil {
+		e.log.Warn("journal not written", "error", err)
+	}
+}
+
+// restoreFlaps takes the levels from the journal at the start of the agent. A clock that stepped back lets nothing leak; later the monotonic clock decides.
+func (e *Engine) restoreFlaps(now time.Time) {
+	for key, f := range e.opts.Journal.State().Flapping {
+		before := flapDamper{level: f.Level, at: f.Time}
+		if f.Time.After(now) {
+			before.at = now
+		}
+		e.trackOf(key).flaps = flapDamper{level: before.levelAt(now), at: now}
+	}
+}
+
+// dropHolds tells that the held steps of a guest that left the plan are no longer planned.
+func (t *track) dropHolds() {
+	t.said.Rest(event.StepHeld, func(event.ID) event.Name { return event.StepWithdrawn })
 }

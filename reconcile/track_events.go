@@ -2,13 +2,58 @@ package reconcile
 
 import (
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
+
+// noteDrift states whether a guest differs from its manifest. Drift whose cause is not known is not told.
+func (e *Engine) noteDrift(t *track, p plan.Guest, sync report.Sync, now time.Time) {
+	revision := e.rollouts.revisionOf(p.Ref.VMID, e.basis.Load().Revision)
+	switch {
+	case sync == report.SyncUnknown:
+	case sync == report.Synced:
+		t.said.Is(event.GuestDrifted, false, event.ID{}, nil, nil)
+		t.convergedAt, t.revision = now, revision
+	case t.driftSince().IsZero():
+		if cause := e.driftCause(t, revision); cause == "" {
+			t.said.Mute(event.GuestDrifted, event.ID{})
+		} else {
+			t.said.Lasts(event.GuestDrifted, event.ID{}, func() event.Details { return driftDetails(p, cause) })
+		}
+	}
+}
+
+func driftDetails(p plan.Guest, cause report.DriftCause) event.Details {
+	o := report.DriftOutcome{Guest: p.Ref, Cause: cause}
+	for _, c := range p.Changes {
+		o.Keys = append(o.Keys, c.Key)
+	}
+	return event.Details{
+		Fields:  []any{"vmid", p.Ref.VMID, "guest", p.Ref.Label(), "cause", string(cause), "keys", o.Keys},
+		Outcome: o, Note: event.Note{VMID: p.Ref.VMID, Message: string(cause)},
+	}
+}
+
+// driftSince returns since when a guest differs from its manifest, the zero time if it does not.
+func (t *track) driftSince() time.Time { return t.said.Since(event.GuestDrifted) }
+
+// driftCause returns whether a new revision or a change in the cluster made the guest differ. It returns "" in the first cycle after a start:
+// then it is unknown whether the revision was applied before.
+func (e *Engine) driftCause(t *track, revision string) report.DriftCause {
+	switch {
+	case t.revision == revision:
+		return report.DriftCluster
+	case t.convergedAt.IsZero() && e.revision.force.Resumed:
+		return ""
+	}
+	return report.DriftRevision
+}
 
 // noteHolds states which steps of a guest are held. While nothing may be written at all, every step is held for that reason, which writes.stopped tells once,
 // and the holds of before last.
@@ -33,11 +78,6 @@ func noteHolds(t *track, p plan.Guest) {
 		}
 		return event.StepWithdrawn
 	})
-}
-
-// dropHolds tells that the held steps of a guest that left the plan are no longer planned.
-func (t *track) dropHolds() {
-	t.said.Rest(event.StepHeld, func(event.ID) event.Name { return event.StepWithdrawn })
 }
 
 func holdDetails(ref guest.Ref, h report.HeldStep) event.Details {
@@ -66,4 +106,20 @@ func noteHidden(t *track, p plan.Guest) {
 	t.said.Is(event.GuestHidden, hidden, event.ID{}, func() event.Details {
 		return event.Details{Fields: []any{"vmid", p.Ref.VMID, "guest", p.Ref.Label()}}
 	}, nil)
+}
+
+// noteHangingTask states whether a task of an object hangs.
+func (e *Engine) noteHangingTask(key object.Key, t *track) {
+	now, id := t.hangingTask(), event.ID{}
+	if now != nil {
+		id[0] = now.UPID
+	}
+	t.said.Is(event.TaskHangs, now != nil, id, func() event.Details {
+		return event.Details{
+			Fields: []any{"vmid", key.VMID, "guest", e.labelOf(key), "upid", now.UPID, "error", now.Error()},
+			Note:   event.Note{VMID: key.VMID, Message: now.Error()},
+		}
+	}, func(was event.ID) event.Details {
+		return event.Details{Note: event.Note{VMID: key.VMID, Message: was[0]}}
+	})
 }
