@@ -26,12 +26,17 @@ func New(want Desired, got cluster.Snapshot) Plan {
 		if d.VMID != 0 {
 			named[d.VMID] = true
 		}
-		plan.Guests = append(plan.Guests, planGuest(want, d, got, volumes))
+		p := planGuest(want, d, got, volumes)
+		if !d.Backup { // whether backups cover the others is found once for all of them
+			p = withOrders(withTouches(p, got.Guests[d.VMID]), want, d, got)
+		}
+		plan.Guests = append(plan.Guests, p)
 	}
 	cover := newCoverage(want, plan.Guests, got)
 	for i := range want.Guests {
-		p, d := &plan.Guests[i], &want.Guests[i]
-		*p = withOrders(withTouches(withBackup(*p, want, d, got, cover), got.Guests[d.VMID]), want, d, got)
+		if p, d := &plan.Guests[i], &want.Guests[i]; d.Backup {
+			*p = withOrders(withTouches(withBackup(*p, want, d, got, cover), got.Guests[d.VMID]), want, d, got)
+		}
 	}
 	for vmid, owned := range want.Owned {
 		if !named[vmid] {
