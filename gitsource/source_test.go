@@ -161,7 +161,7 @@ func TestFetchErrors(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ url, want string }{
 		"empty":          {"file://" + empty.dir, "empty"},
-		"branch_missing": {"file://" + other.dir, `no branch "main" (it has ["trunk"])`},
+		"branch_missing": {"file://" + other.dir, `no branch "main": it has trunk`},
 		"sha256":         {"file://" + sha256.dir, "SHA-256"},
 		"no_repository":  {"file://" + t.TempDir(), "does not appear to be a git repository"},
 		"nothing_there":  {"file:///nonexistent/repo.git", "/nonexistent/repo.git"},
