@@ -23,7 +23,7 @@ func TestAffinityRuleWaitsForHA(t *testing.T) {
 		l.files["a.yaml"], l.files["b.yaml"], l.files["rule.yaml"] = vmYAML("web-1", 201, ha), vmYAML("web-2", 202), apartYAML
 		l.push("a rule", alice)
 		defer l.start()()
-		eventually(t, "the condition", func() bool { return l.objectHasReason(rule, reason.NotInHA) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(rule, reason.Awaits) })
 		time.Sleep(3 * time.Minute)
 		if l.sim.HARule("apart") != nil {
 			t.Fatal("got the rule before HA manages both guests")

@@ -218,7 +218,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 		list = append(list, uuidCondition(holder))
 	} else if p.Ref.VMID == 0 && p.Ref.Kind.IsGuest() && e.unassigned != nil {
 		list = append(list, plan.Condition{
-			Type: plan.Blocked, Reason: reason.NoVMID, Message: e.unassigned.Error(), Hint: reason.WidenVMIDs.Text,
+			Type: plan.Blocked, Reason: reason.Impossible, Message: e.unassigned.Error(), Hint: reason.WidenVMIDs.Text,
 		})
 	}
 	if c, refused := e.refusedCondition(p.Ref); refused {
@@ -236,7 +236,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 	}
 	if unused := t.derive(live).unused; len(unused) > 0 && isLive {
 		list = append(list, plan.Condition{
-			Type: plan.Leftover, Reason: reason.UnusedVolumes, Message: "volumes that no slot uses: " + strings.Join(unused, ", "),
+			Type: plan.Leftover, Reason: reason.LeftOver, Message: "volumes that no slot uses: " + strings.Join(unused, ", "),
 			Hint: reason.AttachOrRemove.Text,
 		})
 	}
@@ -268,7 +268,7 @@ func minimumCondition(fields []guest.GuardField) plan.Condition {
 		names = append(names, string(f))
 	}
 	return plan.Condition{
-		Type: plan.Warned, Reason: reason.GuardMinimum, Message: "the minimum of this host is in effect for " + strings.Join(names, ", "),
+		Type: plan.Warned, Reason: reason.NotAllowed, Message: "the minimum of this host is in effect for " + strings.Join(names, ", "),
 		Hint: reason.HostMinimum.Text,
 	}
 }

@@ -56,7 +56,7 @@ func TestBackupJobFollowsLabels(t *testing.T) {
 			l.files[file] = strings.ReplaceAll(l.files[file], "tier: web", "tier: none")
 		}
 		l.push("no labels", alice)
-		eventually(t, "the condition", func() bool { return l.objectHasReason(objectCase{label: "BackupJob/nightly"}, reason.SelectsNone) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(objectCase{label: "BackupJob/nightly"}, reason.Awaits) })
 		list("202,203")
 	})
 }

@@ -206,7 +206,7 @@ func TestPartlyCreatedGuestIsReported(t *testing.T) {
 		eventually(t, "the condition", func() bool {
 			for _, g := range l.engine.Report().Guests {
 				for _, c := range g.Conditions {
-					if c.Reason == reason.PartlyCreated {
+					if c.Reason == reason.Locked {
 						return true
 					}
 				}

@@ -109,7 +109,7 @@ func (e *Engine) order(planned plan.Plan, notReady map[string]string) plan.Order
 	return plan.NewOrdering(planned, e.guests, plan.OrderingOptions{
 		Objects: e.objects(),
 		Now:     now, Stuck: e.stuck(), Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable, NotReady: notReady,
-		Remembered: judge.Remembered, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
+		Remembered: judge.Remembered, Kept: judge.Keeps,
 	})
 }
 

@@ -35,7 +35,7 @@ func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 		}
 		c.Hint = reason.GrantPath.With(denied.Path)
 	case denied.RootOnly:
-		c.Reason = reason.RootOnly
+		c.Reason = reason.NeedsRoot
 		c.Message = fmt.Sprintf("%s: Proxmox lets root@pam alone do this, and no API token: %s", t.failedStep.Op, t.failed)
 		c.Hint = reason.LeaveOutRootKey.Text
 	}

@@ -35,7 +35,7 @@ func TestDeniedCondition(t *testing.T) {
 		"of_drive":  {lacks("/", "Sys.Console"), reason.Denied, []string{"Sys.Console on /", "ide3 (web.yaml:9:5)"}},
 		"of_no_key": {lacks("/", "Sys.Modify"), reason.Denied, []string{"Sys.Modify on /", "cores", "memory"}},
 		"tag":       {refused(cluster.DeniedError{Path: "/", AnyOf: []string{"Sys.Modify"}, Tag: "prod"}, "modifying tag 'prod'"), reason.Denied, []string{"user-tag-access", "prod"}},
-		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), reason.RootOnly, []string{"root@pam", "args"}},
+		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), reason.NeedsRoot, []string{"root@pam", "args"}},
 		"token":     {refused(cluster.DeniedError{}, "invalid token value!"), reason.Denied, []string{"invalid token value!"}},
 		"sentinel":  {fmt.Errorf("pool of web-1: %w: no such pool", cluster.ErrDenied), reason.Denied, []string{"no such pool"}},
 		"other":     {errors.New("no space left"), "", nil},

@@ -168,7 +168,7 @@ func TestEngineDestroyDenied(t *testing.T) {
 		l.push("remove db-1", alice)
 		eventually(t, "the held destroy", func() bool {
 			g := l.engine.Report().Guests
-			return len(g) == 2 && len(g[1].Held) == 1 && g[1].Held[0].Reason == reason.DestroyDenied
+			return len(g) == 2 && len(g[1].Held) == 1 && g[1].Held[0].Reason == reason.ManifestForbids
 		})
 		time.Sleep(time.Hour)
 		if got := l.sim.Effects(202, pvesim.Destroyed); got != 0 {
@@ -187,7 +187,7 @@ func TestEngineEmptyRepositoryPrunesNothing(t *testing.T) {
 		l.push("nothing left", alice)
 		eventually(t, "the hold", func() bool {
 			g := l.engine.Report().Guests
-			return len(g) == 1 && len(g[0].Held) == 1 && g[0].Held[0].Reason == reason.EmptyDesired
+			return len(g) == 1 && len(g[0].Held) == 1 && g[0].Held[0].Reason == reason.DestroyLimit
 		})
 	})
 }

@@ -93,7 +93,7 @@ func TestRevertedWeakeningIsDropped(t *testing.T) {
 		l.waitForAcceptance(l.push(approve(digest), olga))
 		delete(l.files, "web.yaml")
 		l.waitForAcceptance(l.push("remove it", alice))
-		l.waitForHold(201, reason.DestroyDenied)
+		l.waitForHold(201, reason.ManifestForbids)
 		if got := l.journal.State().Guarded[201].Destroy; got != "deny" {
 			t.Errorf("got %s in force, want deny", got)
 		}
@@ -217,7 +217,7 @@ func TestMinimumOfTheHost(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		g := l.guest(l.engine.Report(), 201)
-		if !hasCondition(g, plan.Warned, reason.GuardMinimum) || len(g.Held) != 0 {
+		if !hasCondition(g, plan.Warned, reason.NotAllowed) || len(g.Held) != 0 {
 			t.Errorf("got conditions %+v and held %+v, want the minimum reported and nothing to approve", g.Conditions, g.Held)
 		}
 		if r := l.engine.Report().Guards; r.Approvals != 2 || r.MaxDestroysPerDay != 0 || len(r.Minimum) != 5 {

@@ -180,7 +180,7 @@ func TestGuestSetGuards(t *testing.T) {
 		l.files["set.yaml"] = webSet("name: web-1, vmid: 201, lifecycle: {destroy: allow}")
 		l.push("two rows less", alice)
 		eventually(l, "the destroy of web-2", func() bool { return l.destroyed(202) })
-		if h := l.heldStep(203); h.Reason != reason.DestroyDenied || l.destroyed(203) {
+		if h := l.heldStep(203); h.Reason != reason.ManifestForbids || l.destroyed(203) {
 			t.Errorf("got %+v, want the destroy of web-3 denied as before", h)
 		}
 	})

@@ -104,7 +104,7 @@ func (e *Engine) refusedCondition(ref guest.Ref) (plan.Condition, bool) {
 		return plan.Condition{}, false
 	}
 	return plan.Condition{
-		Type: plan.Warned, Reason: reason.CheckRefused,
+		Type: plan.Warned, Reason: reason.NotAllowed,
 		Message: "checks.allow in the config of the agent's host does not allow the check of " + d.Health.Addresses() + ", so guests that depend on this guest wait",
 		Hint:    reason.AllowCheck.Text,
 	}, true

@@ -38,7 +38,7 @@ func withGuestAgents(a *guestAgents) []labOption {
 func notReady(l *lab, op cluster.Op) string {
 	for _, g := range l.engine.Report().Guests {
 		for _, h := range g.Held {
-			if g.VMID == 201 && h.Op == op && h.Reason == reason.NotReady {
+			if g.VMID == 201 && h.Op == op && h.Reason == reason.WaitsFor {
 				return h.Message
 			}
 		}
@@ -50,7 +50,7 @@ func notReady(l *lab, op cluster.Op) string {
 func checkOf(l *lab, vmid int) (c plan.Condition, found bool) {
 	for _, g := range l.engine.Report().Guests {
 		for _, c := range g.Conditions {
-			if g.VMID == vmid && c.Reason == reason.CheckRefused {
+			if g.VMID == vmid && c.Reason == reason.NotAllowed {
 				return c, true
 			}
 		}

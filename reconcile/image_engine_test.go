@@ -174,7 +174,7 @@ func TestForeignFileIsNeverUsed(t *testing.T) {
 				prepare(l)
 				l.push("a machine of an image", alice)
 				defer l.start()()
-				eventually(t, "the condition", func() bool { return l.imageHasReason(reason.ForeignFile) })
+				eventually(t, "the condition", func() bool { return l.imageHasReason(reason.NotManaged) })
 				time.Sleep(10 * time.Minute)
 				if g := l.object("Image/debian-13"); g.Sync != report.SyncUnknown {
 					t.Errorf("got %s, want unknown", g.Sync)
@@ -195,7 +195,7 @@ func TestServersOfImagesAreAllowedByTheHost(t *testing.T) {
 		l.opts.AllowedServer = nil
 		l.push("an image", alice)
 		defer l.start()()
-		eventually(t, "the condition", func() bool { return l.imageHasReason(reason.ServerDenied) })
+		eventually(t, "the condition", func() bool { return l.imageHasReason(reason.NotAllowed) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Counters().Routes[downloads]; got != 0 {
 			t.Errorf("got %d downloads from a server that is not allowed, want none", got)
@@ -445,7 +445,7 @@ func TestImageWithoutNodesOnAStorageOfEachNode(t *testing.T) {
 		l.push("an image without nodes", alice)
 		defer l.start()()
 		time.Sleep(time.Hour)
-		if got := l.object("Image/debian-13"); got.Sync != report.Synced || !l.imageHasReason(reason.FileOnOneNode) {
+		if got := l.object("Image/debian-13"); got.Sync != report.Synced || !l.imageHasReason(reason.OtherNode) {
 			t.Errorf("got %+v, want the image in sync, with a condition", got)
 		}
 		waits := slices.ContainsFunc(l.object("VirtualMachine/web-1").Conditions, func(c plan.Condition) bool {
@@ -457,7 +457,7 @@ func TestImageWithoutNodesOnAStorageOfEachNode(t *testing.T) {
 		l.files["image.yaml"] = debianYAML(debianSum, "pve2")
 		l.push("an image with nodes", alice)
 		l.converge()
-		if got := l.sim.Effects(201, pvesim.Created); got != 1 || l.imageHasReason(reason.FileOnOneNode) {
+		if got := l.sim.Effects(201, pvesim.Created); got != 1 || l.imageHasReason(reason.OtherNode) {
 			t.Errorf("got the guest created %d times and %+v, want once and no condition", got, l.object("Image/debian-13"))
 		}
 	})
@@ -516,7 +516,7 @@ func TestIncidentDecompressedDiskImageOfARevisionInForce(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		got := l.object("Image/debian-13")
 		blocked := slices.ContainsFunc(got.Conditions, func(c plan.Condition) bool {
-			return c.Type == plan.Blocked && c.Reason == reason.Invalid && strings.Contains(c.Message, ": image.yaml:1:1: spec.decompression: ") && strings.Contains(c.Hint, "leave decompression out")
+			return c.Type == plan.Blocked && c.Reason == reason.Impossible && strings.Contains(c.Message, ": image.yaml:1:1: spec.decompression: ") && strings.Contains(c.Hint, "leave decompression out")
 		})
 		if n := l.sim.Counters().Routes[downloads]; !blocked || n != 0 {
 			t.Errorf("got %+v and %d tries to download, want the way out and none", got, n)

@@ -203,43 +203,43 @@ func TestUsedFileStays(t *testing.T) {
 		use, end func(l *lab)
 		why      string
 	}{
-		"stopped_guest": {inDrive, emptied, string(reason.FileInUse)},
-		"pending":       {pending("ide2: " + isoVolume + ",media=cdrom"), pending(""), string(reason.FileInUse)},
+		"stopped_guest": {inDrive, emptied, string(reason.InUse)},
+		"pending":       {pending("ide2: " + isoVolume + ",media=cdrom"), pending(""), string(reason.InUse)},
 		"path": {
 			func(l *lab) {
 				l.ok(l.sim.Edit(209, "args", "-cdrom /var/lib/vz/template/iso/debian-13-9f86d081884c.iso"))
 			},
-			func(l *lab) { l.ok(l.sim.Edit(209, "args", "-no-acpi")) }, string(reason.FileInUse),
+			func(l *lab) { l.ok(l.sim.Edit(209, "args", "-no-acpi")) }, string(reason.InUse),
 		},
 		"snapshot": {
-			inSnapshot("\n[before]\nide2: " + isoVolume + ",media=cdrom\nname: keep-1\nsnaptime: 946684800\n"), inSnapshot("\n"), string(reason.FileInUse),
+			inSnapshot("\n[before]\nide2: " + isoVolume + ",media=cdrom\nname: keep-1\nsnaptime: 946684800\n"), inSnapshot("\n"), string(reason.InUse),
 		},
 		"unmanaged_guest": {
 			func(l *lab) {
 				_, err := l.sim.AddVM(pvesim.Guest{VMID: 1000, Config: "name: other\nide2: " + isoVolume + ",media=cdrom\n"})
 				l.ok(err)
 			},
-			func(l *lab) { l.ok(l.sim.RemoveGuest(1000)) }, string(reason.FileInUse),
+			func(l *lab) { l.ok(l.sim.RemoveGuest(1000)) }, string(reason.InUse),
 		},
 		"template": {
 			func(l *lab) {
 				_, err := l.sim.AddTemplate(pvesim.Guest{VMID: 9001, Config: "name: tmpl\nscsi0: local:9001/vm-9001-disk-0.qcow2,size=1G\nide2: " + isoVolume + ",media=cdrom\n"})
 				l.ok(err)
 			},
-			func(l *lab) { l.ok(l.sim.RemoveGuest(9001)) }, string(reason.FileInUse),
+			func(l *lab) { l.ok(l.sim.RemoveGuest(9001)) }, string(reason.InUse),
 		},
 		"partly_created": {
 			func(l *lab) {
 				_, err := l.sim.AddVM(pvesim.Guest{VMID: 1000, Config: "lock: create\n"})
 				l.ok(err)
 			},
-			func(l *lab) { l.ok(l.sim.RemoveGuest(1000)) }, string(reason.VolumeUsersUnknown),
+			func(l *lab) { l.ok(l.sim.RemoveGuest(1000)) }, string(reason.NotObserved),
 		},
 		"manifest": {
 			func(l *lab) {
 				l.files["keep.yaml"] = strings.Replace(vmYAML("keep-1", 209), "source: {clone: {name: tmpl-debian-12}}", "source: {iso: {volume: \""+isoVolume+"\"}}\n  disks: {scsi0: {storage: local-lvm, size: 1Gi}}", 1)
 			},
-			func(l *lab) { l.files["keep.yaml"] = vmYAML("keep-1", 209); l.push("another source", alice) }, string(reason.FileInUse),
+			func(l *lab) { l.files["keep.yaml"] = vmYAML("keep-1", 209); l.push("another source", alice) }, string(reason.InUse),
 		},
 	}
 	for name, test := range tests {
@@ -252,7 +252,7 @@ func TestUsedFileStays(t *testing.T) {
 				eventually(l, "the reason", func() bool { return l.imageHasReason(reason.Name(test.why)) })
 				l.remainsISO()
 				l.wantFiles(true, true)
-				if g := l.object("Image/debian-13"); (g.Sync == report.Synced) != (test.why == string(reason.FileInUse)) {
+				if g := l.object("Image/debian-13"); (g.Sync == report.Synced) != (test.why == string(reason.InUse)) {
 					t.Errorf("got the image %s; a file that is used is no difference, and an unknown use is one", g.Sync)
 				}
 				test.end(l)
@@ -272,7 +272,7 @@ func TestFileOfAPersonStays(t *testing.T) {
 		defer l.start()()
 		delete(l.files, "image.yaml")
 		l.push("no image", alice)
-		eventually(l, "the condition", func() bool { return l.imageHasReason(reason.ForeignFile) })
+		eventually(l, "the condition", func() bool { return l.imageHasReason(reason.NotManaged) })
 		l.remainsISO()
 		if g := l.object("Image/debian-13"); g.Sync != report.SyncUnknown {
 			t.Errorf("got %s, want unknown", g.Sync)
@@ -422,7 +422,7 @@ func TestNoFileIsDeletedWithoutGuests(t *testing.T) {
 		delete(l.files, "keep.yaml")
 		l.push("nothing", alice)
 		eventually(l, "the hold", func() bool {
-			_, held := l.heldFor("Image/debian-13", reason.EmptyDesired)
+			_, held := l.heldFor("Image/debian-13", reason.DestroyLimit)
 			return held
 		})
 		l.remainsISO()
@@ -449,14 +449,14 @@ func TestFileStaysWhileGuestsAreHidden(t *testing.T) {
 		defer l.start()()
 		l.newISO("pve1")
 		eventually(t, "the hold", func() bool {
-			held, isHeld := l.heldFor("Image/debian-13", reason.VolumeUsersUnknown)
+			held, isHeld := l.heldFor("Image/debian-13", reason.NotObserved)
 			return isHeld && strings.Contains(held.Message, string(volumes.NoAudit)) && strings.Contains(held.Hint, "VM.Audit on /vms")
 		})
 		l.remainsISO()
 		l.sim.SetPrivileges(role.ID, []pvesim.ACL{{Path: "/", Privileges: everywhere}})
 		eventually(t, "the use by the guest", func() bool {
 			return slices.ContainsFunc(l.object("Image/debian-13").Conditions, func(c plan.Condition) bool {
-				return c.Reason == reason.FileInUse && strings.Contains(c.Message, "1000")
+				return c.Reason == reason.InUse && strings.Contains(c.Message, "1000")
 			})
 		})
 		l.remainsISO()
@@ -543,14 +543,14 @@ func TestFilesOfASnapshotAreNoDifference(t *testing.T) {
 		}))
 		defer l.start()()
 		l.newISO("pve1")
-		eventually(l, "the reason", func() bool { return l.imageHasReason(reason.FileInUse) })
+		eventually(l, "the reason", func() bool { return l.imageHasReason(reason.InUse) })
 		thirdSum := strings.Repeat("cd", 32)
 		l.publishISO(thirdSum)
 		l.files["image.yaml"] = isoYAML(thirdSum, "pve1")
 		l.push("a third image", alice)
 		inUse := func() (files []string) {
 			for _, c := range l.object("Image/debian-13").Conditions {
-				if c.Reason == reason.FileInUse {
+				if c.Reason == reason.InUse {
 					files = append(files, c.Message)
 				}
 			}

@@ -33,7 +33,7 @@ func TestIncidentAdoptedGuestIsCreatedAgainEmpty(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.RemoveGuest(105))
-		eventually(t, "the report that it is gone", func() bool { return hasCondition(l.guest(l.engine.Report(), 105), plan.Blocked, reason.NoSource) })
+		eventually(t, "the report that it is gone", func() bool { return hasCondition(l.guest(l.engine.Report(), 105), plan.Blocked, reason.Impossible) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(105, pvesim.Cloned) + l.sim.Effects(105, pvesim.Created); got != 0 {
 			t.Errorf("got %d creations, want its vmid kept free for a restore", got)

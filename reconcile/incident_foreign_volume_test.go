@@ -80,7 +80,7 @@ func TestIncidentDiskOfAnUnmanagedGuestIsAttached(t *testing.T) {
 				l.converge()
 				l.files["new.yaml"] = blank(`disks: {scsi0: {volume: "` + volume + `"}}`)
 				l.waitForAcceptance(l.push("a disk of another guest", alice))
-				l.waitForVolumeHold(202, reason.VolumeInUse, volume, "VirtualMachine/mail-0 (1000) as scsi0")
+				l.waitForVolumeHold(202, reason.InUse, volume, "VirtualMachine/mail-0 (1000) as scsi0")
 				time.Sleep(10 * time.Minute)
 				if got := l.sim.Value(202, "scsi0"); got != "" || exists != (l.sim.Config(202) != "") {
 					t.Errorf("got %q, want no disk", l.sim.Config(202))
@@ -111,7 +111,7 @@ func TestIncidentVolumeThatAGuestNamesElsewhereIsAttached(t *testing.T) {
 				l.files["new.yaml"] = vmYAML("new", 202, `disks: {scsi1: {volume: "`+volume+`"}}`)
 				l.push("a left-over disk", alice)
 				defer l.start()()
-				l.waitForVolumeHold(202, reason.VolumeInUse, volume, ref.words)
+				l.waitForVolumeHold(202, reason.InUse, volume, ref.words)
 				time.Sleep(10 * time.Minute)
 				if got := l.sim.Value(202, "scsi1"); got != "" {
 					t.Errorf("got scsi1 %q, want none", got)
@@ -139,7 +139,7 @@ func TestIncidentDestroyFreesAVolumeOfAnUnmanagedGuest(t *testing.T) {
 				ref.name(l, foreignVMID, volume)
 				delete(l.files, "old.yaml")
 				l.waitForAcceptance(l.push("the old one goes", alice))
-				l.waitForVolumeHold(201, reason.VolumeInUse, volume, "VirtualMachine/mail-0 (1000) as", ref.words)
+				l.waitForVolumeHold(201, reason.InUse, volume, "VirtualMachine/mail-0 (1000) as", ref.words)
 				time.Sleep(10 * time.Minute)
 				if !slices.Contains(l.volumesOf(201), volume) || !l.sim.Running(201) {
 					t.Errorf("got volumes %v, running %t, want the guest as it was", l.volumesOf(201), l.sim.Running(201))
@@ -172,7 +172,7 @@ func TestIncidentTemplateRenamesAVolumeOfAnUnmanagedGuest(t *testing.T) {
 				digest := l.digestOfHold(201)
 				ref.name(l, foreignVMID, volume)
 				l.approve(digest)
-				l.waitForVolumeHold(201, reason.VolumeInUse, volume, "VirtualMachine/mail-0 (1000) as", ref.words)
+				l.waitForVolumeHold(201, reason.InUse, volume, "VirtualMachine/mail-0 (1000) as", ref.words)
 				time.Sleep(10 * time.Minute)
 				if got := l.volume(201, "scsi1"); got != volume {
 					t.Errorf("got %s in scsi1, want %s", got, volume)
@@ -197,7 +197,7 @@ func TestIncidentTemplateWithLinkedClonesIsDestroyed(t *testing.T) {
 		l.callAs("gitops@pve!agent", "POST", "/nodes/pve1/qemu/201/clone", "newid=1001&full=0")
 		delete(l.files, "tmpl.yaml")
 		l.waitForAcceptance(l.push("the template goes", alice))
-		l.waitForVolumeHold(201, reason.VolumeInUse, "base-201-disk-0", "(1001) as the base of a linked clone in scsi0")
+		l.waitForVolumeHold(201, reason.InUse, "base-201-disk-0", "(1001) as the base of a linked clone in scsi0")
 		l.remains(201, "a template that is kept", func(g report.Guest) bool { return len(g.Held) > 0 })
 		l.ok(l.sim.RemoveGuest(1001))
 		eventually(l, "the destroy", func() bool { return l.sim.Effects(201, pvesim.Destroyed) == 1 })
@@ -224,7 +224,7 @@ func TestIncidentVolumeIsAttachedByHandBeforeTheDestroy(t *testing.T) {
 				l.waitForWaitingCall(201)
 				ref.name(l, 204, volume)
 				l.freeWriteSlots()
-				l.waitForVolumeHold(201, reason.VolumeInUse, volume, "VirtualMachine/other-204 (204) as", ref.words)
+				l.waitForVolumeHold(201, reason.InUse, volume, "VirtualMachine/other-204 (204) as", ref.words)
 				if l.sim.Config(201) == "" || !slices.Contains(l.volumesOf(201), volume) {
 					t.Errorf("got volumes %v, want the guest as it was", l.volumesOf(201))
 				}
@@ -292,7 +292,7 @@ func TestIncidentUsersOfAVolumeAreNotKnown(t *testing.T) {
 				delete(l.files, "old.yaml")
 				l.waitForAcceptance(l.push("the old one goes", alice))
 				if test.cause != "" {
-					l.waitForVolumeHold(201, reason.VolumeUsersUnknown, test.cause)
+					l.waitForVolumeHold(201, reason.NotObserved, test.cause)
 					if hint := l.guest(l.engine.Report(), 201).Held[0].Hint; !strings.Contains(hint, test.hint) {
 						t.Errorf("got the remedy %q, want %q", hint, test.hint)
 					}

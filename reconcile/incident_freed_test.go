@@ -50,6 +50,6 @@ func TestIncidentFreedVMIDIsAssignedAtOnce(t *testing.T) {
 
 func reportsReservedVMID(g report.Guest) bool {
 	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool {
-		return c.Reason == reason.NoVMID && strings.Contains(c.Message, "free for less than a day, so not assigned yet: 200")
+		return c.Reason == reason.Impossible && strings.Contains(c.Message, "free for less than a day, so not assigned yet: 200")
 	})
 }

@@ -182,7 +182,7 @@ func TestIncidentPartlyCreatedGuestIsChanged(t *testing.T) {
 				}
 				l.files["guest.yaml"] = test.manifest
 				l.waitForAcceptance(l.push("another one", alice))
-				l.waitForCondition(test.vmid, string(reason.PartlyCreated))
+				l.waitForCondition(test.vmid, string(reason.Locked))
 				partial := l.sim.Config(test.vmid)
 				if !strings.Contains(partial, "lock: c") {
 					t.Fatalf("got config %q, want a partly created guest", partial)

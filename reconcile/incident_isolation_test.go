@@ -57,7 +57,7 @@ func TestExhaustedRangeDoesNotStopOthers(t *testing.T) {
 		l.waitForAcceptance(l.push("one too many", alice))
 		l.wantRepair("the repair of a guest that has its vmid")
 		r := l.engine.Report()
-		if g := l.guest(r, 0); !hasCondition(g, plan.Blocked, reason.NoVMID) || !r.Writes.Allowed || !r.Proxmox.Ready {
+		if g := l.guest(r, 0); !hasCondition(g, plan.Blocked, reason.Impossible) || !r.Writes.Allowed || !r.Proxmox.Ready {
 			t.Errorf("got %+v with writes %+v, want the condition only at that guest", g.Conditions, r.Writes)
 		}
 		l.files["cluster.yaml"] = clusterYAML

@@ -170,7 +170,7 @@ func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 		delete(l.files, "web.yaml")
 		l.waitForAcceptance(l.push("one guest", alice))
 		time.Sleep(20 * time.Minute)
-		if !hasCondition(l.guest(l.engine.Report(), 201), plan.Orphaned, reason.Removed) || l.sim.Effects(201, pvesim.Cloned) != 1 {
+		if !hasCondition(l.guest(l.engine.Report(), 201), plan.Orphaned, reason.LeftOver) || l.sim.Effects(201, pvesim.Cloned) != 1 {
 			t.Errorf("got %+v after %d clones, want one that is reported as removed", l.engine.Report().Unmanaged, l.sim.Effects(201, pvesim.Cloned))
 		}
 	})

@@ -41,13 +41,13 @@ func TestIncidentLostStateCreatesGuestsTwice(t *testing.T) {
 		for _, vmid := range []int{200, 201} {
 			markers[vmid] = guest.Markers(l.sim.Value(vmid, "tags"))[0]
 		}
-		l.waitForCondition(0, string(plan.Blocked), string(reason.MayExist), "200", markers[200])
+		l.waitForCondition(0, string(plan.Blocked), string(reason.NotManaged), "200", markers[200])
 		l.waitForCondition(201, string(plan.IdentityConflict), "not-managed", markers[201])
 		w.wantNoWrites(t)
 		if r := l.engine.Report(); r.Converged || len(l.sim.Guests()) != 3 {
 			t.Errorf("got converged %t with guests %+v, want the two and the template, held", r.Converged, l.sim.Guests())
 		}
-		hints := map[int]string{200: l.hintOf(0, plan.Blocked, reason.MayExist), 201: l.hintOf(201, plan.IdentityConflict, reason.NotManaged)}
+		hints := map[int]string{200: l.hintOf(0, plan.Blocked, reason.NotManaged), 201: l.hintOf(201, plan.IdentityConflict, reason.NotManaged)}
 		for vmid, hint := range hints {
 			if !strings.Contains(hint, markers[vmid]) || !strings.Contains(hint, "adopt: ifUnmanaged") {
 				t.Errorf("got hint %q, want the way to adopt %d", hint, vmid)

@@ -28,7 +28,7 @@ func TestIncidentNodeInMaintenanceGetsWork(t *testing.T) {
 		l.push("a guest on each node", alice)
 		eventually(l, "the guest on the other node", func() bool { return l.sim.Running(201) })
 		time.Sleep(time.Minute)
-		if g := l.guest(l.engine.Report(), 210); l.sim.Config(210) != "" || !hasHeld(g, cluster.OpCreate, reason.NodeMaintenance) {
+		if g := l.guest(l.engine.Report(), 210); l.sim.Config(210) != "" || !hasHeld(g, cluster.OpCreate, reason.Window) {
 			t.Errorf("got %+v, want the create held", g)
 		}
 		l.sim.SetMaintenance("pve2", false)

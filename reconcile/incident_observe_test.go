@@ -103,8 +103,8 @@ func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 		l.converge()
 		all := []pvesim.ACL{{Path: "/", Role: "Administrator"}}
 		l.sim.SetPrivileges("gitops@pve!agent", append(slices.Clone(all), pvesim.ACL{Path: "/vms/201", Role: "NoAccess"}))
-		eventually(t, "the report that it is hidden", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, reason.Hidden) })
-		l.remains(201, "the guest hidden", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, reason.Hidden) })
+		eventually(t, "the report that it is hidden", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, reason.Denied) })
+		l.remains(201, "the guest hidden", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, reason.Denied) })
 		l.sim.SetPrivileges("gitops@pve!agent", all)
 		l.converge()
 		l.wantMadeOnce()

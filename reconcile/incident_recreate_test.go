@@ -37,12 +37,12 @@ func TestIncidentGuestDestroyedByHandIsCreatedEmpty(t *testing.T) {
 	}{
 		"machine_allow":   {201, blankYAML("lifecycle: {recreate: allow}"), free},
 		"machine_approve": {201, vmYAML("web-1", 201, "lifecycle: {recreate: approve}"), held},
-		"machine_deny":    {201, vmYAML("web-1", 201, "lifecycle: {recreate: deny}"), reason.RecreateDenied},
+		"machine_deny":    {201, vmYAML("web-1", 201, "lifecycle: {recreate: deny}"), reason.ManifestForbids},
 		"running":         {201, blankYAML("state: running"), held},
 
 		"container_allow":   {210, dnsYAML("mounts: {mp0: {storage: local, size: 4Gi, path: /data}}", "lifecycle: {recreate: allow}"), free},
 		"container_approve": {210, dnsYAML("lifecycle: {recreate: approve}"), held},
-		"container_deny":    {210, dnsYAML("lifecycle: {recreate: deny}"), reason.RecreateDenied},
+		"container_deny":    {210, dnsYAML("lifecycle: {recreate: deny}"), reason.ManifestForbids},
 
 		"default_clone":             {201, vmYAML("web-1", 201), free},
 		"default_clone_grown":       {201, vmYAML("web-1", 201, "disks: {scsi0: {size: 5Gi}}"), free},
@@ -115,7 +115,7 @@ func TestIncidentDeniedRecreationIsApproved(t *testing.T) {
 		digest := l.digestOfHold(201)
 		l.files["guest.yaml"] = blankYAML("lifecycle: {recreate: deny}")
 		l.push("deny", alice)
-		l.waitForHold(201, reason.RecreateDenied)
+		l.waitForHold(201, reason.ManifestForbids)
 		l.approve(digest)
 		time.Sleep(30 * time.Minute)
 		if got := l.creations(201); got != 0 {

@@ -91,13 +91,13 @@ func TestIncidentLostStateAndRenameCreatesGuestTwice(t *testing.T) {
 				l.push("another name", alice)
 				w.reset()
 				defer l.start()()
-				l.waitForCondition(0, string(plan.Blocked), string(reason.MayExist), "200", marker)
+				l.waitForCondition(0, string(plan.Blocked), string(reason.NotManaged), "200", marker)
 				time.Sleep(time.Hour)
 				w.wantNoWrites(t)
 				if got := len(l.sim.Guests()); got != 3 {
 					t.Errorf("got %d guests, want the two and the template", got)
 				}
-				if hint := l.hintOf(0, plan.Blocked, reason.MayExist); !strings.Contains(hint, "spec.vmid: 200") {
+				if hint := l.hintOf(0, plan.Blocked, reason.NotManaged); !strings.Contains(hint, "spec.vmid: 200") {
 					t.Errorf("got hint %q, want the vmid of the guest", hint)
 				}
 			})
@@ -145,11 +145,11 @@ func TestIncidentLostStateAndTagsCreatesGuestTwice(t *testing.T) {
 				l.ok(l.sim.Edit(200, "tags", ""))
 				guests := len(l.sim.Guests())
 				defer l.start()()
-				l.waitForCondition(0, string(plan.Blocked), string(reason.MayExist), "200 has this name", "no marker")
+				l.waitForCondition(0, string(plan.Blocked), string(reason.NotManaged), "200 has this name", "no marker")
 				if got := len(l.sim.Guests()); got != guests {
 					t.Fatalf("got %d guests, want %d", got, guests)
 				}
-				if hint := l.hintOf(0, plan.Blocked, reason.MayExist); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
+				if hint := l.hintOf(0, plan.Blocked, reason.NotManaged); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
 					t.Errorf("got hint %q, want the way to adopt 200", hint)
 				}
 				l.files["auto.yaml"] = strings.Replace(test.manifest, "spec:\n", "spec:\n  vmid: 200\n  adopt: ifUnmanaged\n", 1)
@@ -186,13 +186,13 @@ func TestIncidentLostStateTagsAndNameCreatesMachineTwice(t *testing.T) {
 		l.files["new.yaml"] = withoutVMID(vmYAML("new-1", 299, "raw: {smbios1: uuid=3f2f2b0e-95a3-4f3c-9a53-0f8b1a3de7c2}"))
 		l.push("and a new one", alice)
 		defer l.start()()
-		l.waitForCondition(0, string(plan.Blocked), string(reason.MayExist), "200 has the SMBIOS uuid")
+		l.waitForCondition(0, string(plan.Blocked), string(reason.NotManaged), "200 has the SMBIOS uuid")
 		eventually(l, "the new machine", func() bool { return len(l.sim.Guests()) == guests+1 })
 		time.Sleep(10 * time.Minute)
 		if got := len(l.sim.Guests()); got != guests+1 {
 			t.Fatalf("got %d guests, want %d", got, guests+1)
 		}
-		if hint := l.hintOf(0, plan.Blocked, reason.MayExist); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
+		if hint := l.hintOf(0, plan.Blocked, reason.NotManaged); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
 			t.Errorf("got hint %q, want the way to adopt 200", hint)
 		}
 		l.files["auto.yaml"] = strings.Replace(manifest, "spec:\n", "spec:\n  vmid: 200\n  adopt: ifUnmanaged\n", 1)

@@ -120,7 +120,7 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 				l.files["guest.yaml"] = test.after
 				l.push("after", alice)
 				if test.partial {
-					l.waitForCondition(test.vmid, string(reason.PartlyCreated), "create")
+					l.waitForCondition(test.vmid, string(reason.Locked), "create")
 					w.wantNoWrites(t)
 					if r := l.engine.Report(); r.Converged || l.sim.Effects(test.vmid, test.effect) != 0 {
 						t.Errorf("got converged %t with %q, want a partly created guest reported", r.Converged, l.sim.Config(test.vmid))

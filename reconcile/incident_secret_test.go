@@ -143,7 +143,7 @@ func TestMissingSecretDoesNotStopOthers(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the condition", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 1 && hasCondition(r.Guests[0], plan.Blocked, reason.NoSecret) && l.sim.Value(201, "memory") == "2048"
+			return len(r.Guests) == 1 && hasCondition(r.Guests[0], plan.Blocked, reason.Secret) && l.sim.Value(201, "memory") == "2048"
 		})
 		l.wantRepair("drift of another key")
 		time.Sleep(time.Hour)

@@ -71,7 +71,7 @@ func TestUnverifiedStartReportsUnknownGuests(t *testing.T) {
 		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == reason.StopUnverified })
 		time.Sleep(5 * time.Minute)
 		g := l.guest(l.engine.Report(), 201)
-		if g.Sync != report.SyncUnknown || !hasCondition(g, plan.NotObserved, reason.NoRevision) || len(g.Held) != 0 {
+		if g.Sync != report.SyncUnknown || !hasCondition(g, plan.NotObserved, reason.WritesStopped) || len(g.Held) != 0 {
 			t.Errorf("got %s with %+v and %+v, want its state unknown and no step", g.Sync, g.Conditions, g.Held)
 		}
 	})

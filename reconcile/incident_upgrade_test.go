@@ -84,7 +84,7 @@ func TestIncidentUpgradeMakesTheRevisionInForceInvalid(t *testing.T) {
 				l.acceptAsOlderRelease()
 				l.sim.ResetCounters()
 				defer l.start()()
-				l.waitForCondition(test.vmid, append([]string{string(plan.Blocked), string(reason.Invalid)}, test.words...)...)
+				l.waitForCondition(test.vmid, append([]string{string(plan.Blocked), string(reason.Impossible)}, test.words...)...)
 				eventually(l, "the other guest", func() bool { return strings.HasPrefix(l.sim.Value(202, "description"), "second") })
 				time.Sleep(time.Hour)
 				r := l.engine.Report()

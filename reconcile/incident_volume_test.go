@@ -52,9 +52,9 @@ func TestIncidentDestroyRemovesADiskOfAnotherGuest(t *testing.T) {
 				l.converge()
 				delete(l.files, "old.yaml")
 				l.waitForAcceptance(l.push("the old one goes", alice))
-				l.waitForCondition(201, "volume-in-use", volume, "VirtualMachine/new (202) as scsi1", test.message)
+				l.waitForCondition(201, "in-use", volume, "VirtualMachine/new (202) as scsi1", test.message)
 				l.remains(gone, "a kept guest without a step to approve", func(g report.Guest) bool {
-					return len(g.Held) == 0 && hasCondition(g, plan.Blocked, reason.VolumeInUse)
+					return len(g.Held) == 0 && hasCondition(g, plan.Blocked, reason.InUse)
 				})
 				if !slices.Contains(l.volumesOf(201), volume) || l.sim.Effects(201, pvesim.Destroyed) != 0 {
 					t.Fatalf("got volumes %v and %d destroys, want the disk of 202, and no destroy", l.volumesOf(201), l.sim.Effects(201, pvesim.Destroyed))

@@ -24,7 +24,7 @@ func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
 		if config := l.sim.Config(201); !strings.Contains(config, "scsi1: local-lvm:") || !strings.Contains(config, "unused0: local:") {
 			t.Errorf("got config %q, want the disk on local-lvm and its old volume kept", config)
 		}
-		if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Leftover, reason.UnusedVolumes) {
+		if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Leftover, reason.LeftOver) {
 			t.Errorf("got %+v, want a condition with the kept volume", g.Conditions)
 		}
 	})

@@ -149,7 +149,7 @@ func TestGuestThatFitsNowhereWaits(t *testing.T) {
 func (l *lab) noNode() *plan.Condition {
 	for _, g := range l.engine.Report().Guests {
 		for i := range g.Conditions {
-			if g.Conditions[i].Reason == reason.NoNode {
+			if g.Conditions[i].Reason == reason.Impossible {
 				return &g.Conditions[i]
 			}
 		}
@@ -280,7 +280,7 @@ func TestPreviewChoosesNodes(t *testing.T) {
 				t.Errorf("%s: got no reason for %s, want one", g.Ref.Name, g.Node)
 			}
 		}
-		want := map[string]string{"dns-1": "pve3", "big": "no-node", "web-01": "pve1", "web-02": "pve2", "web-03": "pve3"}
+		want := map[string]string{"dns-1": "pve3", "big": "impossible", "web-01": "pve1", "web-02": "pve2", "web-03": "pve3"}
 		if !maps.Equal(got, want) || len(l.journal.State().Placed) != 1 {
 			t.Errorf("got %v and choices %v in the journal, want %v and one", got, l.journal.State().Placed, want)
 		}

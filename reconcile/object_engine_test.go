@@ -302,7 +302,7 @@ func TestForeignObjectIsLeftAlone(t *testing.T) {
 		l.wantLive(c, c.want, true)
 		c.edit(l.sim, "gitops-01234567")
 		edited, _ := c.live(l.sim)
-		eventually(t, "the foreign marker", func() bool { return l.objectHasReason(c, reason.ForeignMarker) })
+		eventually(t, "the foreign marker", func() bool { return l.objectHasReason(c, reason.NotManaged) })
 		l.wantLive(c, edited, true)
 	})
 }
@@ -419,7 +419,7 @@ func TestObservedObjectIsReportedOnly(t *testing.T) {
 		l.converge()
 		c.edit(l.sim, l.markerOf(c))
 		edited, _ := c.live(l.sim)
-		eventually(t, "the hold", func() bool { return l.objectHasReason(c, reason.ObserveMode) })
+		eventually(t, "the hold", func() bool { return l.objectHasReason(c, reason.ManifestForbids) })
 		time.Sleep(2 * time.Minute)
 		l.wantLive(c, edited, true)
 		l.files["object.yaml"] = c.manifest("lifecycle: {destroy: allow}")
@@ -429,7 +429,7 @@ func TestObservedObjectIsReportedOnly(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		delete(l.files, "object.yaml")
 		l.push("remove it", alice)
-		eventually(t, "the strongest permission", func() bool { return l.objectHasReason(c, reason.DestroyDenied) })
+		eventually(t, "the strongest permission", func() bool { return l.objectHasReason(c, reason.ManifestForbids) })
 	})
 }
 
@@ -516,7 +516,7 @@ func TestObjectsWithoutGuests(t *testing.T) {
 		l.push("nothing left", alice)
 		for _, label := range []string{"Alias/two", "Alias/three"} {
 			eventually(t, "the hold of "+label, func() bool {
-				return l.objectHasReason(objectCase{label: label}, reason.EmptyDesired)
+				return l.objectHasReason(objectCase{label: label}, reason.DestroyLimit)
 			})
 		}
 		time.Sleep(time.Hour)
@@ -537,7 +537,7 @@ func TestLeftOverObjectDestroysNoGuest(t *testing.T) {
 		delete(l.files, "web.yaml")
 		l.push("an alias", alice)
 		eventually(t, "the hold", func() bool {
-			return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.EmptyDesired)
+			return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.DestroyLimit)
 		})
 		time.Sleep(time.Hour)
 		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {

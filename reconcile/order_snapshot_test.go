@@ -300,7 +300,7 @@ func TestSnapshotOfAForeignVolume(t *testing.T) {
 		l.order(snapshotWeb1)
 		time.Sleep(time.Hour)
 		g := l.guest(l.engine.Report(), 201)
-		if got := l.sim.Effects(201, pvesim.Snapshotted); got != 0 || !hasCondition(g, plan.Blocked, reason.VolumeInUse) {
+		if got := l.sim.Effects(201, pvesim.Snapshotted); got != 0 || !hasCondition(g, plan.Blocked, reason.InUse) {
 			t.Errorf("got %d snapshots and %+v, want a refusal", got, g.Conditions)
 		}
 	})

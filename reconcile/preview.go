@@ -93,7 +93,7 @@ func NewPreview(
 	judge := b.Gate(state, now)
 	b.Waits = plan.NewOrdering(planned, guests, plan.OrderingOptions{
 		Now: now, Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable,
-		Objects: set.Objects, Remembered: state.Guarded, Kept: func(step plan.Step) bool { return judge.Judge(step).Reason.IsKept() },
+		Objects: set.Objects, Remembered: state.Guarded, Kept: judge.Keeps,
 	}).Waits
 	return Preview{Plan: planned, Guests: guests, Images: set.Images, Objects: set.Objects, Observed: seen, Gate: b.Gate(state, now)}, nil
 }

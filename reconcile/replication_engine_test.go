@@ -38,7 +38,7 @@ func TestReplicationWaitsForItsGuest(t *testing.T) {
 		eventually(t, "the mark", func() bool { return l.sim.Replication("201-0")["remove_job"] == "full" })
 		l.files["copy.yaml"] = replicationOfWeb
 		l.push("the job again", alice)
-		eventually(t, "the condition", func() bool { return l.objectHasReason(job, reason.Leaving) })
+		eventually(t, "the condition", func() bool { return l.objectHasReason(job, reason.Locked) })
 		eventually(t, "the end of the job", func() bool { return l.sim.Replication("201-0")["remove_job"] == "" })
 		l.converge()
 		if l.sim.Replication("201-0") == nil {

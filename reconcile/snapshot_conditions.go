@@ -34,7 +34,7 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 			return nil
 		}
 		return []plan.Condition{{
-			Type: plan.Leftover, Reason: reason.SnapshotsLeft, Message: "the agent took snapshots of the guest, and the manifest has no schedule any more: " + namesOf(record.Taken),
+			Type: plan.Leftover, Reason: reason.LeftOver, Message: "the agent took snapshots of the guest, and the manifest has no schedule any more: " + namesOf(record.Taken),
 			Hint: reason.DeleteSnapshots.Text,
 		}}
 	}
@@ -51,7 +51,7 @@ func (e *Engine) snapshotConditions(vmid int) []plan.Condition {
 		return nil
 	}
 	return []plan.Condition{{
-		Type: plan.Warned, Reason: reason.SnapshotFailed, Message: strings.Join(words, "; "),
+		Type: plan.Warned, Reason: reason.Error, Message: strings.Join(words, "; "),
 		Hint: reason.RemoveSnapshotCause.With(d.Snapshots.Times.Next(time.Now()).UTC().Format(time.RFC3339)),
 	}}
 }

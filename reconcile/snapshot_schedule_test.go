@@ -109,7 +109,7 @@ func TestScheduledSnapshotsWaitOrAreLeftOut(t *testing.T) {
 			l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/201/snapshot$", Kind: pvesim.ErrorText, Text: "snapshot feature is not available", Times: 1}))
 			before := p.count(cluster.OpSnapshot, 201)
 			untilHour()
-			l.waitForCondition(201, string(reason.SnapshotFailed), "snapshot feature is not available")
+			l.waitForCondition(201, string(reason.Error), "snapshot feature is not available")
 			hour := time.Now().Truncate(time.Hour)
 			if got := l.guest(l.engine.Report(), 201).Snapshots; got == nil || got.Schedule != "hourly" || got.Taken != 1 || !got.Newest.Equal(hour.Add(-time.Hour)) || !got.LateSince.Equal(hour) {
 				t.Errorf("got %+v in the report, want the snapshot of the hour before, and late since this hour", got)
@@ -151,7 +151,7 @@ func TestScheduledSnapshotsWaitOrAreLeftOut(t *testing.T) {
 			l.asRoot("POST", "/snapshot", "snapname="+order.SnapshotName(time.Now().Truncate(time.Hour).Add(time.Hour)))
 			before := p.count(cluster.OpSnapshot, 201)
 			untilHour()
-			l.waitForCondition(201, string(reason.SnapshotFailed), "already")
+			l.waitForCondition(201, string(reason.Error), "already")
 			if got := p.count(cluster.OpSnapshot, 201) - before; got != 0 {
 				t.Errorf("got %d calls, want none", got)
 			}
@@ -194,7 +194,7 @@ func TestScheduleWithSmallerKeep(t *testing.T) {
 		l.push("no schedule", alice)
 		untilHour()
 		untilHour()
-		l.waitForCondition(201, string(reason.SnapshotsLeft))
+		l.waitForCondition(201, string(reason.LeftOver))
 		if got := l.sections(); len(got) != 3 {
 			t.Errorf("got snapshots %v, want three", got)
 		}
@@ -227,7 +227,7 @@ func TestScheduledSnapshotsOnADirectory(t *testing.T) {
 		l.push("container", alice)
 		defer l.start()()
 		l.converge()
-		l.waitForCondition(210, string(reason.SnapshotFailed), "snapshot feature is not available")
+		l.waitForCondition(210, string(reason.Error), "snapshot feature is not available")
 		untilHour()
 		untilHour()
 		if got := l.sim.Counters().Routes["POST /nodes/{node}/lxc/{vmid}/snapshot"]; got != 3 {

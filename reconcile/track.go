@@ -95,9 +95,9 @@ func (t *track) volumeHold(step plan.Step) (gate.Verdict, bool) {
 	if !refused || step.Former == nil && step.Op != t.failedStep.Op || len(step.Touches) == 0 {
 		return gate.Verdict{}, false
 	}
-	v := gate.Verdict{Held: true, Reason: reason.VolumeUsersUnknown, Message: refusal.Error(), Hint: refusal.Hint()}
+	v := gate.Verdict{Held: true, Reason: reason.NotObserved, Message: refusal.Error(), Hint: refusal.Hint()}
 	if inUse {
-		v.Reason = reason.VolumeInUse
+		v.Reason = reason.InUse
 	}
 	return v, true
 }

@@ -99,7 +99,7 @@ func (e *Engine) noteWeakenings() {
 
 // noteHidden states whether the token may see a guest. While that is not known, nothing changes.
 func noteHidden(t *track, p plan.Guest) {
-	hidden := slices.ContainsFunc(t.now.conditions, func(c plan.Condition) bool { return c.Reason == reason.Hidden })
+	hidden := slices.ContainsFunc(t.now.conditions, func(c plan.Condition) bool { return c.Type == plan.Blocked && c.Reason == reason.Denied })
 	if !hidden && t.now.sync == report.SyncUnknown {
 		return
 	}

@@ -193,7 +193,7 @@ func (s *uuidSearch) uuid(ctx context.Context, row cluster.Row) (string, error) 
 // uuidCondition prevents the creation of a machine whose uuid another one has.
 func uuidCondition(vmid int) plan.Condition {
 	return plan.Condition{
-		Type: plan.Blocked, Reason: reason.MayExist,
+		Type: plan.Blocked, Reason: reason.NotManaged,
 		Message: fmt.Sprintf("the guest may exist already, and is not created a second time: %d has the SMBIOS uuid of the manifest", vmid),
 		Hint:    reason.MeantUUID.With(vmid),
 	}

@@ -315,7 +315,7 @@ func TestEachCauseHasItsReason(t *testing.T) {
 			o.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}, {Path: "/vms/201", Role: "NoAccess"}})
 		}, stateOf{
 			waits: true, ready: []string{"ok", "hidden: 1 guests"}, page: "vmid 201 belongs to a guest that the token may not see", text: "vmid 201 belongs to a guest that the token may not see",
-			event: "guest.hidden", metric: `gitops_agent_conditions{reason="hidden"} 1`,
+			event: "guest.hidden", metric: `gitops_agent_conditions{reason="denied"} 1`,
 		}},
 		"weaker_guard": {false, func(o *outlets) {
 			o.repo.Files["web.yaml"] += "  lifecycle: {destroy: allow}\n"

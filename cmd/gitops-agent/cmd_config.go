@@ -48,6 +48,7 @@ type configCheckOptions struct {
 	cluster bool
 	dir     string
 	output  string
+	alerts  string
 	log     *slog.Logger
 }
 
@@ -58,6 +59,8 @@ func newConfigCheckCommand(p *program) *cobra.Command {
 		Short: "Check the agent's config and the files that it names, and with --cluster the remotes and the cluster",
 		Long: help(`Checks the agent's config: its fields, the policy with its trusted root, and that the files it names exist and can be read.
 It contacts neither the remotes nor the cluster. If an approver has guests or paths in trust.signers, it warns, and says who can approve what.
+With --alerts it names each selector of the metrics of conditions and held steps that matches a reason which this release does not have any more, with its
+new name. Neither a route of notifications nor a Policy can match a reason.
 
 With --cluster it also reads the remotes and the cluster, and writes nothing there. It fetches the branch from each remote into a temporary directory:
 whether the remote answers, with its host key, certificate and credentials, and has the branch; whether trust.anchor is on it; and whether the agent would
@@ -78,6 +81,7 @@ manifests are those of --dir, or the revision that the agent accepted last; with
 	}
 	cmd.Flags().BoolVar(&opts.cluster, "cluster", false, "also read the remotes and the cluster, and compare the token's privileges with the manifests")
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "check the manifests below this `directory`")
+	cmd.Flags().StringVar(&opts.alerts, "alerts", "", "also check the rules of Prometheus and the dashboards at or below this `path`")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
@@ -90,6 +94,7 @@ type configDocument struct {
 	Good          bool                  `json:"good"`
 	Warnings      []string              `json:"warnings,omitempty"` // about approvers with a scope
 	ClusterCheck  *clusterview.Document `json:"clusterCheck,omitempty"`
+	FormerReasons []string              `json:"formerReasons,omitempty"` // in the files of --alerts
 }
 
 func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckOptions) error {
@@ -118,7 +123,12 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 			Manifests: manifests.Set, State: manifests.State, Progress: term.NewProgress(notes), Files: config.UnsafeFiles(opts.config),
 		})
 	}
-	document.Good = document.ClusterCheck == nil || document.ClusterCheck.Good()
+	if opts.alerts != "" {
+		if document.FormerReasons, err = formerReasons(opts.alerts); err != nil {
+			return fmt.Errorf("read the files of --alerts: %w", err)
+		}
+	}
+	document.Good = len(document.FormerReasons) == 0 && (document.ClusterCheck == nil || document.ClusterCheck.Good())
 	if opts.output == outputJSON {
 		err = term.WriteJSON(out, document)
 	} else {
@@ -167,6 +177,9 @@ func writeConfigText(out io.Writer, d configDocument, facts [][2]string) {
 		t.AddText(f[0], f[1])
 	}
 	t.Write(out, term.NewPalette(out))
+	for _, line := range d.FormerReasons {
+		_, _ = fmt.Fprintln(out, term.Printable(line))
+	}
 	if d.ClusterCheck != nil {
 		d.ClusterCheck.WriteText(out, d.Cluster)
 	}

@@ -117,7 +117,7 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 func blocked(d report.Document, name string) bool {
 	for _, g := range d.Guests {
 		for _, c := range g.Conditions {
-			if g.Name == name && c.Reason == reason.NoSecret && c.Hint != "" {
+			if g.Name == name && c.Reason == reason.Secret && c.Hint != "" {
 				return true
 			}
 		}

@@ -40,7 +40,7 @@ func TestGuardRailsAreVisible(t *testing.T) {
 			r.Guests[0].Held = []report.HeldStep{{Digest: "d1", Hold: report.Hold{Reason: reason.Guard, Message: "protection"}}}
 		}, 200, "ok\nheld: 1 weaker guards", "weakens a guard"},
 		"hidden": {func(r *report.Report) {
-			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Blocked, Reason: reason.Hidden, Message: "the token may not see it"}}
+			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Blocked, Reason: reason.Denied, Message: "the token may not see it"}}
 		}, 200, "ok\nhidden: 1 guests", "the token may not see it"},
 		"state_directory": {
 			func(r *report.Report) { r.Writes = stop(reason.StopStateDirectory, "the state directory was removed") },

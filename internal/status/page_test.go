@@ -432,7 +432,7 @@ func TestPageTexts(t *testing.T) {
 		"origin":   {func(r *report.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="guests/212"`}, nil},
 		"guarded": {func(r *report.Report) {
 			g := orphaned()
-			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = reason.EmptyDesired, "", "check source.paths and the repository"
+			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = reason.DestroyLimit, "", "check source.paths and the repository"
 			r.Guests, r.Converged = append(r.Guests, g), false
 		}, []string{"1 guest is not destroyed because of a guard", "check source.paths and the repository"}, []string{"gitops-agent approve"}},
 		"suspended": {func(r *report.Report) {

@@ -126,7 +126,7 @@ func guardRailNotes(r report.Report) []string {
 		count(g.Held)
 		for _, c := range g.Conditions {
 			switch {
-			case c.Reason == reason.Hidden:
+			case c.Type == plan.Blocked && c.Reason == reason.Denied:
 				hidden++
 			case c.Reason == reason.TaskHangs && c.Type == plan.Blocked:
 				hanging++

@@ -102,7 +102,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	case step.Refused != "":
 		return Verdict{} // it makes no call: the order ends
 	case own.Observe || step.Object != nil && step.Object.Observe:
-		return held(reason.ObserveMode, "the manifest contains mode: observe", reason.Enforce.Text)
+		return held(reason.ManifestForbids, "the manifest contains mode: observe", reason.Enforce.Text)
 	case own.Suspend.Active(g.Now):
 		return held(reason.Suspended, own.Suspend.String(), reason.RemoveSuspend.Text)
 	}
@@ -118,6 +118,18 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	v := g.judgePermitted(step, own, findings)
 	v.Policies = findings
 	return v
+}
+
+// Keeps reports whether the manifest keeps the agent from the step for good, so that no other guest waits for it. A guest that is gone and is not created
+// again is waited for.
+func (g Gate) Keeps(step plan.Step) bool {
+	switch g.Judge(step).Reason { //nolint:exhaustive // no other reason is a wish of the manifest
+	case reason.Suspended:
+		return true
+	case reason.ManifestForbids:
+		return !step.Recreates || g.Policies.Of(step.Guest).Observe
+	}
+	return false
 }
 
 // judgePermitted decides what policies and the guest's manifest say of a step. What no approval releases comes first, so that no approval is given without effect.
@@ -176,7 +188,7 @@ func (g Gate) judgeOrder(step plan.Step) Verdict {
 	}
 	switch wait := g.Waits(step); {
 	case wait.NotReady:
-		return held(reason.NotReady, wait.Message, reason.LookAtChecks.Text)
+		return held(reason.WaitsFor, wait.Message, reason.LookAtChecks.Text)
 	case wait.Message != "":
 		return held(reason.WaitsFor, wait.Message, "")
 	}
@@ -274,7 +286,7 @@ func (g Gate) judgeObject(step plan.Step) Verdict {
 		permission := guard.DestroyObject(step.Object.Destroy, g.Minimum)
 		switch {
 		case permission == guest.Deny:
-			return held(reason.DestroyDenied, "one of its accepted manifests contained lifecycle.destroy: deny", reason.RemoveByHand.Text)
+			return held(reason.ManifestForbids, "one of its accepted manifests contained lifecycle.destroy: deny", reason.RemoveByHand.Text)
 		case g.namesNothing():
 			return heldEmpty("guest, Image or other object")
 		case len(step.Loses) > 0:
@@ -306,7 +318,7 @@ func (g Gate) namesNothing() bool { return g.NamedGuests+g.NamedObjects == 0 }
 
 // heldEmpty holds a removal because no manifest names anything of this sort: the revision may lack its manifests by accident.
 func heldEmpty(what string) Verdict {
-	return held(reason.EmptyDesired, "no manifest names any "+what+", and an empty desired set never prunes", reason.CheckPaths.Text)
+	return held(reason.DestroyLimit, "no manifest names any "+what+", and an empty desired set never prunes", reason.CheckPaths.Text)
 }
 
 // judgeDestroy counts guests alone for the guard against an empty repository: an object that is left over must not release the destruction of all guests.
@@ -314,7 +326,7 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	permission := guard.Destroy(g.Remembered[step.Guest.VMID], g.Minimum)
 	switch {
 	case permission == guest.Deny:
-		return held(reason.DestroyDenied, "its last accepted manifest contains lifecycle.destroy: deny", reason.AllowDestroy.Text)
+		return held(reason.ManifestForbids, "its last accepted manifest contains lifecycle.destroy: deny", reason.AllowDestroy.Text)
 	case g.NamedGuests == 0:
 		return heldEmpty("guest")
 	case g.Destroyed >= g.MaxDestroy:
@@ -332,7 +344,7 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 func (g Gate) judgeRecreate(step plan.Step, own Policy) Verdict {
 	switch guard.Recreate(own.Lifecycle.Recreate, g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)], g.Minimum) {
 	case guest.Deny:
-		return held(reason.RecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
+		return held(reason.ManifestForbids, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
 			reason.RestoreGuest.Text)
 	case guest.Allow:
 		return Verdict{}

@@ -75,19 +75,19 @@ func TestGateJudge(t *testing.T) {
 		"destroy_approved_for_another":     {step: destroy, with: []func(*Gate){approval(config, time.Hour, "olga")}, want: reason.Approval},
 		"destroy_approval_expired":         {step: destroy, with: []func(*Gate){approval(destroy, 7*24*time.Hour, "olga")}, want: reason.Approval},
 		"destroy_denied_though_approved": {
-			step: destroy, with: []func(*Gate){lifecycle("deny"), approval(destroy, time.Hour, "olga")}, want: reason.DestroyDenied,
+			step: destroy, with: []func(*Gate){lifecycle("deny"), approval(destroy, time.Hour, "olga")}, want: reason.ManifestForbids,
 		},
 		"destroy_allowed":            {step: destroy, with: []func(*Gate){lifecycle("allow")}},
 		"destroy_allowed_with_doubt": {step: doubtful, with: []func(*Gate){lifecycle("allow")}, want: reason.Approval},
 		"destroy_over_the_limit":     {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Destroyed = 3 }}, want: reason.DestroyLimit},
-		"destroy_of_everything":      {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests = 0 }}, want: reason.EmptyDesired},
+		"destroy_of_everything":      {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests = 0 }}, want: reason.DestroyLimit},
 		"destroy_of_every_guest": {
-			step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests, g.NamedObjects = 0, 1 }}, want: reason.EmptyDesired,
+			step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests, g.NamedObjects = 0, 1 }}, want: reason.DestroyLimit,
 		},
 		"two_needed_one_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: reason.Approval},
 		"two_needed_one_person_twice": {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: reason.Approval},
 		"two_needed_two_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "pia"), func(g *Gate) { g.RequiredApprovals = 2 }}},
-		"observe":                     {step: config, with: []func(*Gate){policy(Policy{Observe: true})}, want: reason.ObserveMode},
+		"observe":                     {step: config, with: []func(*Gate){policy(Policy{Observe: true})}, want: reason.ManifestForbids},
 		"suspended":                   {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Reason: "migration"}})}, want: reason.Suspended},
 		"suspended_until_then": {
 			step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now.Add(time.Second)}})}, want: reason.Suspended,
@@ -104,8 +104,8 @@ func TestGateJudge(t *testing.T) {
 		"recreate_allowed_by_manifest":    {step: again, with: []func(*Gate){recreation("approve", guest.Allow)}, want: reason.Approval},
 		"recreate_allowed_older_journal":  {step: again, with: []func(*Gate){recreation("", guest.Allow)}, want: reason.Approval},
 		"recreate_allowed_in_the_past":    {step: again, with: []func(*Gate){recreation("allow", guest.Approve)}, want: reason.Approval},
-		"recreate_denied_by_manifest":     {step: again, with: []func(*Gate){recreation("allow", guest.Deny)}, want: reason.RecreateDenied},
-		"recreate_denied_though_approved": {step: again, with: []func(*Gate){recreation("deny", guest.Deny), approval(again, time.Hour, "olga")}, want: reason.RecreateDenied},
+		"recreate_denied_by_manifest":     {step: again, with: []func(*Gate){recreation("allow", guest.Deny)}, want: reason.ManifestForbids},
+		"recreate_denied_though_approved": {step: again, with: []func(*Gate){recreation("deny", guest.Deny), approval(again, time.Hour, "olga")}, want: reason.ManifestForbids},
 		"recreate_waits": {
 			step: again, with: []func(*Gate){recreation("allow", guest.Allow), func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }}, want: reason.WaitsFor,
 		},
@@ -180,5 +180,36 @@ func TestGateNextPassesOverHeldChange(t *testing.T) {
 	step, _, ok := Gate{}.Next(planned)
 	if !ok || step.Op != cluster.OpStart {
 		t.Errorf("got %q released, want start", step.Op)
+	}
+}
+
+// No other guest waits for a step that the manifest forbids for good, except for a guest that is gone: it would be missing.
+func TestGateKeeps(t *testing.T) {
+	t.Parallel()
+	ref := guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}
+	config := plan.Step{Guest: ref, Op: cluster.OpConfig, Class: guest.Live, Calls: []cluster.Call{{Op: cluster.OpConfig}}}
+	destroy := plan.Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Calls: []cluster.Call{{Op: cluster.OpDestroy}}}
+	again := plan.Step{Guest: ref, Op: cluster.OpCreate, Recreates: true, Calls: []cluster.Call{{Op: cluster.OpCreate}}}
+	for name, test := range map[string]struct {
+		step    plan.Step
+		policy  Policy
+		guarded journal.Guarded
+		want    bool
+	}{
+		"released":            {step: config},
+		"observed":            {config, Policy{Observe: true}, journal.Guarded{}, true},
+		"suspended":           {config, Policy{Suspend: &guest.Suspension{Reason: "repair"}}, journal.Guarded{}, true},
+		"destroy_denied":      {destroy, Policy{}, journal.Guarded{Destroy: "deny"}, true},
+		"destroy_waits":       {step: destroy, guarded: journal.Guarded{Destroy: "approve"}},
+		"recreation_denied":   {step: again, policy: Policy{Lifecycle: guest.Lifecycle{Recreate: guest.Deny}}, guarded: journal.Guarded{Recreate: "deny"}},
+		"recreation_observed": {again, Policy{Observe: true}, journal.Guarded{Recreate: "deny"}, true},
+	} {
+		g := Gate{
+			Cluster: "home", Policies: Policies{policyKey(ref): test.policy}, Remembered: map[int]journal.Guarded{201: test.guarded}, RequiredApprovals: 1, NamedGuests: 5, MaxDestroy: 3,
+			Owned: map[int]journal.Owned{201: {Identity: "identity"}}, Approvals: Approvals{},
+		}
+		if got := g.Keeps(test.step); got != test.want {
+			t.Errorf("%s: got %t (%s), want %t", name, got, g.Judge(test.step).Reason, test.want)
+		}
 	}
 }

@@ -25,7 +25,7 @@ func (g Gate) judgeNode(step plan.Step) Verdict {
 			arrives = call.Node // it can wait until the work on the node is done
 		}
 		if arrives != "" && slices.Contains(g.Maintenance, arrives) {
-			return held(reason.NodeMaintenance, fmt.Sprintf("node %s is in maintenance", arrives), reason.EndMaintenance.With(arrives))
+			return held(reason.Window, fmt.Sprintf("node %s is in maintenance", arrives), reason.EndMaintenance.With(arrives))
 		}
 	}
 	return Verdict{}

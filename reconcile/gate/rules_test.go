@@ -100,7 +100,7 @@ func TestJudgePolicies(t *testing.T) {
 			with: func(g *Gate) { g.RequiredApprovals = 2; approved(destroyDigest, "olga")(g) },
 		},
 		"no_approval_releases": {
-			step: destroy, rule: asks(1, "true"), want: reason.DestroyDenied, with: func(g *Gate) { g.Remembered[201] = journal.Guarded{VMID: 201, Destroy: "deny"} },
+			step: destroy, rule: asks(1, "true"), want: reason.ManifestForbids, with: func(g *Gate) { g.Remembered[201] = journal.Guarded{VMID: 201, Destroy: "deny"} },
 		},
 		"creation_before_its_vmid": {step: unnumbered, rule: asks(1, "true"), want: reason.Policy},
 		"creation_approved":        {step: create, rule: asks(1, "true"), with: approved(creationDigest("home", &d), "olga")},

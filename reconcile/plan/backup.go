@@ -41,7 +41,7 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, c
 			hints = append(hints, reason.UndoJobEdit.Text)
 		}
 	}
-	if left := guest.NotInBackups(d, live); len(left) > 0 && isSameGuest(p) {
+	if left := guest.NotInBackups(d, live); len(left) > 0 && isSameGuest(p, d) {
 		missing, hints = append(missing, "no backup contains "+namesOf(left)), append(hints, leftOutHint(d.Kind))
 	}
 	if len(missing) > 0 {

@@ -97,7 +97,7 @@ func candidatesCondition(found []Candidate) Condition {
 			words = append(words, fmt.Sprintf("%d has this name and the marker %s", n.VMID, n.Marker))
 		}
 	}
-	c := Condition{Type: Blocked, Reason: reason.MayExist, Message: "the guest may exist already, and is not created a second time: " + strings.Join(words, "; ")}
+	c := Condition{Type: Blocked, Reason: reason.NotManaged, Message: "the guest may exist already, and is not created a second time: " + strings.Join(words, "; ")}
 	switch first := found[0]; {
 	case first.Renamed:
 		c.Hint = reason.MeantRenamed.With(first.VMID, first.Marker)

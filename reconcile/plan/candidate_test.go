@@ -16,7 +16,7 @@ import (
 // TestCandidatesBlockCreate plans web-1 without a vmid next to guests that may be web-1, and next to other guests.
 func TestCandidatesBlockCreate(t *testing.T) {
 	const marker = "a;gitops-0011aabb"
-	held := outline{Conditions: []string{"Blocked/may-exist"}}
+	held := outline{Conditions: []string{"Blocked/not-managed"}}
 	made := outline{Steps: []string{"create live claims"}}
 	tests := map[string]struct {
 		row     cluster.Row // of vmid 205

@@ -32,7 +32,7 @@ func TestPlanOfAClone(t *testing.T) {
 		conditions []string // type, reason, and a part of message and hint
 		steps      int
 	}{
-		"elsewhere":           {fixture.WantWeb(cloudInit), read("ide0", "local:9000/vm-9000-cloudinit.qcow2,media=cdrom"), []string{"Blocked cannot-create set cloudInit.slot: ide0"}, 0},
+		"elsewhere":           {fixture.WantWeb(cloudInit), read("ide0", "local:9000/vm-9000-cloudinit.qcow2,media=cdrom"), []string{"Blocked impossible set cloudInit.slot: ide0"}, 0},
 		"in_the_same_slot":    {fixture.WantWeb(cloudInit), read("ide2", "local:9000/vm-9000-cloudinit.qcow2,media=cdrom"), nil, 1},
 		"root":                {fixture.WantWeb(root), read(), []string{"Warned needs-root as root on pve1: qm set 201 --hookscript " + hook}, 1},
 		"root_in_template":    {fixture.WantWeb(root), read("hookscript", hook), nil, 1},

@@ -61,7 +61,6 @@ func lockCondition(live guest.Observed) Condition {
 		if live.Kind == guest.Container {
 			tool = "pct"
 		}
-		c.Reason = reason.PartlyCreated
 		c.Hint = reason.Unlock.With(tool, live.VMID)
 	}
 	return c

@@ -59,7 +59,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		return p
 	}
 	if len(impossible) > 0 {
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.CannotCreate, Message: describeImpossible(impossible), Hint: reason.ChangeTemplate.Text})
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Impossible, Message: describeImpossible(impossible), Hint: reason.ChangeTemplate.Text})
 		return p
 	}
 	call.Secrets = secrets
@@ -93,7 +93,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 
 // noNode returns the condition of a guest for which no node was chosen.
 func noNode(u Unplaced) Condition {
-	c := Condition{Type: Blocked, Reason: reason.NoNode, Message: cmp.Or(u.Why, "no node was chosen yet")}
+	c := Condition{Type: Blocked, Reason: reason.Impossible, Message: cmp.Or(u.Why, "no node was chosen yet")}
 	if u.Why != "" && !u.Fits {
 		c.Hint = reason.MakeRoom.Text
 	}
@@ -105,12 +105,12 @@ var errKeys = errors.New("not all of it can be set at creation")
 
 // cannotCreate returns the condition of a guest that does not exist and cannot be created.
 func cannotCreate(d *guest.Desired, err error) Condition {
-	c := Condition{Type: Blocked, Reason: reason.NoSource, Message: err.Error(), Hint: reason.CorrectSource.Text}
+	c := Condition{Type: Blocked, Reason: reason.Impossible, Message: err.Error(), Hint: reason.CorrectSource.Text}
 	switch {
 	case d.Source == (guest.Source{}):
 		c.Hint = reason.AddSource.Text
 	case errors.Is(err, errKeys):
-		c.Reason, c.Hint = reason.CannotCreate, reason.LeaveOutAtCreation.Text
+		c.Hint = reason.LeaveOutAtCreation.Text
 	}
 	return c
 }
@@ -215,7 +215,7 @@ func planUnnamed(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	}
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	return Guest{Ref: ref, Node: got.Guests[owned.VMID].Node, Conditions: []Condition{{
-		Type: NotObserved, Reason: reason.NoRevision, Message: "no revision is in force, so the wanted state of this guest is unknown",
+		Type: NotObserved, Reason: reason.WritesStopped, Message: "no revision is in force, so the wanted state of this guest is unknown",
 	}}}
 }
 
@@ -249,7 +249,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
-	orphaned := Condition{Type: Orphaned, Reason: reason.Removed, Message: "no manifest names this guest any more"}
+	orphaned := Condition{Type: Orphaned, Reason: reason.LeftOver, Message: "no manifest names this guest any more"}
 	step := destroyStep(ref, live, evidence)
 	if why := want.stillNamed(owned); why != "" {
 		orphaned.Message, orphaned.Hint = why, reason.NameAgain.With(owned.VMID)

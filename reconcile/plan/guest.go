@@ -47,6 +47,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p.Conditions = append(p.Conditions, *c)
 		return p
 	}
+	p.Present = true
 	former := formerVolumes(want, d, recordOf(owned, isOwned), live, volumes)
 	later := d
 	d = WantedNow(d, owned)
@@ -101,7 +102,7 @@ func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		return planCreate(p, want, d, got, volumes)
 	case cluster.Hidden:
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: reason.Hidden, Message: fmt.Sprintf("vmid %d belongs to a guest that the token may not see", d.VMID),
+			Type: Blocked, Reason: reason.Denied, Message: fmt.Sprintf("vmid %d belongs to a guest that the token may not see", d.VMID),
 			Hint: reason.GrantAudit.With(d.VMID),
 		})
 	case cluster.Unknown:
@@ -120,7 +121,7 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 	c := Condition{Type: IdentityConflict}
 	switch {
 	case live.Kind != d.Kind:
-		c.Reason, c.Message = reason.OtherKind, fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
+		c.Reason, c.Message = reason.DifferentGuest, fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
 		c.Hint = reason.OtherVMIDOrKind.Text
 	case isOwned:
 		c.Reason, c.Message = reason.DifferentGuest, proof.Conflict(d.Kind)
@@ -136,7 +137,7 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 		if len(proof.ForeignMarkers) == 0 {
 			return nil
 		}
-		c.Reason, c.Message = reason.ForeignMarker, "it has the marker "+proof.ForeignMarkers[0]+" of another owner"
+		c.Reason, c.Message = reason.NotManaged, "it has the marker "+proof.ForeignMarkers[0]+" of another owner"
 		c.Hint = reason.RemoveForeignTag.With(proof.ForeignMarkers[0])
 	}
 	return &c

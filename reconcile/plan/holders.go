@@ -119,7 +119,7 @@ func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 		return nil
 	}
 	return &Condition{
-		Type: Blocked, Reason: reason.VolumeInUse, Message: "it is not destroyed, since its volumes would be destroyed too: " + strings.Join(words, "; "),
+		Type: Blocked, Reason: reason.InUse, Message: "it is not destroyed, since its volumes would be destroyed too: " + strings.Join(words, "; "),
 		Hint: reason.FreeVolume.Text,
 	}
 }
@@ -179,7 +179,7 @@ func otherSlot(live guest.Observed, key, volume string) string {
 func (h holders) createBlockedBy(d *guest.Desired) *Condition {
 	for _, a := range guest.WantedAttachments(*d) {
 		if why := h.attachBlockedBy(d.VMID, a.Volume); why != "" {
-			return &Condition{Type: Blocked, Reason: reason.VolumeInUse, Message: a.Key + ": " + why, Hint: reason.DetachVolume.Text}
+			return &Condition{Type: Blocked, Reason: reason.InUse, Message: a.Key + ": " + why, Hint: reason.DetachVolume.Text}
 		}
 	}
 	return nil

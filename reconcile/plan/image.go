@@ -180,13 +180,13 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 	p.lacksElsewhere(d, nodes[0], got.Inventory)
 	if never != "" && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: reason.Invalid, Message: fmt.Sprintf("this release refuses the manifest, which was accepted before: %s: spec.decompression: %s", d.Origin, never),
+			Type: Blocked, Reason: reason.Impossible, Message: fmt.Sprintf("this release refuses the manifest, which was accepted before: %s: spec.decompression: %s", d.Origin, never),
 			Hint: reason.Decompress.Text,
 		})
 	}
 	if denied && len(p.Changes) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: reason.ServerDenied, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
+			Type: Blocked, Reason: reason.NotAllowed, Message: fmt.Sprintf("the host of the agent does not allow downloads from %s", server),
 			Hint: reason.AllowServer.With(server),
 		})
 	}
@@ -217,7 +217,7 @@ func (g *Guest) lacksElsewhere(d image.Desired, node string, inventory cluster.I
 	}
 	if others {
 		g.Conditions = append(g.Conditions, Condition{
-			Type: Warned, Reason: reason.FileOnOneNode, Message: alone, Hint: reason.ListNodes.Text,
+			Type: Warned, Reason: reason.OtherNode, Message: alone, Hint: reason.ListNodes.Text,
 		})
 	}
 }
@@ -243,10 +243,10 @@ func fileOn(images Images, d image.Desired, node string, got cluster.Snapshot) (
 	record, recorded := images.record(d, node, got.Inventory)
 	switch {
 	case !recorded:
-		return unknown(reason.ForeignFile, fmt.Sprintf("%s is on %s, and the agent did not download it", d.Volume(), node),
+		return unknown(reason.NotManaged, fmt.Sprintf("%s is on %s, and the agent did not download it", d.Volume(), node),
 			reason.RemoveForeignFile.Text)
 	case record.Size != size:
-		return unknown(reason.ForeignFile, fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it", d.Volume(), node, size, record.Size),
+		return unknown(reason.NotManaged, fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it", d.Volume(), node, size, record.Size),
 			reason.RemoveChangedFile.Text)
 	}
 	return "", nil

@@ -166,7 +166,7 @@ func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapsho
 	case !isReadSince(files, record):
 		unknown.Message = fmt.Sprintf("the files in %s on %s were not read yet", place.Storage, place.Node)
 	case size != record.Size:
-		unknown.Reason = reason.ForeignFile
+		unknown.Reason = reason.NotManaged
 		unknown.Message = fmt.Sprintf("%s on %s has %d bytes, and had %d when the agent downloaded it, so it is not deleted", record.Volume, place.Node, size, record.Size)
 		unknown.Hint = reason.RemoveChangedFormer.Text
 	default:
@@ -184,7 +184,7 @@ func planFormer(want Desired, record journal.File, p *Guest, got cluster.Snapsho
 // FileInUse returns the condition of an Image of which a former file stays, since something uses it.
 func FileInUse(record journal.File, user string) Condition {
 	return Condition{
-		Type: Warned, Reason: reason.FileInUse, Message: fmt.Sprintf("%s stays on %s: %s", record.Volume, record.Node, user),
+		Type: Warned, Reason: reason.InUse, Message: fmt.Sprintf("%s stays on %s: %s", record.Volume, record.Node, user),
 		Hint: reason.DeletedLater.Text,
 	}
 }

@@ -17,16 +17,16 @@ func planInvalid(p Guest, d *guest.Desired, got cluster.Snapshot) Guest {
 		hint = in.Hint + "; " + hint
 	}
 	p.Conditions = append(p.Conditions, Condition{
-		Type: Blocked, Reason: reason.Invalid, Hint: hint,
+		Type: Blocked, Reason: reason.Impossible, Hint: hint,
 		Message: fmt.Sprintf("this release refuses the manifest, which was accepted before: %s: %s: %s", in.Origin, in.Field, in.Message),
 	})
 	live, seen := got.Guests[d.VMID]
 	switch absent := got.Absent[d.VMID]; {
 	case d.VMID != 0 && seen && absent != cluster.Unknown:
-		p.Node = live.Node
+		p.Node, p.Present = live.Node, true
 	case d.VMID == 0 || absent == cluster.Gone:
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: reason.CannotCreate, Message: "the guest does not exist, and its manifest is not valid", Hint: hint,
+			Type: Blocked, Reason: reason.Impossible, Message: "the guest does not exist, and its manifest is not valid", Hint: hint,
 		})
 	default:
 		p.Conditions = append(p.Conditions, notObserved(d.VMID, got))

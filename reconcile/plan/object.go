@@ -363,7 +363,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 		o.set(false)
 	case marker != "":
 		p.Conditions = append(p.Conditions, Condition{
-			Type: IdentityConflict, Reason: reason.ForeignMarker, Message: fmt.Sprintf("the %s %s has the marker %s of another owner", k.Noun, d.ID, marker),
+			Type: IdentityConflict, Reason: reason.NotManaged, Message: fmt.Sprintf("the %s %s has the marker %s of another owner", k.Noun, d.ID, marker),
 			Hint: reason.RemoveForeignWord.Text,
 		})
 	case d.Adopt:
@@ -468,7 +468,7 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snaps
 	for _, g := range d.Guests {
 		if found.Named[g.Label].VMID == 0 {
 			return d, &Condition{
-				Type: Blocked, Reason: reason.NoVMID, Message: g.Label + " has no vmid yet", Hint: reason.AwaitVMID.Text,
+				Type: Blocked, Reason: reason.Awaits, Message: g.Label + " has no vmid yet", Hint: reason.AwaitVMID.Text,
 			}
 		}
 	}
@@ -486,7 +486,7 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snaps
 }
 
 // causes are the reasons of conditions for what a kind cannot resolve.
-var causes = map[kind.Cause]reason.Name{kind.SelectsNone: reason.SelectsNone, kind.NotInHA: reason.NotInHA, kind.Impossible: reason.Impossible}
+var causes = map[kind.Cause]reason.Name{kind.SelectsNone: reason.Awaits, kind.NotInHA: reason.Awaits, kind.Impossible: reason.Impossible}
 
 // managedByHA returns the vmids of the guests that the HA manager manages.
 func managedByHA(got cluster.Snapshot) map[int]bool {
@@ -644,7 +644,7 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 	switch {
 	case want.NoRevision:
 		p.Conditions = append(p.Conditions, Condition{
-			Type: NotObserved, Reason: reason.NoRevision, Message: "no revision is in force, so the wanted state of this object is unknown",
+			Type: NotObserved, Reason: reason.WritesStopped, Message: "no revision is in force, so the wanted state of this object is unknown",
 		})
 		return p
 	case !known:
@@ -661,7 +661,7 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 		return p
 	}
 	p.Present, p.ReadAt = true, got.Objects[p.Ref.Kind].ReadAt
-	p.Conditions = append(p.Conditions, Condition{Type: Orphaned, Reason: reason.Removed, Message: fmt.Sprintf("no manifest describes the %s %s any more", k.Noun, owned.ID)})
+	p.Conditions = append(p.Conditions, Condition{Type: Orphaned, Reason: reason.LeftOver, Message: fmt.Sprintf("no manifest describes the %s %s any more", k.Noun, owned.ID)})
 	if by, isKept := k.KeptBy(owned.ID, kind.World{Observed: got}); isKept {
 		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.InUse, Message: fmt.Sprintf("the %s %s is not removed: %s", k.Noun, owned.ID, by.Text)})
 		return p
@@ -676,7 +676,7 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 }
 
 func leavingCondition(k *kind.Kind, id string, live cluster.Object) Condition {
-	return Condition{Type: Blocked, Reason: reason.Leaving, Message: fmt.Sprintf("the %s %s is being removed: %s", k.Noun, id, k.Leaving(live))}
+	return Condition{Type: Blocked, Reason: reason.Locked, Message: fmt.Sprintf("the %s %s is being removed: %s", k.Noun, id, k.Leaving(live))}
 }
 
 // IsOwnedObject reports whether a live object has the marker of its record.

@@ -9,7 +9,6 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/order"
-	"gitops-agent/reconcile/reason"
 )
 
 // withOrders adds the steps of the guest's orders. A guest gets none while it is locked or its run state is not known, and if it was not read or is not the
@@ -20,7 +19,7 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		return p
 	}
 	live, seen := got.Guests[d.VMID]
-	if !seen || got.Absent[d.VMID] != "" || live.Lock != "" || live.Status == guest.StatusUnknown || !isSameGuest(p) {
+	if !seen || got.Absent[d.VMID] != "" || live.Lock != "" || live.Status == guest.StatusUnknown || !isSameGuest(p, d) {
 		return p
 	}
 	owned, isOwned := want.Owned[d.VMID]
@@ -57,11 +56,9 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 	return p
 }
 
-// isSameGuest reports whether the plan found the guest that the manifest means.
-func isSameGuest(p Guest) bool {
-	return !slices.ContainsFunc(p.Conditions, func(c Condition) bool {
-		return c.Type == IdentityConflict || c.Type == NotObserved || c.Reason == reason.Invalid || c.Reason == reason.PartlyCreated
-	})
+// isSameGuest reports whether the plan found the guest that the manifest means, and this release accepts the manifest.
+func isSameGuest(p Guest, d *guest.Desired) bool {
+	return p.Present && d.Invalid == nil && !slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Type == NotObserved })
 }
 
 // orderStep returns the step of an order.

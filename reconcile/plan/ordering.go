@@ -340,11 +340,6 @@ func missingUntilDone(p *Guest) string {
 	return ""
 }
 
-// notCreated are the reasons of Blocked that mean that the guest does not exist as its manifest describes it.
-var notCreated = []reason.Name{
-	reason.NoSource, reason.CannotCreate, reason.Hidden, reason.PartlyCreated, reason.VolumeInUse, reason.MayExist,
-}
-
 // unusable returns why dependent guests wait for a guest that does not exist and will not be created soon.
 func unusable(p *Guest) string {
 	for _, c := range p.Conditions {
@@ -354,11 +349,11 @@ func unusable(p *Guest) string {
 		case IdentityConflict:
 			return "does not exist: another guest has its vmid"
 		case Blocked:
-			if slices.Contains(notCreated, c.Reason) {
-				return "does not exist: " + c.Message
-			}
-			if c.Reason == reason.NoSecret {
+			switch {
+			case c.Reason == reason.Secret && (p.unstarted || !p.Present):
 				return "waits for a secret: " + c.Message
+			case !p.Present:
+				return "does not exist: " + c.Message
 			}
 		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Leftover, Warned:
 		}

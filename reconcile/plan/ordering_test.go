@@ -23,6 +23,8 @@ type waitingGuest struct {
 	observe   bool
 	suspend   *guest.Suspension
 	orphan    bool // no manifest names it
+	exists    bool
+	unstarted bool // its first start needs a secret
 	stuck     bool // it failed often
 	held      bool // its steps are held
 	notReady  string
@@ -34,7 +36,7 @@ func orderingOf(now time.Time, guests ...waitingGuest) Ordering {
 	stuck, notReady, held := make(map[string]bool), make(map[string]string), make(map[int]bool)
 	for _, g := range guests {
 		ref := guest.Ref{Kind: guest.VirtualMachine, Name: "vm-" + string(rune('a'+g.vmid)), VMID: g.vmid}
-		p := Guest{Ref: ref, Wave: g.wave, Managed: !g.orphan}
+		p := Guest{Ref: ref, Wave: g.wave, Managed: !g.orphan, Present: g.exists, unstarted: g.unstarted}
 		for _, op := range g.steps {
 			p.Steps = append(p.Steps, Step{Guest: ref, Op: op, Wave: g.wave})
 		}
@@ -62,6 +64,7 @@ func TestOrdering(t *testing.T) {
 	blocked := func(kind ConditionType, reason reason.Name) waitingGuest {
 		return a(func(g *waitingGuest) { g.condition = Condition{Type: kind, Reason: reason, Message: "the reason"} })
 	}
+	exists := func(g waitingGuest) waitingGuest { g.exists = true; return g }
 	tests := map[string]struct {
 		first waitingGuest // vm-a; vm-b starts
 		wave  int          // of vm-b
@@ -76,22 +79,30 @@ func TestOrdering(t *testing.T) {
 		"depends_on_ready":           {first: steps(), deps: onA},
 		"depends_on_unread":          {first: blocked(NotObserved, reason.NotObserved), deps: onA, want: "vm-a, which was not read"},
 		"depends_on_different_guest": {first: blocked(IdentityConflict, reason.DifferentGuest), deps: onA, want: "another guest has its vmid"},
-		"depends_on_sourceless":      {first: blocked(Blocked, reason.NoSource), deps: onA, want: "the reason"},
-		"depends_on_hidden":          {first: blocked(Blocked, reason.Hidden), deps: onA, want: "the reason"},
-		"depends_on_partly_created":  {first: blocked(Blocked, reason.PartlyCreated), deps: onA, want: "the reason"},
-		"depends_on_locked":          {first: blocked(Blocked, reason.Locked), deps: onA},
-		"depends_on_held":            {first: a(func(g *waitingGuest) { g.steps, g.held = []cluster.Op{cluster.OpReboot}, true }), deps: onA, want: "vm-a, which has steps left: reboot"},
-		"depends_on_stuck":           {first: a(func(g *waitingGuest) { g.steps, g.stuck = []cluster.Op{cluster.OpConfig}, true }), deps: onA, want: "vm-a, which has steps left: config"},
-		"depends_on_observed":        {first: a(func(g *waitingGuest) { g.steps, g.observe = []cluster.Op{cluster.OpConfig}, true }), deps: onA},
-		"depends_on_not_ready":       {first: a(func(g *waitingGuest) { g.notReady = "no answer" }), deps: onA, want: "vm-a, which is not ready: no answer"},
-		"not_ready_holds_up_none":    {first: a(func(g *waitingGuest) { g.notReady = "no answer" }), wave: 1},
-		"depends_on_restart":         {first: blocked(PendingRestart, reason.PendingRestart), deps: onA},
+		"depends_on_sourceless":      {first: blocked(Blocked, reason.Impossible), deps: onA, want: "the reason"},
+		"depends_on_hidden":          {first: blocked(Blocked, reason.Denied), deps: onA, want: "the reason"},
+		"depends_on_partly_created":  {first: blocked(Blocked, reason.Locked), deps: onA, want: "the reason"},
+		"depends_on_locked":          {first: exists(blocked(Blocked, reason.Locked)), deps: onA},
+		"depends_on_impossible":      {first: exists(blocked(Blocked, reason.Impossible)), deps: onA},
+		"depends_on_rotated_secret":  {first: exists(blocked(Blocked, reason.Secret)), deps: onA},
+		"depends_on_uncreated":       {first: blocked(Blocked, reason.Secret), deps: onA, want: "waits for a secret"},
+		"depends_on_unstarted": {
+			first: a(func(g *waitingGuest) {
+				g.condition, g.exists, g.unstarted = Condition{Type: Blocked, Reason: reason.Secret, Message: "the reason"}, true, true
+			}), deps: onA, want: "waits for a secret",
+		},
+		"depends_on_held":         {first: a(func(g *waitingGuest) { g.steps, g.held = []cluster.Op{cluster.OpReboot}, true }), deps: onA, want: "vm-a, which has steps left: reboot"},
+		"depends_on_stuck":        {first: a(func(g *waitingGuest) { g.steps, g.stuck = []cluster.Op{cluster.OpConfig}, true }), deps: onA, want: "vm-a, which has steps left: config"},
+		"depends_on_observed":     {first: a(func(g *waitingGuest) { g.steps, g.observe = []cluster.Op{cluster.OpConfig}, true }), deps: onA},
+		"depends_on_not_ready":    {first: a(func(g *waitingGuest) { g.notReady = "no answer" }), deps: onA, want: "vm-a, which is not ready: no answer"},
+		"not_ready_holds_up_none": {first: a(func(g *waitingGuest) { g.notReady = "no answer" }), wave: 1},
+		"depends_on_restart":      {first: blocked(PendingRestart, reason.PendingRestart), deps: onA},
 
 		"later_wave_waits":         {first: steps(cluster.OpCreate), wave: 1, want: "wave 0 comes before wave 1"},
 		"later_wave_waits_to_run":  {first: steps(cluster.OpStart), wave: 1, want: "wave 0 comes before wave 1"},
 		"drift_holds_up_no_wave":   {first: steps(cluster.OpConfig), wave: 1},
 		"earlier_wave_does_not":    {first: a(func(g *waitingGuest) { g.steps, g.wave = []cluster.Op{cluster.OpCreate}, 2 }), wave: 1},
-		"impossible_holds_up_none": {first: blocked(Blocked, reason.NoSource), wave: 1},
+		"impossible_holds_up_none": {first: blocked(Blocked, reason.Impossible), wave: 1},
 		"observed_holds_up_none":   {first: a(func(g *waitingGuest) { g.steps, g.observe = []cluster.Op{cluster.OpStart}, true }), wave: 1},
 		"orphan_holds_up_none":     {first: a(func(g *waitingGuest) { g.steps, g.orphan = []cluster.Op{cluster.OpStart}, true }), wave: 1},
 		"suspended_holds_up_none": {

@@ -27,13 +27,14 @@ type Guest struct {
 	Steps      []Step            // in order; the later steps are planned again after the earlier ones ran
 	Conditions []Condition       // why a difference has no step
 	Orders     []Step            // one-shot operations of signed orders, the oldest first; they come before Steps, and the guest is in sync without them
-	Present    bool              // of an object that is no guest: it exists
+	Present    bool              // it exists, and is what the manifest means
 	ReadAt     time.Time         // of an object of package kinds: when it was read
 	Lacking    map[string]string // of an Image: why nothing can be created from it, by node; by "" if all nodes share its storage
 	Configured bool              // the guest was created and not seen configured yet, and now it has what its manifest lists under ignoreFields
 	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 
-	keptOn []string // of an Image: where its file is looked for
+	keptOn    []string // of an Image: where its file is looked for
+	unstarted bool     // a secret is missing without which the guest is not started
 }
 
 // Empty reports whether every guest, and every guard, is as wanted.

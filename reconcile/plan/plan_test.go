@@ -83,7 +83,7 @@ func TestNewPlan(t *testing.T) {
 		},
 		"hidden": {
 			want: Desired{Guests: []guest.Desired{fixture.WantWeb()}}, absent: map[int]cluster.Absence{201: cluster.Hidden},
-			outline: outline{Conditions: []string{"Blocked/hidden"}},
+			outline: outline{Conditions: []string{"Blocked/denied"}},
 		},
 		"not_ours": {
 			want: Desired{Guests: []guest.Desired{fixture.WantWeb()}}, live: []guest.Observed{fixture.LiveWeb("running", "tags", "")},
@@ -111,11 +111,11 @@ func TestNewPlan(t *testing.T) {
 		},
 		"half_made": {
 			want: Desired{Guests: []guest.Desired{fixture.WantWeb(fixture.MemoryIntent("4096"))}},
-			live: []guest.Observed{func() guest.Observed { o := fixture.LiveWeb("stopped"); o.Lock = "create"; return o }()}, outline: outline{Conditions: []string{"Blocked/partly-created"}},
+			live: []guest.Observed{func() guest.Observed { o := fixture.LiveWeb("stopped"); o.Lock = "create"; return o }()}, outline: outline{Conditions: []string{"Blocked/locked"}},
 		},
 		"removed": {
 			want: Desired{Owned: ours}, live: []guest.Observed{fixture.LiveWeb("running")},
-			outline: outline{Steps: []string{"destroy destructive"}, Conditions: []string{"Orphaned/removed"}},
+			outline: outline{Steps: []string{"destroy destructive"}, Conditions: []string{"Orphaned/left-over"}},
 		},
 		"removed_and_reused": {
 			want: Desired{Owned: ours}, live: []guest.Observed{fixture.LiveWeb("running", "smbios1", "uuid=11111111-2222-3333-4444-555555555555")},
@@ -192,7 +192,7 @@ func TestClonePlan(t *testing.T) {
 	}
 	second := template()
 	second.VMID = 9001
-	if got := plan(append(rows, second)); len(got.Steps) != 0 || got.Conditions[0].Reason != reason.NoSource {
+	if got := plan(append(rows, second)); len(got.Steps) != 0 || got.Conditions[0].Reason != reason.Impossible {
 		t.Errorf("got %+v for two templates of one name, want it blocked", got)
 	}
 }
@@ -223,9 +223,9 @@ func TestCannotCreate(t *testing.T) {
 		reason reason.Name
 		hint   string
 	}{
-		"key":       {unsized, reason.CannotCreate, "change these fields"},
-		"no_source": {sourceless, reason.NoSource, "add spec.source"},
-		"template":  {fixture.WantWeb(), reason.NoSource, "create what they name"},
+		"key":       {unsized, reason.Impossible, "change these fields"},
+		"no_source": {sourceless, reason.Impossible, "add spec.source"},
+		"template":  {fixture.WantWeb(), reason.Impossible, "create what they name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New(Desired{Cluster: "home", Guests: []guest.Desired{tt.want}}, cluster.Snapshot{Absent: map[int]cluster.Absence{tt.want.VMID: cluster.Gone}}).Guests[0]

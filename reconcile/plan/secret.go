@@ -85,11 +85,7 @@ func withoutStart(p Guest, live guest.Observed) Guest {
 	if len(p.Steps) == steps {
 		return p
 	}
-	for i, c := range p.Conditions {
-		if c.Reason == reason.Secret {
-			p.Conditions[i].Reason = reason.NoSecret
-		}
-	}
+	p.unstarted = slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Reason == reason.Secret })
 	return p
 }
 
@@ -103,9 +99,7 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 		}
 		now := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
 		if problem := secret.CheckUse(s, now, d.Kind, secret.WantedOSType(d)); problem != nil {
-			c := secretCondition(s, problem)
-			c.Reason = reason.NoSecret
-			conditions = append(conditions, c)
+			conditions = append(conditions, secretCondition(s, problem))
 		}
 	}
 	if len(names) == 0 {

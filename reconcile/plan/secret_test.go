@@ -72,7 +72,7 @@ func TestPlanSendsSecrets(t *testing.T) {
 		"hash_for_windows":  {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Hash}, "f1"), windows, nil, 0, reason.Secret},
 		"windows":           {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Plain}, "f1"), windows, map[string]string{"cipassword": "web"}, 1, ""},
 		"becomes_windows":   {becomesWindows, stopped, nil, 1, ""},
-		"not_started_bare":  {starts, stopped, nil, 0, reason.NoSecret},
+		"not_started_bare":  {starts, stopped, nil, 0, reason.Secret},
 		"started_again":     {restarts, stopped, nil, 1, reason.Secret},
 	}
 	for name, test := range tests {
@@ -110,7 +110,7 @@ func TestPlanCreatesWithSecrets(t *testing.T) {
 		t.Errorf("got steps %+v, want a create with the secret", p.Steps)
 	}
 	want.Secrets[secret.Place{VMID: 201, Key: "cipassword"}] = secret.State{Problem: &secret.Error{Name: "web", Reason: "no such file"}}
-	if p := New(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != reason.NoSecret {
+	if p := New(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != reason.Secret {
 		t.Errorf("got steps %+v and conditions %+v, want no step and the reason", p.Steps, p.Conditions)
 	}
 }

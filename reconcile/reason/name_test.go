@@ -23,10 +23,12 @@ func TestEachReasonHasOneRow(t *testing.T) {
 		if len(r.Types) == 0 && r.Held == "" || r.Sentence == "" || !slices.Contains(Acts(), r.Act) || !slices.Contains(Severities(), r.Severity) {
 			t.Errorf("%s: got the row %+v, want a type, a sentence, an act and a severity", r.Name, r)
 		}
-		if r.Event != "" && !slices.Contains(event.Names(), r.Event) {
-			t.Errorf("%s: got the event %s, want one of package event", r.Name, r.Event)
+		for _, e := range r.Events {
+			if !slices.Contains(event.Names(), e) {
+				t.Errorf("%s: got the event %s, want one of package event", r.Name, e)
+			}
 		}
-		if r.Held != "" && r.Event == "" {
+		if r.Held != "" && len(r.Events) == 0 {
 			t.Errorf("%s: got no event, and each hold is logged", r.Name)
 		}
 		if r.Notice != (Notice{}) && !slices.Contains(HoldNotices(), r.Notice) {
@@ -155,6 +157,22 @@ func TestRemedyWith(t *testing.T) {
 	}
 	if got := GrantAudit.String(); got != "grant VM.Audit on /vms/VMID, or choose another vmid" {
 		t.Errorf("got %q, want the placeholder in capitals", got)
+	}
+}
+
+// A former name is no name any more, and its successor has a row.
+func TestFormerNames(t *testing.T) {
+	t.Parallel()
+	if len(Former()) == 0 || len(Rows()) > 40 {
+		t.Errorf("got %d former names and %d reasons, want at most 40 reasons", len(Former()), len(Rows()))
+	}
+	for _, name := range Former() {
+		if now, isFormer := Successor(name); !isFormer || now.Row().Act == "" || Name(name).Row().Act != "" {
+			t.Errorf("%s: got the successor %s (%t), want a reason of the table in place of one that is not", name, now, isFormer)
+		}
+	}
+	if _, isFormer := Successor(string(Approval)); isFormer {
+		t.Error("got a successor of a reason that is in use")
 	}
 }
 

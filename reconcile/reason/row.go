@@ -60,7 +60,7 @@ const (
 type TypeRow struct {
 	Type     Type
 	Label    string   // for pages
-	Severity Severity // of the notice, and of a reason that is not in the table
+	Severity Severity // of the notice, and the least one of its conditions
 	Notice   Notice   // of the guests that have such a condition; zero if pages do not count them
 	Runbook  string   // heading of docs/operations.md for the reasons of the type that have none of their own
 }
@@ -101,12 +101,12 @@ type Row struct {
 	Held     Type   // of the condition of a step that is held for it, "" if none is
 	Act      Act
 	Severity Severity
-	Sentence string     // what is the case, without a full stop
-	Remedies []Remedy   // what ends it; the message of a condition says which applies if there are several
-	Event    event.Name // the log line that tells it, "" if only the report does
-	Runbook  string     // heading of docs/operations.md, "" for the heading of the type
-	Notice   Notice     // of the guests with a step that is held for it; zero if pages count them by their conditions only
-	Docs     string     // what docs/plan.md adds to the sentence
+	Sentence string       // what is the case, without a full stop
+	Remedies []Remedy     // what ends it; the message of a condition says which applies if there are several
+	Events   []event.Name // the log lines that tell it; none if only the report does
+	Runbook  string       // heading of docs/operations.md, "" for the heading of the type
+	Notice   Notice       // of the guests with a step that is held for it; zero if pages count them by their conditions only
+	Docs     string       // what docs/plan.md adds to the sentence
 }
 
 // Rows returns the table, sorted by name.
@@ -118,6 +118,15 @@ func (n Name) Row() Row {
 		return rows[i]
 	}
 	return Row{Name: n}
+}
+
+// SeverityOf returns the severity of a condition: the more urgent one of its type and of its reason.
+func SeverityOf(t Type, n Name) Severity {
+	of, row := t.Row().Severity, n.Row().Severity
+	if row != "" && slices.Index(Severities(), row) < slices.Index(Severities(), of) {
+		return row
+	}
+	return of
 }
 
 // Conditions lists the reasons of conditions, sorted. Those that only held steps have are not among them.
@@ -138,5 +147,5 @@ func named(is func(Row) bool) []Name {
 
 // HoldNotices lists the notices about held steps, in the order of pages.
 func HoldNotices() []Notice {
-	return []Notice{approvalNotice, guardNotice, guardedNotice, recreateNotice, volumeNotice, scopeNotice, policyNotice}
+	return []Notice{approvalNotice, guardNotice, guardedNotice, forbiddenNotice, usedNotice, scopeNotice, policyNotice}
 }

@@ -198,7 +198,7 @@ func (f fleet) toDestroy(g *report.Guest) {
 		},
 	}}
 	g.Conditions = []plan.Condition{
-		{Type: plan.Orphaned, Reason: reason.Removed, Message: "removed from the repository", Since: g.DriftSince},
+		{Type: plan.Orphaned, Reason: reason.LeftOver, Message: "removed from the repository", Since: g.DriftSince},
 		{Type: plan.Held, Reason: reason.Approval, Message: "destroy: it destroys the guest and its volumes", Digest: stepDigest, Since: g.DriftSince},
 	}
 }

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"cmp"
-
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
@@ -65,8 +63,7 @@ func operationBadge(g report.Guest) badge {
 }
 
 func conditionBadge(c plan.Condition) badge {
-	row := c.Type.Row()
-	return badge{Tone: toneOf(cmp.Or(c.Reason.Row().Severity, row.Severity)), Text: row.Label, Title: c.Message}
+	return badge{Tone: toneOf(reason.SeverityOf(c.Type, c.Reason)), Text: c.Type.Row().Label, Title: c.Message}
 }
 
 // toneOf returns the colour of a severity.

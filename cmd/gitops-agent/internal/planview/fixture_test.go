@@ -137,7 +137,7 @@ func cloned() plannedGuest {
 	p.Steps = []plan.Step{create, step(cluster.OpHAAdd, guest.Live, "HA is wanted"), step(cluster.OpStart, guest.Live, "state: running")}
 	waits := gate.Verdict{Held: true, Reason: reason.WaitsFor, Message: "it depends on VirtualMachine/web-1, which waits itself"}
 	notReady := gate.Verdict{
-		Held: true, Reason: reason.NotReady, Message: "it depends on VirtualMachine/db-1, which is not ready: tcp 192.0.2.10:5432: no answer",
+		Held: true, Reason: reason.WaitsFor, Message: "it depends on VirtualMachine/db-1, which is not ready: tcp 192.0.2.10:5432: no answer",
 		Hint: "look at the guest that is not ready; spec.health of its manifest says what is checked",
 	}
 	return plannedGuest{plan: p, verdicts: []gate.Verdict{waits, waits, notReady}}
@@ -169,7 +169,7 @@ func imported() plannedGuest {
 func unassigned() plannedGuest {
 	return plannedGuest{plan: plan.Guest{
 		Ref: ref(guest.VirtualMachine, "new", 0), Managed: true, Origin: at("guests/new.yaml", 1, 1),
-		Conditions: []plan.Condition{{Type: plan.Blocked, Reason: "no-source", Message: "VirtualMachine/new does not exist, and the manifest has no source to create it from", Hint: "correct spec.source and spec.node, or make what they name"}},
+		Conditions: []plan.Condition{{Type: plan.Blocked, Reason: reason.Impossible, Message: "VirtualMachine/new does not exist, and the manifest has no source to create it from", Hint: "correct spec.source and spec.node, or make what they name"}},
 	}}
 }
 
@@ -179,7 +179,7 @@ func destroy(name string, vmid int, verdict gate.Verdict, volumes ...string) pla
 	return plannedGuest{
 		plan: plan.Guest{
 			Ref: ref(guest.Container, name, vmid), Node: "pve1", Steps: []plan.Step{s},
-			Conditions: []plan.Condition{{Type: plan.Orphaned, Reason: "removed", Message: "no manifest names this guest any more"}},
+			Conditions: []plan.Condition{{Type: plan.Orphaned, Reason: reason.LeftOver, Message: "no manifest names this guest any more"}},
 		},
 		verdicts: []gate.Verdict{verdict},
 	}
@@ -194,7 +194,7 @@ func held(reason reason.Name, message, hint string) gate.Verdict {
 }
 
 func destroyDenied() plannedGuest {
-	return destroy("vault", 212, held(reason.DestroyDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it"), "ceph:vm-212-disk-0")
+	return destroy("vault", 212, held(reason.ManifestForbids, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it"), "ceph:vm-212-disk-0")
 }
 
 func destroyLimited() plannedGuest {
@@ -207,18 +207,18 @@ func recreateDenied() plannedGuest {
 	create.Calls, create.Recreates = []cluster.Call{{Op: cluster.OpCreate, Params: map[string]string{"scsi0": "local-lvm:32"}}}, true
 	return plannedGuest{
 		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "files-1", 219), Node: "pve1", Managed: true, Origin: at("guests/files.yaml", 1, 1), Steps: []plan.Step{create}},
-		verdicts: []gate.Verdict{held(reason.RecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
+		verdicts: []gate.Verdict{held(reason.ManifestForbids, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
 			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")},
 	}
 }
 
 func volumeInUse() plannedGuest {
-	return destroy("old-3", 220, held(reason.VolumeInUse, "the call would delete local-lvm:vm-220-disk-0, which is in use: VirtualMachine/mail-0 (1000) as scsi5",
+	return destroy("old-3", 220, held(reason.InUse, "the call would delete local-lvm:vm-220-disk-0, which is in use: VirtualMachine/mail-0 (1000) as scsi5",
 		"remove the volume from that guest and its snapshots"))
 }
 
 func volumeUsersUnknown() plannedGuest {
-	return destroy("old-4", 221, held(reason.VolumeUsersUnknown, "it is unknown who uses the volumes (node-offline): node pve2 is offline", "start the node"))
+	return destroy("old-4", 221, held(reason.NotObserved, "it is unknown who uses the volumes (node-offline): node pve2 is offline", "start the node"))
 }
 
 // weakened is a guest in sync whose manifest allows more than before.
@@ -273,7 +273,7 @@ func onUnavailableNodes() plannedGuest {
 	return plannedGuest{
 		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "files-3", 226), Node: "pve2", WhyNode: "least memory of 3 that fit: 2.0 GiB of 64.0 GiB are taken", Managed: true, Origin: at("guests/files.yaml", 30, 1), Steps: []plan.Step{create, start}},
 		verdicts: []gate.Verdict{
-			held(reason.NodeMaintenance, "node pve2 is in maintenance", "end the maintenance when it is done: ha-manager crm-command node-maintenance disable pve2"),
+			held(reason.Window, "node pve2 is in maintenance", "end the maintenance when it is done: ha-manager crm-command node-maintenance disable pve2"),
 			held(reason.NodeOffline, "node pve3 is offline", "start the node, or wait until it is back; the agent creates nothing on another node instead"),
 		},
 	}
@@ -310,7 +310,7 @@ func outOfScope() plannedGuest {
 }
 
 func emptyDesired() plannedGuest {
-	return destroy("old-2", 214, held(reason.EmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository"))
+	return destroy("old-2", 214, held(reason.DestroyLimit, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository"))
 }
 
 // several is a guest with three steps, all held for one reason.
@@ -330,7 +330,7 @@ func several(name string, vmid int, verdict gate.Verdict) plannedGuest {
 }
 
 func observed() plannedGuest {
-	return several("erp", 220, held(reason.ObserveMode, "the manifest says mode: observe", "set spec.mode: enforce"))
+	return several("erp", 220, held(reason.ManifestForbids, "the manifest says mode: observe", "set spec.mode: enforce"))
 }
 
 func suspendedGuest() plannedGuest {
@@ -371,7 +371,7 @@ func formerFile() plannedGuest {
 	s.Volumes = []string{"local:iso/debian-12-0123456789ab.iso"}
 	return plannedGuest{plan: plan.Guest{
 		Ref: ref(image.Kind, "debian-12", 0), Present: true, Steps: []plan.Step{s},
-		Conditions: []plan.Condition{{Type: plan.Warned, Reason: reason.FileInUse, Message: "local:iso/debian-12-ba9876543210.iso stays on pve1: VirtualMachine/web-1 (201) has it as ide2"}},
+		Conditions: []plan.Condition{{Type: plan.Warned, Reason: reason.InUse, Message: "local:iso/debian-12-ba9876543210.iso stays on pve1: VirtualMachine/web-1 (201) has it as ide2"}},
 	}}
 }
 
@@ -387,7 +387,7 @@ func pool() plannedGuest {
 func orphanedPool() plannedGuest {
 	return plannedGuest{
 		plan: plan.Guest{
-			Ref: ref("Pool", "old", 0), Conditions: []plan.Condition{{Type: plan.Orphaned, Reason: reason.Removed, Message: "no manifest describes the pool old any more"}},
+			Ref: ref("Pool", "old", 0), Conditions: []plan.Condition{{Type: plan.Orphaned, Reason: reason.LeftOver, Message: "no manifest describes the pool old any more"}},
 			Steps: []plan.Step{step(cluster.OpObjectRemove, guest.Destructive, "removed from the repository")},
 		},
 		verdicts: []gate.Verdict{approval("it removes the object: 0 of 1 approvals", firstDigest)},
@@ -415,7 +415,7 @@ func stranger() plannedGuest {
 }
 
 func locked() plannedGuest {
-	return blocked("backup", 251, plan.Condition{Type: plan.Blocked, Reason: "locked", Message: "the guest is locked (backup)", Hint: "wait for the task that holds it"})
+	return blocked("backup", 251, plan.Condition{Type: plan.Blocked, Reason: reason.Locked, Message: "the guest is locked (backup)", Hint: "wait for the task that holds it"})
 }
 
 func unreadGuest() plannedGuest {

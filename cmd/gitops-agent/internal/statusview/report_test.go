@@ -25,10 +25,10 @@ func TestRemarks(t *testing.T) {
 		want      []string
 	}{
 		"flapping":    {plan.Condition{Type: plan.Blocked, Reason: reason.Flapping, Message: "somebody changes it back", Hint: "find out who"}, []string{"Blocked: somebody changes it back", "find out who"}},
-		"no_vmid":     {plan.Condition{Type: plan.Blocked, Reason: reason.NoVMID, Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
-		"no_revision": {plan.Condition{Type: plan.NotObserved, Reason: reason.NoRevision, Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
+		"no_vmid":     {plan.Condition{Type: plan.Blocked, Reason: reason.Impossible, Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
+		"no_revision": {plan.Condition{Type: plan.NotObserved, Reason: reason.WritesStopped, Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
 		"drifted":     {plan.Condition{Type: plan.Drifted, Reason: reason.Differs, Message: "it differs"}, nil},
-		"orphaned":    {plan.Condition{Type: plan.Orphaned, Reason: reason.Removed, Message: "no manifest names it"}, nil},
+		"orphaned":    {plan.Condition{Type: plan.Orphaned, Reason: reason.LeftOver, Message: "no manifest names it"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
