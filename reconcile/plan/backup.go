@@ -89,20 +89,25 @@ func newCoverage(want Desired, planned []Guest, got cluster.Snapshot) (cover cov
 		}
 	}
 	jobs, _ := kinds.Of(kinds.BackupJobs)
-	var edges []edge.Edge
-	live := got.Objects[jobs.Name].ByID
+	edges := func(list []kind.Lasting, places []kind.Place) *edge.Graph {
+		var found []edge.Edge
+		for _, o := range list {
+			want := kind.Want{Desired: kind.Desired{Kind: jobs.Name, ID: o.Now.ID}, Live: o.Now, Next: o.Next}
+			found = append(found, jobs.Edges(want, kind.World{Places: places})...)
+		}
+		return edge.New(found)
+	}
 	if len(now) > 0 {
+		live := got.Objects[jobs.Name].ByID
+		var list []kind.Lasting
 		for _, id := range slices.Sorted(maps.Keys(live)) {
-			edges = append(edges, jobs.Edges(kind.Want{Desired: kind.Desired{Kind: jobs.Name, ID: id}, Live: live[id]}, kind.World{Places: now})...)
+			list = append(list, kind.Lasting{Now: live[id]})
 		}
+		cover.now = edges(list, now)
 	}
-	cover.now, edges = edge.New(edges), nil
 	if len(moved) > 0 {
-		for _, o := range want.derived.lasting(jobs) {
-			edges = append(edges, jobs.Edges(kind.Want{Desired: kind.Desired{Kind: jobs.Name, ID: o.Now.ID}, Live: o.Now, Next: o.Next}, kind.World{Places: moved})...)
-		}
+		cover.stays = edges(want.derived.lasting(jobs), moved)
 	}
-	cover.stays = edge.New(edges)
 	return cover
 }
 

@@ -98,30 +98,9 @@ func (b *orderBuilder) rests(p *Guest) bool {
 
 // addGuests adds the dependencies of guests. Those of a removed guest are those of its last manifest; they matter only while a guest goes down.
 func (b *orderBuilder) addGuests() {
-	named := make(map[guest.Ref]object.Key) // the guests that others depend on, by their labels
-	removed := make(map[object.Key][]string)
 	count := 0
 	for i := range b.guests {
 		count += len(b.guests[i].DependsOn)
-		for _, on := range b.guests[i].DependsOn {
-			named[labelRef(on)] = object.Key{Label: on}
-		}
-	}
-	if len(b.going) > 0 {
-		for _, p := range b.plan.Guests {
-			if on := strings.Fields(b.opts.Remembered[p.Ref.VMID].Rules.DependsOn); !p.Managed && len(on) > 0 {
-				removed[keyOf(p.Ref)] = on
-				for _, label := range on {
-					named[labelRef(label)] = object.Key{Label: label}
-				}
-			}
-		}
-	}
-	for i := range b.guests {
-		d := &b.guests[i]
-		if _, isNamed := named[labelOnly(d.Ref)]; isNamed {
-			named[labelOnly(d.Ref)] = keyOf(d.Ref)
-		}
 	}
 	b.edges = make([]edge.Edge, 0, count)
 	for i := range b.guests {
@@ -133,14 +112,32 @@ func (b *orderBuilder) addGuests() {
 		if unchanged {
 			b.unchanged[keyOf(d.Ref)] = true
 		}
-		for _, on := range d.DependsOn {
-			b.need(keyOf(d.Ref), named[labelRef(on)], "dependsOn")
+		b.needLabels(d.Ref, d.DependsOn)
+	}
+	for i := range b.plan.Guests {
+		if p := &b.plan.Guests[i]; !p.Managed && len(b.going) > 0 {
+			b.needLabels(p.Ref, strings.Fields(b.opts.Remembered[p.Ref.VMID].Rules.DependsOn))
 		}
 	}
-	for _, p := range b.plan.Guests {
-		for _, on := range removed[keyOf(p.Ref)] {
-			b.need(keyOf(p.Ref), named[labelRef(on)], "dependsOn")
+	named := make(map[guest.Ref]object.Key) // the guests that others depend on, by their labels
+	for i := range b.edges {
+		named[labelRef(b.edges[i].To.Label)] = b.edges[i].To
+	}
+	for i := range b.guests {
+		ref := b.guests[i].Ref
+		if label := (guest.Ref{Kind: ref.Kind, Name: ref.Name}); named[label] != (object.Key{}) {
+			named[label] = keyOf(ref)
 		}
+	}
+	for i := range b.edges {
+		b.edges[i].To = named[labelRef(b.edges[i].To.Label)]
+	}
+}
+
+// needLabels adds the dependencies of a guest, by their labels.
+func (b *orderBuilder) needLabels(ref guest.Ref, labels []string) {
+	for _, on := range labels {
+		b.need(keyOf(ref), object.Key{Label: on}, "dependsOn")
 	}
 }
 
@@ -305,8 +302,6 @@ func labelRef(label string) guest.Ref {
 	kind, name, _ := strings.Cut(label, "/")
 	return guest.Ref{Kind: guest.Kind(kind), Name: name}
 }
-
-func labelOnly(ref guest.Ref) guest.Ref { return guest.Ref{Kind: ref.Kind, Name: ref.Name} }
 
 // unfinished returns why a guest has not converged, "" if no step of the agent is left. A change that waits for a restart that the manifest does not
 // allow, and one that is impossible, delay nobody.
