@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/journal/etcdstore"
 	"gitops-agent/reconcile/report"
@@ -19,12 +20,12 @@ type replicas struct {
 	name   string
 	agents int // that share the journal, as the config says
 	log    *slog.Logger
+	said   *event.Subject // whether etcd can be asked who leads; only campaign uses it
 
 	mu      sync.Mutex
 	leading *etcdstore.Leadership // nil for a standby
 	leader  etcdstore.Leader      // that was seen last
 	since   time.Time             // when this agent got its role
-	trouble string                // why etcd does not elect, as last logged
 }
 
 // openReplicas returns nil if the journal is in files.
@@ -36,7 +37,7 @@ func (c Config) openReplicas(log *slog.Logger) (*replicas, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &replicas{client: client, name: c.replicaName(), agents: c.replicas(), log: log, since: time.Now()}, nil
+	return &replicas{client: client, name: c.replicaName(), agents: c.replicas(), log: log, said: event.NewSink(log).Subject(), since: time.Now()}, nil
 }
 
 // leadership returns the right to write, nil for a standby.
@@ -103,19 +104,9 @@ func (r *replicas) stepDown(clean bool) {
 	r.log.Info("this agent does not lead any more", "name", r.name, "number", l.Number, "clean", clean, "cause", cause)
 }
 
-// noteTrouble logs once why nobody can be elected.
+// noteTrouble states why no agent can be elected; nil if one can.
 func (r *replicas) noteTrouble(err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	r.mu.Lock()
-	was := r.trouble
-	r.trouble = text
-	r.mu.Unlock()
-	if text != "" && was == "" {
-		r.log.Warn("etcd cannot be asked who leads", "error", err)
-	}
+	r.said.Is(event.EtcdSilent, err != nil, event.ID{}, func() event.Details { return event.Details{Fields: []any{"error", err}} }, nil)
 }
 
 // watchEvery is how often a standby reads who leads.

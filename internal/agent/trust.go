@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/verify"
 )
 
@@ -23,10 +24,10 @@ type trust struct {
 
 	stateLost func() error // why the state directory is not the one that this process locked; nil before the journal is open
 
-	mu          sync.Mutex // not held during requests to the network
-	policy      *verify.Policy
-	refreshed   *refreshedRoot // the newest root from TUF; nil before the first refresh
-	lastWarning string         // what the last warning was about, so that each warning is logged once
+	mu        sync.Mutex // not held during requests to the network
+	policy    *verify.Policy
+	refreshed *refreshedRoot // the newest root from TUF; nil before the first refresh
+	said      *event.Subject // what was told of a root that was rejected; nil if nothing
 }
 
 // Policy returns the policy of the config with the trusted root with which an agent would start: the root of the file, or the root that an
@@ -53,7 +54,7 @@ func (t *trust) Policy() (*verify.Policy, error) {
 	}
 	root, err := t.newestRoot()
 	if err == nil && t.policy != nil && sha256.Sum256(root) == t.policy.Root().SHA256 {
-		t.lastWarning = ""
+		t.rejected().Drop(event.RootRejected)
 		return t.policy, nil
 	}
 	var policy *verify.Policy
@@ -118,16 +119,22 @@ func (t *trust) warnOnce(root []byte, err error) {
 	if root == nil {
 		about = err.Error()
 	}
-	if about != t.lastWarning {
-		t.log.Warn("trusted root rejected, the previous one stays in force", "error", err)
+	t.rejected().Is(event.RootRejected, true, event.ID{about}, func() event.Details { return event.Details{Fields: []any{"error", err}} }, nil)
+}
+
+// rejected returns the subject that remembers which root was rejected.
+func (t *trust) rejected() *event.Subject {
+	if t.said == nil {
+		t.said = event.NewSink(t.log).Subject()
 	}
-	t.lastWarning = about
+	return t.said
 }
 
 func (t *trust) install(policy *verify.Policy) {
 	if t.policy != nil {
 		t.log.Info("trusted root replaced", "sha256", fmt.Sprintf("%x", policy.Root().SHA256))
 	}
-	t.policy, t.lastWarning = policy, ""
+	t.policy = policy
+	t.rejected().Drop(event.RootRejected)
 	t.onRoot(policy.Root())
 }

@@ -105,6 +105,8 @@ const (
 	VMListUsed        Name = "vmlist.used"
 	HAUnread          Name = "ha.unread"
 	RevisionUnchecked Name = "revision.unchecked" // the floor in the cluster, or the policy, could not be read
+	RootRejected      Name = "root.rejected"      // the previous trusted root stays in force
+	EtcdSilent        Name = "etcd.silent"        // etcd cannot be asked who leads
 	OrderReleased     Name = "order.released"     // its step has begun
 )
 

@@ -233,5 +233,7 @@ var table = []Row{
 	{Name: VMListUsed, Line: "vmlist file used again", Fields: "path", Plain: true},
 	{Name: HAUnread, Level: warn, Line: "HA resources not read", Fields: "error", Plain: true},
 	{Name: RevisionUnchecked, Level: warn, Line: "accepted revision not checked, nothing is written to the cluster", Fields: "error", Plain: true},
+	{Name: RootRejected, Level: warn, Line: "trusted root rejected, the previous one stays in force", Fields: "error", Plain: true},
+	{Name: EtcdSilent, Level: warn, Line: "etcd cannot be asked who leads", Fields: "error", Plain: true},
 	{Name: OrderReleased, Plain: true},
 }
