@@ -20,16 +20,16 @@ func (m *Metrics) Event(e event.Event) {
 	case report.StepOutcome:
 		m.Step(o)
 	case report.SettledOutcome:
-		m.Settled(o)
+		m.recovered.WithLabelValues(string(o.Result)).Inc()
 	case report.OrderOutcome:
-		m.Order(o)
+		m.orders.WithLabelValues(o.Operation, string(o.State)).Inc()
 	case report.Refused:
-		m.Refused(o)
+		m.refused.WithLabelValues(o.Reason).Inc()
 	case report.ConvergedOutcome:
 		m.Converged(o)
 	case report.DriftOutcome:
 		if e.Name == event.GuestDrifted {
-			m.Drift(o)
+			m.drift.WithLabelValues(string(o.Cause)).Inc()
 		} else {
 			m.corrected.Inc()
 		}
@@ -40,19 +40,6 @@ func (m *Metrics) Event(e event.Event) {
 func (m *Metrics) Poll(o report.PollOutcome) {
 	m.polls.WithLabelValues(string(o.Result)).Inc()
 	m.pollTime.Observe(o.Duration.Seconds())
-}
-
-// Refused counts a refused head. The engine calls it once for each head.
-func (m *Metrics) Refused(r report.Refused) { m.refused.WithLabelValues(r.Reason).Inc() }
-
-// Settled counts a step that a crash or a lost reply left open, and whose outcome is now known.
-func (m *Metrics) Settled(o report.SettledOutcome) {
-	m.recovered.WithLabelValues(string(o.Result)).Inc()
-}
-
-// Order counts a signed order that reached a state.
-func (m *Metrics) Order(o report.OrderOutcome) {
-	m.orders.WithLabelValues(o.Operation, string(o.State)).Inc()
 }
 
 // QueueWait records the time that a guest's work waited in the queue.
@@ -84,9 +71,6 @@ func (m *Metrics) Step(o report.StepOutcome) {
 	m.steps.WithLabelValues(string(o.Step.Op), string(o.Result)).Inc()
 	observe(m.stepTime.WithLabelValues(string(o.Step.Op)), o.Duration, m.exemplar(o.Revision, o.ID))
 }
-
-// Drift counts a guest that went out of sync.
-func (m *Metrics) Drift(o report.DriftOutcome) { m.drift.WithLabelValues(string(o.Cause)).Inc() }
 
 // Converged records the durations of a revision's convergence, with its commit as exemplar.
 func (m *Metrics) Converged(o report.ConvergedOutcome) {

@@ -77,8 +77,8 @@ func recordConvergence(m *metrics.Metrics) {
 	m.Poll(report.PollOutcome{Result: report.PollRefused, Duration: 200 * time.Millisecond})
 	m.Verified(report.VerifyOutcome{Duration: time.Millisecond})
 	m.Verified(report.VerifyOutcome{Reason: string(verify.ReasonUnsigned), Duration: time.Millisecond})
-	m.Refused(report.Refused{Reason: string(verify.ReasonUnsigned)})
-	m.Refused(report.Refused{Reason: report.RefusedManifests})
+	m.Event(event.Event{Outcome: report.Refused{Reason: string(verify.ReasonUnsigned)}})
+	m.Event(event.Event{Outcome: report.Refused{Reason: report.RefusedManifests}})
 	m.Planned(report.PlanOutcome{Duration: 3 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 7, guest.Destructive: 1}})
 	m.Planned(report.PlanOutcome{Duration: 2 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 2}})
 	m.Step(report.StepOutcome{Step: plan.Step{Op: cluster.OpCreate}, Result: journal.Done, Duration: 12 * time.Second})
@@ -87,8 +87,8 @@ func recordConvergence(m *metrics.Metrics) {
 	m.Event(event.Event{Name: event.GuestDrifted, Outcome: report.DriftOutcome{Cause: report.DriftCluster}})
 	m.Event(event.Event{Name: event.GuestRepaired, Outcome: report.DriftOutcome{Cause: report.DriftCluster}})
 	m.Converged(report.ConvergedOutcome{Revision: "main@sha1:" + commit, Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
-	m.Settled(report.SettledOutcome{Result: journal.NotRun})
-	m.Order(report.OrderOutcome{Operation: "approve", State: journal.OrderRun})
+	m.Event(event.Event{Outcome: report.SettledOutcome{Result: journal.NotRun}})
+	m.Event(event.Event{Outcome: report.OrderOutcome{Operation: "approve", State: journal.OrderRun}})
 	m.Request(cluster.Exchange{Method: "GET", Route: "/cluster/resources", Code: "200", Duration: 20 * time.Millisecond})
 	m.Request(cluster.Exchange{Method: "PUT", Route: "/nodes/{node}/{kind}/{vmid}/config", Code: "500", Duration: time.Second})
 	m.JournalSync(5, 2*time.Millisecond)
@@ -104,24 +104,24 @@ func recordEveryLabelValue(m *metrics.Metrics) {
 	}
 	for _, r := range verify.Reasons() {
 		m.Verified(report.VerifyOutcome{Reason: string(r)})
-		m.Refused(report.Refused{Reason: string(r)})
+		m.Event(event.Event{Outcome: report.Refused{Reason: string(r)}})
 	}
 	m.Verified(report.VerifyOutcome{Reason: string(verify.ReasonEvidenceMissing), Waiting: true})
 	for _, r := range report.RefusedReasons() {
-		m.Refused(report.Refused{Reason: r})
+		m.Event(event.Event{Outcome: report.Refused{Reason: r}})
 	}
 	for _, op := range cluster.Ops() {
 		for _, r := range journal.Results() {
 			m.Step(report.StepOutcome{Step: plan.Step{Op: op}, Result: r})
-			m.Settled(report.SettledOutcome{Result: r})
+			m.Event(event.Event{Outcome: report.SettledOutcome{Result: r}})
 		}
 	}
 	for _, c := range report.DriftCauses() {
-		m.Drift(report.DriftOutcome{Cause: c})
+		m.Event(event.Event{Name: event.GuestDrifted, Outcome: report.DriftOutcome{Cause: c}})
 	}
 	for _, operation := range []string{"approve", "run"} {
 		for _, s := range journal.OrderStates() {
-			m.Order(report.OrderOutcome{Operation: operation, State: s})
+			m.Event(event.Event{Outcome: report.OrderOutcome{Operation: operation, State: s}})
 		}
 	}
 	for _, result := range attest.Results() {
