@@ -3,10 +3,11 @@ package traces
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"gitops-agent/reconcile/event"
 )
 
 // Result is what became of a span. It is a label of metrics.
@@ -38,8 +39,7 @@ type queue struct {
 	spans    chan *tracepb.Span
 	export   func(ctx context.Context, batch []*tracepb.Span) error // sends one request
 	onResult func(r Result, spans int)
-	log      *slog.Logger
-	failing  bool // as last logged; only run uses it
+	said     *event.Subject // only run uses it
 }
 
 // add does not wait.
@@ -126,16 +126,7 @@ func (q *queue) send(ctx, last context.Context, batch []*tracepb.Span) {
 	}
 }
 
-// note logs that the collector does not take spans any more, and that it does again.
+// note states whether the collector takes spans.
 func (q *queue) note(err error) {
-	failing := err != nil
-	if failing == q.failing {
-		return
-	}
-	q.failing = failing
-	if failing {
-		q.log.Warn("traces not exported", "error", err)
-		return
-	}
-	q.log.Info("traces exported again")
+	q.said.Is(event.TracesFail, err != nil, event.ID{}, func() event.Details { return event.Details{Fields: []any{"error", err}} }, nil)
 }

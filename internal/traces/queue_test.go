@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"gitops-agent/reconcile/event"
 )
 
 // exporter takes batches, and fails as a test wants.
@@ -70,7 +72,7 @@ func runQueue(t *testing.T, test func(t *testing.T, q *queue, e *exporter, stop 
 	synctest.Test(t, func(t *testing.T) {
 		e := &exporter{results: map[Result]int{}}
 		q := &queue{
-			spans: make(chan *tracepb.Span, maxQueued), export: e.export, log: slog.New(slog.NewTextHandler(&e.log, nil)),
+			spans: make(chan *tracepb.Span, maxQueued), export: e.export, said: event.NewSink(slog.New(slog.NewTextHandler(&e.log, nil))).Subject(),
 			onResult: e.note,
 		}
 		ctx, cancel := context.WithCancel(t.Context())

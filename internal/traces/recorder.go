@@ -14,6 +14,7 @@ import (
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/report"
 )
 
@@ -77,7 +78,7 @@ func New(opts Options) *Recorder {
 		scope: &commonpb.InstrumentationScope{Name: service, Version: opts.Version},
 		steps: make(map[string]*step), repairs: make(map[int]*repair), holds: make(map[holdKey]*hold),
 	}
-	r.queue = &queue{spans: make(chan *tracepb.Span, maxQueued), export: r.export, onResult: opts.OnResult, log: opts.Logger}
+	r.queue = &queue{spans: make(chan *tracepb.Span, maxQueued), export: r.export, onResult: opts.OnResult, said: event.NewSink(opts.Logger).Subject()}
 	return r
 }
 

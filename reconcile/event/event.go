@@ -107,6 +107,8 @@ const (
 	RevisionUnchecked Name = "revision.unchecked" // the floor in the cluster, or the policy, could not be read
 	RootRejected      Name = "root.rejected"      // the previous trusted root stays in force
 	EtcdSilent        Name = "etcd.silent"        // etcd cannot be asked who leads
+	TracesFail        Name = "traces.fail"        // the collector does not take spans
+	TracesSent        Name = "traces.sent"        // it does again
 	OrderReleased     Name = "order.released"     // its step has begun
 )
 

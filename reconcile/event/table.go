@@ -235,5 +235,7 @@ var table = []Row{
 	{Name: RevisionUnchecked, Level: warn, Line: "accepted revision not checked, nothing is written to the cluster", Fields: "error", Plain: true},
 	{Name: RootRejected, Level: warn, Line: "trusted root rejected, the previous one stays in force", Fields: "error", Plain: true},
 	{Name: EtcdSilent, Level: warn, Line: "etcd cannot be asked who leads", Fields: "error", Plain: true},
+	{Name: TracesFail, Level: warn, Line: "traces not exported", Fields: "error", End: TracesSent, Plain: true},
+	{Name: TracesSent, Line: "traces exported again", Plain: true},
 	{Name: OrderReleased, Plain: true},
 }
