@@ -295,27 +295,25 @@ func TestIncidentApprovalBeforeItsStep(t *testing.T) {
 // its signer, the time in which it was signed, or its commit, which is the newest one or an older one. The approval releases nothing.
 func TestIncidentApproverRevoked(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*lab, *verify.Signer, string) verify.Deny{
-		"role": func(_ *lab, olga *verify.Signer, _ string) (deny verify.Deny) {
+	for name, change := range map[string]func(*lab, *verify.Signer, *verify.Deny, string){
+		"role": func(_ *lab, olga *verify.Signer, _ *verify.Deny, _ string) {
 			olga.May = []verify.Role{verify.RoleChange}
-			return deny
 		},
-		"until": func(_ *lab, olga *verify.Signer, _ string) (deny verify.Deny) {
+		"until": func(_ *lab, olga *verify.Signer, _ *verify.Deny, _ string) {
 			olga.Until = time.Now().Add(-30 * time.Minute)
-			return deny
 		},
-		"from": func(_ *lab, olga *verify.Signer, _ string) (deny verify.Deny) { olga.From = time.Now(); return deny },
-		"denied_commit": func(_ *lab, _ *verify.Signer, id string) verify.Deny {
-			return verify.Deny{Commits: []gitsource.ID{gitsource.ID(id)}}
+		"from": func(_ *lab, olga *verify.Signer, _ *verify.Deny, _ string) { olga.From = time.Now() },
+		"denied_commit": func(_ *lab, _ *verify.Signer, deny *verify.Deny, id string) {
+			deny.Commits = []gitsource.ID{gitsource.ID(id)}
 		},
-		"denied_payload": func(l *lab, _ *verify.Signer, id string) verify.Deny {
-			return verify.Deny{Payloads: []string{l.audit(id).Payload}}
+		"denied_payload": func(l *lab, _ *verify.Signer, deny *verify.Deny, id string) {
+			deny.Payloads = []string{l.audit(id).Payload}
 		},
-		"denied_log_index": func(l *lab, _ *verify.Signer, id string) verify.Deny {
-			return verify.Deny{LogIndexes: []int64{l.audit(id).LogIndex}}
+		"denied_log_index": func(l *lab, _ *verify.Signer, deny *verify.Deny, id string) {
+			deny.LogIndexes = []int64{l.audit(id).LogIndex}
 		},
-		"denied_certificate": func(l *lab, _ *verify.Signer, id string) verify.Deny {
-			return verify.Deny{Certificates: []string{l.audit(id).Certificate}}
+		"denied_certificate": func(l *lab, _ *verify.Signer, deny *verify.Deny, id string) {
+			deny.Certificates = []string{l.audit(id).Certificate}
 		},
 	} {
 		for _, newest := range []bool{false, true} {
@@ -339,7 +337,8 @@ func TestIncidentApproverRevoked(t *testing.T) {
 					if !newest {
 						l.waitForAcceptance(l.push("another commit", alice))
 					}
-					deny := change(l, &approver, id)
+					var deny verify.Deny
+					change(l, &approver, &deny, id)
 					l.trustWithout(deny, scoped(alice, nil, nil, verify.RoleChange), approver)
 					delete(l.files, "db/db.yaml")
 					l.push("no db-1, again", alice)

@@ -91,7 +91,8 @@ func TestLastCheckFindsAnEdgeOfTheWorld(t *testing.T) {
 		var used *cluster.UsedError
 		switch {
 		case errors.As(err, &used):
-			if !isKept && !(k.Name == kind.FirewallGroups && strings.HasPrefix(used.By.From.Label, string(kind.FirewallGroups))) { // a group names no group in Proxmox
+			namesGroup := k.Name == kind.FirewallGroups && strings.HasPrefix(used.By.From.Label, string(kind.FirewallGroups)) // which a group does not do in Proxmox
+			if !isKept && !namesGroup {
 				t.Fatalf("%s %s: the last check found %+v, and the world has nothing", k.Noun, id, used.By)
 			}
 			if first.VMID != 0 && kind.IsOfFirewall(k.Name) && used.By.From != first {
