@@ -233,8 +233,10 @@ func sendFleet(send sender, r *report.Report) {
 		for _, h := range g.Held {
 			count(h)
 		}
-		for _, c := range g.Conditions {
-			conditions[c.Reason]++
+		for i, c := range g.Conditions {
+			if !slices.ContainsFunc(g.Conditions[:i], func(earlier plan.Condition) bool { return earlier.Reason == c.Reason }) {
+				conditions[c.Reason]++
+			}
 		}
 		if !g.Managed {
 			orphaned++

@@ -60,8 +60,11 @@ func sampleReport() report.Report {
 			},
 			{
 				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3"}, Sync: report.OutOfSync, Health: report.Degraded,
-				Held:       []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: reason.Approval}, Since: noon.Add(-3 * time.Hour)}},
-				Conditions: []plan.Condition{{Type: plan.PendingRestart, Reason: reason.PendingRestart, Since: noon.Add(-3 * time.Hour)}},
+				Held: []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: reason.Approval}, Since: noon.Add(-3 * time.Hour)}},
+				Conditions: []plan.Condition{ // two facts for one reason are one guest
+					{Type: plan.PendingRestart, Reason: reason.PendingRestart, Since: noon.Add(-3 * time.Hour)},
+					{Type: plan.PendingRestart, Reason: reason.PendingRestart, Since: noon.Add(-2 * time.Hour)},
+				},
 				Snapshots:  &report.Snapshots{Schedule: "hourly", Taken: 1, Newest: noon},
 				ObservedAt: noon.Add(-15 * time.Second), DriftSince: noon.Add(-3 * time.Hour),
 			},

@@ -98,6 +98,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	lost, isLost := e.recovery.Of(p.Ref.VMID)
 	for i := range a.conditions {
 		c := &a.conditions[i]
+		c.Act = c.Reason.Act()
 		if isLost {
 			explainConflict(c, lost, e.recovery)
 		}

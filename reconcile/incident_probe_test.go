@@ -189,7 +189,7 @@ func (l *lab) approve(digest string) {
 // hasCondition reports whether a guest has a condition of this type and, unless it is empty, this reason.
 func hasCondition(g report.Guest, kind plan.ConditionType, reason reason.Name) bool {
 	for _, c := range g.Conditions {
-		if c.Type == kind && (reason == "" || c.Reason == reason) {
+		if c.Type == kind && (reason == "" || c.Reason == reason) && c.Act == c.Reason.Act() {
 			return true
 		}
 	}

@@ -303,6 +303,7 @@ func TestPageShowsEveryText(t *testing.T) {
 	body = html.UnescapeString(body)
 	elsewhere := map[string]string{
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
+		".Guests.Conditions.Act":      "the remedy says it in words; the act is for programs",
 
 		".Guests.WhyNode":            "the page of the guest shows it",
 		".Guests.Snapshots.Schedule": "the page of the guest shows it",

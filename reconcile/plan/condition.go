@@ -32,6 +32,7 @@ const (
 type Condition struct {
 	Type     ConditionType `json:"type"`
 	Reason   reason.Name   `json:"reason"`
+	Act      reason.Act    `json:"act,omitempty"`    // what ends it, in the report
 	Message  string        `json:"message"`          // for people
 	Hint     string        `json:"hint,omitempty"`   // what would end it
 	Digest   string        `json:"digest,omitempty"` // of the held step, for an approval

@@ -84,6 +84,9 @@ func TestEachTypeHasARow(t *testing.T) {
 	if r := Name("config").Row(); r.Act != "" || r.Severity != "" || r.Name != "config" {
 		t.Errorf("got the row %+v for an operation, want an empty one", r)
 	}
+	if Approval.Act() != Approve || Name("config").Act() != FixCluster {
+		t.Errorf("got the acts %s and %s, want those of the table and of a failed step", Approval.Act(), Name("config").Act())
+	}
 	if r := Stop("newer").Row(); r.Act != "" || r.Title != "" {
 		t.Errorf("got the row %+v for an unknown stop, want an empty one", r)
 	}

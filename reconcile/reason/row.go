@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"cmp"
 	"slices"
 
 	"gitops-agent/reconcile/event"
@@ -128,6 +129,9 @@ func SeverityOf(t Type, n Name) Severity {
 	}
 	return of
 }
+
+// Act returns what a person does about the reason. The name of an operation, which a condition of a failed step has, has the act of Error.
+func (n Name) Act() Act { return cmp.Or(n.Row().Act, Error.Row().Act) }
 
 // Conditions lists the reasons of conditions, sorted. Those that only held steps have are not among them.
 func Conditions() []Name { return named(func(r Row) bool { return len(r.Types) > 0 }) }
