@@ -223,6 +223,32 @@ func TestEncodeIsReadBack(t *testing.T) {
 	}
 }
 
+// TestEncodeOfCommentsIsReadBack writes comments with line breaks and control characters, which names of files can have. The texts beside them are read back unchanged.
+func TestEncodeOfCommentsIsReadBack(t *testing.T) {
+	t.Parallel()
+	for _, comment := range []string{"w\nspec: 1", "\na", "a\n\n#b", "a\r\nb", "\x00", "\x1b[2J", "\u202e", "\u200b\n"} {
+		for _, text := range []string{"one", "one\ntwo", "one\n", "# one\n\n"} {
+			value, item := &yaml.Node{}, &yaml.Node{}
+			value.SetString(text)
+			item.SetString(text)
+			value.LineComment, item.LineComment = comment, comment
+			out, err := tree.Encode(&yaml.Node{Kind: yaml.MappingNode, HeadComment: comment, Content: []*yaml.Node{
+				{Kind: yaml.ScalarNode, Value: "text"}, value, {Kind: yaml.ScalarNode, Value: "list"}, {Kind: yaml.SequenceNode, Content: []*yaml.Node{item}},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			documents, problems := tree.Read("x", out)
+			if len(problems) > 0 || len(documents) != 1 || documents[0].Get("text").Text != text || documents[0].Get("list").Items[0].Text != text {
+				t.Errorf("got %q and problems %+v, want the text %q back", out, problems, text)
+			}
+			if strings.ContainsAny(string(out), "\x00\x1b\u202e\u200b\r") {
+				t.Errorf("got %q, want no control character in it", out)
+			}
+		}
+	}
+}
+
 // TestEncodeReadsBlocksBack writes all texts of up to four characters that mean something in a block, and reads them back.
 func TestEncodeReadsBlocksBack(t *testing.T) {
 	t.Parallel()
