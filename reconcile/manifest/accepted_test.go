@@ -155,6 +155,10 @@ func TestReadAsAccepted(t *testing.T) {
 			cluster + strings.NewReplacer("qcow2.gz", "iso.zst", "decompression: gz", "format: iso", "content: import", "content: iso").Replace(image), "all.yaml:9:13: Image haos: url: ",
 			func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Format == "iso" },
 		},
+		"iso_of_another_compression": {
+			cluster + strings.NewReplacer("qcow2.gz", "iso.zst", "content: import", "content: iso, format: iso").Replace(image), "all.yaml:9:195: Image haos: decompression: ",
+			func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Decompression == "gz" },
+		},
 		"decompressed_disk_image": {cluster + image, "all.yaml:9:186: Image haos: decompression: ", func(s Set) bool { return len(s.Images) == 1 && s.Images[0].Decompression == "gz" }},
 	}
 	for name, test := range tests {

@@ -99,6 +99,12 @@ func (s *imageSpec) check(d decoder, doc *document) {
 		d.below("url").newProblem(s.url.at, "got a file that is compressed with "+s.compressed()+" for disks: Proxmox would import it as it is", reason.Decompress.Text)
 	case content == image.ISO && s.compressed() != "" && !s.decompression.set && s.format.set:
 		d.below("url").newProblem(s.url.at, "got a file that is compressed with "+s.compressed()+", which Proxmox would keep as it is", s.missingFormatHint(content))
+	case content == image.ISO && s.compressed() != "" && s.format.set && s.compressed() != s.decompression.value:
+		hint := reason.Decompress.Text
+		if slices.Contains(image.Compressions(), s.compressed()) {
+			hint = "write decompression: " + s.compressed()
+		}
+		d.below("decompression").newProblem(s.decompression.at, "got "+s.decompression.value+" for a file that is compressed with "+s.compressed()+": Proxmox would fail to decompress it", hint)
 	case !s.format.set && s.formatOfURL() == "":
 		d.below("url").problem(s.url.at, "got an address that does not end in one of "+strings.Join(image.Formats(content), ", "),
 			s.missingFormatHint(content))
