@@ -14,7 +14,7 @@
 // the sink of events (package event).
 //
 // Invariants: lanes change the cluster and the journal, the intake changes the journal, and only the engine changes the report. The state of a
-// cycle is final before it is published. Nothing is written to the cluster while lease.Plan names a reason.
+// cycle is final before it is published. Nothing is written to the cluster while the plan of the lease names a reason.
 //
 // Start reading at Engine.Run. To add a condition, add a constant in package plan and produce it in assess.go.
 package reconcile

@@ -12,15 +12,15 @@ import (
 	"gitops-agent/reconcile/reason"
 )
 
-// hintOf returns the hint of a guest's condition.
-func (l *lab) hintOf(vmid int, kind plan.ConditionType, reason reason.Name) string {
+// hintOf returns the hint of a guest's condition with the reason not-managed.
+func (l *lab) hintOf(vmid int, kind plan.ConditionType) string {
 	l.Helper()
 	for _, c := range l.guest(l.engine.Report(), vmid).Conditions {
-		if c.Type == kind && c.Reason == reason {
+		if c.Type == kind && c.Reason == reason.NotManaged {
 			return c.Hint
 		}
 	}
-	l.Fatalf("got %+v for %d, want %s for %s", l.guest(l.engine.Report(), vmid).Conditions, vmid, kind, reason)
+	l.Fatalf("got %+v for %d, want %s for %s", l.guest(l.engine.Report(), vmid).Conditions, vmid, kind, reason.NotManaged)
 	return ""
 }
 
@@ -47,7 +47,7 @@ func TestIncidentLostStateCreatesGuestsTwice(t *testing.T) {
 		if r := l.engine.Report(); r.Converged || len(l.sim.Guests()) != 3 {
 			t.Errorf("got converged %t with guests %+v, want the two and the template, held", r.Converged, l.sim.Guests())
 		}
-		hints := map[int]string{200: l.hintOf(0, plan.Blocked, reason.NotManaged), 201: l.hintOf(201, plan.IdentityConflict, reason.NotManaged)}
+		hints := map[int]string{200: l.hintOf(0, plan.Blocked), 201: l.hintOf(201, plan.IdentityConflict)}
 		for vmid, hint := range hints {
 			if !strings.Contains(hint, markers[vmid]) || !strings.Contains(hint, "adopt: ifUnmanaged") {
 				t.Errorf("got hint %q, want the way to adopt %d", hint, vmid)

@@ -50,7 +50,7 @@ func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
 				stop := l.start()
 				found := l.recoverable()
 				l.waitForCondition(201, string(plan.IdentityConflict), "not-managed", l.marker(201))
-				if hint := l.hintOf(201, plan.IdentityConflict, reason.NotManaged); !strings.Contains(hint, "gitops-agent recover") || !strings.Contains(hint, found.Digest) {
+				if hint := l.hintOf(201, plan.IdentityConflict); !strings.Contains(hint, "gitops-agent recover") || !strings.Contains(hint, found.Digest) {
 					t.Errorf("got hint %q, want the command and the digest", hint)
 				}
 				switch how {

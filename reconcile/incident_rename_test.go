@@ -97,7 +97,7 @@ func TestIncidentLostStateAndRenameCreatesGuestTwice(t *testing.T) {
 				if got := len(l.sim.Guests()); got != 3 {
 					t.Errorf("got %d guests, want the two and the template", got)
 				}
-				if hint := l.hintOf(0, plan.Blocked, reason.NotManaged); !strings.Contains(hint, "spec.vmid: 200") {
+				if hint := l.hintOf(0, plan.Blocked); !strings.Contains(hint, "spec.vmid: 200") {
 					t.Errorf("got hint %q, want the vmid of the guest", hint)
 				}
 			})
@@ -149,7 +149,7 @@ func TestIncidentLostStateAndTagsCreatesGuestTwice(t *testing.T) {
 				if got := len(l.sim.Guests()); got != guests {
 					t.Fatalf("got %d guests, want %d", got, guests)
 				}
-				if hint := l.hintOf(0, plan.Blocked, reason.NotManaged); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
+				if hint := l.hintOf(0, plan.Blocked); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
 					t.Errorf("got hint %q, want the way to adopt 200", hint)
 				}
 				l.files["auto.yaml"] = strings.Replace(test.manifest, "spec:\n", "spec:\n  vmid: 200\n  adopt: ifUnmanaged\n", 1)
@@ -192,7 +192,7 @@ func TestIncidentLostStateTagsAndNameCreatesMachineTwice(t *testing.T) {
 		if got := len(l.sim.Guests()); got != guests+1 {
 			t.Fatalf("got %d guests, want %d", got, guests+1)
 		}
-		if hint := l.hintOf(0, plan.Blocked, reason.NotManaged); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
+		if hint := l.hintOf(0, plan.Blocked); !strings.Contains(hint, "spec.vmid: 200 and spec.adopt: ifUnmanaged") {
 			t.Errorf("got hint %q, want the way to adopt 200", hint)
 		}
 		l.files["auto.yaml"] = strings.Replace(manifest, "spec:\n", "spec:\n  vmid: 200\n  adopt: ifUnmanaged\n", 1)

@@ -266,7 +266,7 @@ func unfinished(p *plan.Guest, t *track, judge gate.Gate) (why string, failed bo
 		}
 	}
 	for _, c := range p.Conditions {
-		switch c.Type { //nolint:exhaustive // the others end by themselves, or have a step
+		switch c.Type { // the others end by themselves, or have a step
 		case plan.Blocked, plan.IdentityConflict, plan.Failed:
 			return c.Message, true
 		}

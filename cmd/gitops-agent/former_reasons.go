@@ -31,7 +31,7 @@ func formerReasons(path string) ([]string, error) {
 		if err != nil || info.Size() > maxRules {
 			return err
 		}
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(file) //nolint:gosec // below a path that the caller names
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 // problemKey identifies the problem that an event with this row begins or ends.
 func problemKey(row event.Row, e Event) string {
 	parts := []string{string(row.Name)}
-	for _, attribute := range strings.Fields(row.By) {
+	for attribute := range strings.FieldsSeq(row.By) {
 		parts = append(parts, e.Attributes[attribute])
 	}
 	return strings.Join(parts, "\x00")

@@ -2,6 +2,7 @@ package event
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,21 +37,13 @@ func (r Row) Lasts() bool { return r.End != "" || len(r.EndedBy) > 0 }
 
 // EndsWith reports whether an event ends the state that this row begins.
 func (r Row) EndsWith(name Name) bool {
-	if r.End == name && name != "" {
-		return true
-	}
-	for _, other := range r.EndedBy {
-		if other == name {
-			return true
-		}
-	}
-	return false
+	return r.End == name && name != "" || slices.Contains(r.EndedBy, name)
 }
 
 // fields returns the names of the fields, and which of them are optional.
 func (r Row) fields() (names []string, optional map[string]bool) {
 	optional = make(map[string]bool)
-	for _, text := range strings.Fields(r.Fields) {
+	for text := range strings.FieldsSeq(r.Fields) {
 		name, isOptional := strings.CutSuffix(text, "?")
 		names, optional[name] = append(names, name), isOptional
 	}

@@ -8,7 +8,7 @@ import (
 // Texts are the fields of an event as text, by name.
 type Texts map[string]string
 
-// Sentence says what happened. The texts are the fields of the event.
+// Say returns the sentence of what happened. The texts are the fields of the event.
 func (r Row) Say(a Texts) string {
 	if r.Sentence == "" {
 		return a.list(r.Name)

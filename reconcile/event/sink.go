@@ -92,7 +92,7 @@ func (s *Sink) write(row *Row, line string, e Event) {
 	if !row.Plain {
 		attrs = append([]slog.Attr{slog.Any(Key, e.Name)}, attrs...)
 	}
-	s.log.LogAttrs(context.Background(), e.Level, line, attrs...)
+	s.log.LogAttrs(context.Background(), e.Level, line, attrs...) //nolint:sloglint // the lines are constants of the table
 }
 
 // attrs returns the fields of an event in the order of the row. A field that the row does not have comes last.
@@ -109,7 +109,8 @@ func (r *Row) attrs(pairs []any, before []slog.Attr) []slog.Attr {
 		if !found {
 			a, found = find(before, name)
 		}
-		if found && !(optional[name] && isEmpty(a.Value)) {
+		isLeftOut := optional[name] && isEmpty(a.Value)
+		if found && !isLeftOut {
 			attrs = append(attrs, a)
 		}
 	}

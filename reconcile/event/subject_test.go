@@ -22,11 +22,11 @@ type heard struct {
 func newHeard() *heard {
 	h := &heard{}
 	h.Sink = NewSink(slog.New(slog.DiscardHandler), nil, func(e Event) {
-		line := string(e.Name)
+		words := []string{string(e.Name)}
 		for _, a := range e.Fields {
-			line += " " + a.String()
+			words = append(words, a.String())
 		}
-		h.lines = append(h.lines, line)
+		h.lines = append(h.lines, strings.Join(words, " "))
 	})
 	return h
 }
