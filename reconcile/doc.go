@@ -5,6 +5,7 @@
 //   - let the trackers begin: may this process write (lease.go), what was read of the cluster (readings.go), which revision is in force (revision.go);
 //   - give the lanes their Basis and journal changes that need no step (tidy.go);
 //   - plan all guests (package plan) and order them by waves and dependencies;
+//   - tell what lasts of the agent and the cluster (lease.go, readings.go);
 //   - offer guests with a released step to their lanes (offer.go; packages gate, queue and lane);
 //   - assess every guest: conditions, held steps, drift, convergence (assess.go, track_events.go, tracks.go);
 //   - publish the report (publish.go), a projection of that assessment.
@@ -16,5 +17,5 @@
 // Invariants: lanes change the cluster and the journal, the intake changes the journal, and only the engine changes the report. The state of a
 // cycle is final before it is published. Nothing is written to the cluster while the plan of the lease names a reason.
 //
-// Start reading at Engine.Run. To add a condition, add a constant in package plan and produce it in assess.go.
+// Start reading at Engine.Run. CONTRIBUTING.md says what to change for a new reason of a condition, a new event and a new edge.
 package reconcile

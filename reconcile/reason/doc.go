@@ -1,2 +1,3 @@
-// Package reason names why something is as it is: why a guest or an object has a condition, why a step is held, and why the agent does not write. It is a leaf.
+// Package reason names why something is as it is: why a guest or an object has a condition, why a step is held, and why the agent does not write. Of this
+// module it imports package event only.
 package reason
