@@ -26,7 +26,8 @@ type Why uint8
 
 // The reasons.
 const (
-	// NeedsFirst says that nothing is made of From, or started, before To is as its manifest wants it.
+	// NeedsFirst says that nothing is made of From, or started, before To is as its manifest wants it. Which steps of From wait depends on the kind of To: package plan
+	// decides it.
 	NeedsFirst Why = iota + 1
 	// KeepsFromRemoval says that Proxmox refuses to remove To because of From, or that From loses its effect. Text is a sentence without its end: "it contains guest 201".
 	KeepsFromRemoval
@@ -51,7 +52,7 @@ func (w Why) String() string {
 	return names[w]
 }
 
-// Object returns the key of an object that is no guest, by its kind and its id in Proxmox.
+// Object returns the key of an object that is no guest, by its kind and its id in Proxmox. A copy of an Image has the id "NAME on NODE".
 func Object(kind, id string) object.Key { return object.Key{Label: kind + "/" + id} }
 
 // ID returns the id of an object that is no guest.
