@@ -1,6 +1,9 @@
 package schedule
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Next returns the first time of an event after a time, and whether there is one. Proxmox takes the zone of the node, unless the text ends with UTC. A time
 // that a day skips because daylight saving time begins does not come on that day. On a node in a zone such as Europe/Dublin, where winter is what differs from
@@ -13,25 +16,9 @@ func (e Event) Next(after time.Time, node *time.Location) (time.Time, bool) {
 		zone = time.UTC
 	}
 	local := after.In(zone)
-	barren := map[yearShape]bool{}
-	for year := local.Year(); year < eventYears; year++ {
-		shape := shapeOf(year)
-		if !e.years.has(year) || barren[shape] {
-			continue
-		}
-		month, day := time.January, 1
-		if year == local.Year() {
-			month, day = local.Month(), local.Day()
-		} else {
-			barren[shape] = true
-		}
-		for at := time.Date(year, month, day, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
-			if !e.onDate(at) {
-				continue
-			}
-			if next, found := e.timeAfter(after, at, zone); found {
-				return next, true
-			}
+	for date := range e.dates(time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)) {
+		if next, found := e.timeAfter(after, date, zone); found {
+			return next, true
 		}
 	}
 	return time.Time{}, false
@@ -39,20 +26,33 @@ func (e Event) Next(after time.Time, node *time.Location) (time.Time, bool) {
 
 // Exists reports whether a calendar has a day of the event, in any year: none has 30 February.
 func (e Event) Exists() bool {
-	barren := map[yearShape]bool{}
-	for year := 1; year < eventYears; year++ {
-		shape := shapeOf(year)
-		if !e.years.has(year) || barren[shape] {
-			continue
-		}
-		for at := time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
-			if e.onDate(at) {
-				return true
-			}
-		}
-		barren[shape] = true
+	for range e.dates(time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)) {
+		return true
 	}
 	return false
+}
+
+// dates returns the dates on which the event has times, from a date on. It looks for them once in the years that have the same dates on the same weekdays.
+func (e Event) dates(from time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		barren := map[yearShape]bool{}
+		for year, first := from.Year(), from; year < eventYears; year++ {
+			shape := shapeOf(year)
+			if e.years.has(year) && !barren[shape] {
+				none := first.YearDay() == 1
+				for at := first; at.Year() == year; at = at.AddDate(0, 0, 1) {
+					if !e.onDate(at) {
+						continue
+					}
+					if none = false; !yield(at) {
+						return
+					}
+				}
+				barren[shape] = none
+			}
+			first = time.Date(year+1, time.January, 1, 0, 0, 0, 0, time.UTC)
+		}
+	}
 }
 
 // yearShape is what decides which dates a year has, and on which days of the week: there are 14.
