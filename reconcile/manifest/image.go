@@ -86,7 +86,7 @@ func (s *imageSpec) check(d decoder, doc *document) {
 	if !s.content.set || !s.url.set {
 		return
 	}
-	content := image.Content(s.content.value)
+	content, compressed := image.Content(s.content.value), image.CompressedBy(s.urlPath())
 	if s.decompression.set && content == image.Import {
 		d.below("decompression").newProblem(s.decompression.at, "got a compression to remove from a disk image: Proxmox decompresses iso alone", reason.Decompress.Text)
 	}
@@ -95,16 +95,16 @@ func (s *imageSpec) check(d decoder, doc *document) {
 		d.below("decompression").problem(s.decompression.at, "got a compression to remove from a container template, which Proxmox keeps compressed", "leave it out")
 	case s.format.set && !slices.Contains(image.Formats(content), s.format.value):
 		d.below("format").problem(s.format.at, "got "+tree.Quote(s.format.value)+", want one of "+strings.Join(image.Formats(content), ", ")+" for "+s.content.value, "")
-	case content == image.Import && s.compressed() != "" && !s.decompression.set && s.format.set:
-		d.below("url").newProblem(s.url.at, "got a file that is compressed with "+s.compressed()+" for disks: Proxmox would import it as it is", reason.Decompress.Text)
-	case content == image.ISO && s.compressed() != "" && !s.decompression.set && s.format.set:
-		d.below("url").newProblem(s.url.at, "got a file that is compressed with "+s.compressed()+", which Proxmox would keep as it is", s.missingFormatHint(content))
-	case content == image.ISO && s.compressed() != "" && s.format.set && s.compressed() != s.decompression.value:
+	case content == image.Import && compressed != "" && !s.decompression.set && s.format.set:
+		d.below("url").newProblem(s.url.at, "got a file that is compressed with "+compressed+" for disks: Proxmox would import it as it is", reason.Decompress.Text)
+	case content == image.ISO && compressed != "" && !s.decompression.set && s.format.set:
+		d.below("url").newProblem(s.url.at, "got a file that is compressed with "+compressed+", which Proxmox would keep as it is", s.missingFormatHint(content))
+	case content == image.ISO && compressed != "" && s.format.set && compressed != s.decompression.value:
 		hint := reason.Decompress.Text
-		if slices.Contains(image.Compressions(), s.compressed()) {
-			hint = "write decompression: " + s.compressed()
+		if slices.Contains(image.Compressions(), compressed) {
+			hint = "write decompression: " + compressed
 		}
-		d.below("decompression").newProblem(s.decompression.at, "got "+s.decompression.value+" for a file that is compressed with "+s.compressed()+": Proxmox would fail to decompress it", hint)
+		d.below("decompression").newProblem(s.decompression.at, "got "+s.decompression.value+" for a file that is compressed with "+compressed+": Proxmox would fail to decompress it", hint)
 	case !s.format.set && s.formatOfURL() == "":
 		d.below("url").problem(s.url.at, "got an address that does not end in one of "+strings.Join(image.Formats(content), ", "),
 			s.missingFormatHint(content))
@@ -115,7 +115,7 @@ func (s *imageSpec) check(d decoder, doc *document) {
 func (s *imageSpec) missingFormatHint(content image.Content) string {
 	switch content {
 	case image.Import:
-		if s.compressed() != "" {
+		if image.CompressedBy(s.urlPath()) != "" {
 			return reason.Decompress.Text
 		}
 		return "set format"
@@ -126,21 +126,17 @@ func (s *imageSpec) missingFormatHint(content image.Content) string {
 	return "set format, and decompression if the file is compressed with " + strings.Join(image.Compressions(), " or ")
 }
 
-// compressed returns how the file is compressed, as the end of its URL says, "" if it does not.
-func (s *imageSpec) compressed() string {
-	address, err := url.Parse(s.url.value)
-	if err != nil {
-		return ""
-	}
-	return image.CompressedBy(address.Path)
+func (s *imageSpec) formatOfURL() string {
+	return image.FormatOf(s.urlPath(), image.Content(s.content.value), s.decompression.value)
 }
 
-func (s *imageSpec) formatOfURL() string {
+// urlPath returns the path of the URL, "" for a URL that is refused elsewhere.
+func (s *imageSpec) urlPath() string {
 	address, err := url.Parse(s.url.value)
 	if err != nil {
 		return ""
 	}
-	return image.FormatOf(address.Path, image.Content(s.content.value), s.decompression.value)
+	return address.Path
 }
 
 func (s *imageSpec) desired(doc *document) image.Desired {
