@@ -55,7 +55,7 @@ type Options struct {
 	Recover   recovery.Note          // releases claims of guests whose records were lost; the zero value releases none
 	Retry     retry.File             // asks that guests are tried again at once; the zero value asks for nothing
 	Secrets   secret.Source          // of the secrets that manifests name
-	Minimum   guard.Minimum          // of the guards, whatever is approved
+	Minimum   guard.Minimum          // of the guards; no approval goes below it
 	Health    health.Options         // of the checks in spec.health
 	// AllowedServer reports whether nodes may download the files of Images from a server, "cloud.debian.org" or "10.0.0.1:8080"; nil allows none.
 	AllowedServer func(server string) bool

@@ -11,7 +11,7 @@ import (
 )
 
 // dependentsFirst returns edges from each guest that is about to be stopped or destroyed to the guests that have to be down before: those that depend on it, and shall
-// be stopped or destroyed too. What a manifest keeps the agent from doing delays nobody. Manifests of one revision contain no cycle, but removed guests have the
+// be stopped or destroyed too. What a manifest keeps the agent from doing delays no guest. Manifests of one revision contain no cycle, but removed guests have the
 // dependencies of earlier revisions.
 func (b *orderBuilder) dependentsFirst() []edge.Edge {
 	if len(b.going) == 0 {

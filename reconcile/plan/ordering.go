@@ -240,7 +240,7 @@ func (b *orderBuilder) noteGuests() {
 }
 
 // noteUnready notes why guests that depend on an existing guest wait for it. What the manifest of a guest keeps the agent
-// from changing delays nobody.
+// from changing delays no guest.
 func (b *orderBuilder) noteUnready(p *Guest, key object.Key) {
 	label, opts := p.Ref.Label(), &b.opts
 	if why := unfinished(p); why != "" && !b.unchanged[key] {

@@ -338,6 +338,6 @@ func TestUserWhoseTokenHasEnded(t *testing.T) {
 	isEmpty()
 	leader.Release(true)
 	if _, leads, err := client.Leader(ctx); leads || err != nil {
-		t.Errorf("got %t, %v, want nobody to lead", leads, err)
+		t.Errorf("got %t, %v, want no leader", leads, err)
 	}
 }
