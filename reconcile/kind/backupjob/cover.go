@@ -19,13 +19,13 @@ func edges(want kind.Want, world kind.World) []edge.Edge {
 		return nil
 	}
 	var list []edge.Edge
-	job, now := want.Key(), scopeOf(want.Live)
-	next := now
+	job, lasts := want.Key(), lasting{now: scopeOf(want.Live)}
+	lasts.next = lasts.now
 	if want.Next.ID != "" {
-		next = scopeOf(want.Next)
+		lasts.next = scopeOf(want.Next)
 	}
 	for _, p := range world.Places {
-		if now.covers(p, false) && next.covers(p, false) {
+		if lasts.covers(p) {
 			list = append(list, edge.Edge{From: job, To: p.Key, Why: edge.Covers})
 		}
 	}
@@ -67,26 +67,27 @@ func (s scope) covers(p kind.Place, assumed bool) bool {
 	return s.all && !slices.Contains(s.vmids, p.VMID)
 }
 
+// lasting is which guests a job backs up, and is going to back up.
+type lasting struct{ now, next scope }
+
+// covers reports whether the job backs up a guest, and will go on to do so.
+func (l lasting) covers(p kind.Place) bool { return l.now.covers(p, false) && l.next.covers(p, false) }
+
 // coverage is which guests jobs cover, and will go on to cover.
-type coverage []struct{ now, next scope }
+type coverage []lasting
 
 // newCoverage returns the coverage of jobs.
 func newCoverage(jobs []kind.Lasting) coverage {
 	c := make(coverage, len(jobs))
 	for i, job := range jobs {
-		c[i].now, c[i].next = scopeOf(job.Now), scopeOf(job.Next)
+		c[i] = lasting{scopeOf(job.Now), scopeOf(job.Next)}
 	}
 	return c
 }
 
 // has reports whether a job covers a guest.
 func (c coverage) has(p kind.Place) bool {
-	for i := range c {
-		if c[i].now.covers(p, false) && c[i].next.covers(p, false) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c, func(l lasting) bool { return l.covers(p) })
 }
 
 // weakens returns the guests that require backups and that a change of a job takes out of every job, or backs up less: other backups are removed earlier, times or
