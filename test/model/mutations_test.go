@@ -33,10 +33,10 @@ func mutations() []mutation {
 		{off("approval of a destroy", gate, "	case permission == guest.Allow && step.Doubt == \"\" && !step.Protected:", "	case OFF || permission == guest.Allow && step.Doubt == \"\":"), "approval", "without approval"},
 		{off("a missing task is no outcome of an order", lane+"order.go", "	if len(tasks) == 0 && time.Now().Before(d.late) {", "	if OFF && len(tasks) == 0 {\n		return settled(open, journal.NotRun, cluster.ErrNotReady), nil\n	}\n	if len(tasks) == 0 && time.Now().Before(d.late) {"), "order", "has a second effect"},
 		{off("last check of an object", lane+"object.go", "	case exists != (seen != nil) || exists && (", "	case !OFF && (exists != (seen != nil)) || !OFF && exists && ("), "pool-removal", "not the agent's"},
-		{off("marker of an object that is removed", "reconcile/plan/object.go", "	case !exists || !IsOwnedObject(k, owned, live):", "	case !exists || !OFF && !IsOwnedObject(k, owned, live):"), "pool-removal", "not the agent's"},
+		{off("marker of an object that is removed", "reconcile/plan/object_removal.go", "	case !exists || !IsOwnedObject(k, owned, live):", "	case !exists || !OFF && !IsOwnedObject(k, owned, live):"), "pool-removal", "not the agent's"},
 		{off("marker of an object that is changed", "reconcile/plan/object.go", "	case isOwned && (marker == o.owned.Marker || claims):", "	case isOwned && (OFF || marker == o.owned.Marker || claims):"), "pool", "not the agent's"},
 		{off("the record of an object ends with the object", lane+"object.go", "known && k.Mark.Key != \"\" {", "!OFF && known && k.Mark.Key != \"\" {"), "replication-removal", "no record any more"},
-		{off("an object that is being removed is not removed again", "reconcile/plan/object.go", "	case k.Leaving(live) != \"\":\n		p.Present", "	case !OFF && k.Leaving(live) != \"\":\n		p.Present"), "replication-removal", "Proxmox is removing"},
+		{off("an object that is being removed is not removed again", "reconcile/plan/object_removal.go", "	case k.Leaving(live) != \"\":\n		p.Present", "	case !OFF && k.Leaving(live) != \"\":\n		p.Present"), "replication-removal", "Proxmox is removing"},
 		{off("an object that is being removed is not changed", "reconcile/plan/object.go", "	case k.Leaving(o.live) != \"\":", "	case !OFF && k.Leaving(o.live) != \"\":"), "replication-removal", "Proxmox is removing"},
 		{off("approval to create again", gate, "	case step.Recreates:", "	case !OFF && step.Recreates:"), "gone", "creates a guest again"},
 	}
