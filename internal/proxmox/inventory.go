@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/internal/bounds"
 	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/internal/proxmox/wire"
@@ -80,6 +81,9 @@ const (
 	nodeMaintenance
 )
 
+// maxRows bounds the guests of a cluster.
+const maxRows = 100_000
+
 // decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}, and returns the guests, and what it shows of the nodes
 // and their storages. It skips other rows. A guest that cannot be read is an error: the list would otherwise look like a list with fewer guests.
 //
@@ -98,6 +102,9 @@ func decodeResources(body string) (rows []cluster.Row, nodes nodeList, err error
 			nodes.add(row, other)
 			if err != nil || row.Kind == "" {
 				return err
+			}
+			if len(rows) == maxRows {
+				return fmt.Errorf("guests: %w of %d", bounds.ErrExceeded, maxRows)
 			}
 			rows = append(rows, row)
 			return route.AddressOf(row).Check()

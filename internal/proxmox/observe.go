@@ -23,7 +23,7 @@ func (r *Reader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, 
 		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)
 	}
 	readAt := time.Now()
-	x := &wire.Exchange{Route: route.Pending, Path: about.Path() + "/pending", Node: about.Node, About: about}
+	x := &wire.Exchange{Route: route.Pending, Path: about.Path() + "/pending", Node: about.Node, About: about, MaxReply: reply.MaxPending}
 	body, err := r.readRaw(ctx, x)
 	if err != nil {
 		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)

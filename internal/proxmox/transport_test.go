@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"gitops-agent/internal/bounds"
+	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -127,6 +130,31 @@ func TestReadFailsOnBrokenReply(t *testing.T) {
 				t.Errorf("got inventory %v, want an error", inventory)
 			}
 		})
+	}
+}
+
+// TestValuesOfAReplyAreBounded reads a list with more elements than a cluster has. Decoded, each two bytes would be a struct.
+func TestValuesOfAReplyAreBounded(t *testing.T) {
+	client := inProcess(t, roundTrip(func(*http.Request) (stubReply, error) { return ok("[" + strings.Repeat("0,", 200_000) + "0]"), nil }))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := get[[]struct{ Name [64]byte }](t.Context(), client.Reader, &wire.Exchange{Route: route.Resources, Path: "/cluster/resources"})
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, bounds.ErrExceeded) {
+		t.Errorf("got error %v, want ErrExceeded", err)
+	}
+	if got, most := after.TotalAlloc-before.TotalAlloc, uint64(8<<20); got > most {
+		t.Errorf("allocated %d bytes for a reply of 400 KB, want at most %d", got, most)
+	}
+}
+
+// TestPendingIsBounded reads the configuration of a guest that is larger than the file of a guest can be.
+func TestPendingIsBounded(t *testing.T) {
+	client := inProcess(t, roundTrip(func(*http.Request) (stubReply, error) {
+		return stubReply{status: 200, reason: "OK", endless: zeros{}}, nil
+	}))
+	if _, err := client.Observe(t.Context(), vmRow); err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {
+		t.Errorf("got error %v, want one about the size", err)
 	}
 }
 

@@ -3,10 +3,12 @@ package reply
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"gitops-agent/internal/bounds"
 	"gitops-agent/internal/recordings"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,6 +93,48 @@ func TestDecodePendingRejects(t *testing.T) {
 				t.Errorf("got %v, error %v, want error %v and no keys", got.Keys, err, test.want)
 			}
 		})
+	}
+}
+
+// TestDecodePendingMemory decodes the configuration of a guest whose owner fills its notes with what looks like rows.
+func TestDecodePendingMemory(t *testing.T) {
+	const notes = 8 << 10 // characters that Proxmox allows
+	for name, text := range map[string]string{"braces": strings.Repeat("{", notes), "rows": strings.Repeat(`{"key":`, notes/7)} {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := `{"data":[{"key":"description","value":` + string(quoted) + `},{"key":"digest","value":"x"}]}`
+		got := testing.Benchmark(func(b *testing.B) {
+			for b.Loop() {
+				if _, err := DecodePending(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}).AllocedBytesPerOp()
+		if most := int64(64 << 10); got > most {
+			t.Errorf("%s: got %d bytes for a guest with two keys, want at most %d", name, got, most)
+		}
+	}
+}
+
+// TestDecodePendingBounds decodes replies that no guest has.
+func TestDecodePendingBounds(t *testing.T) {
+	t.Parallel()
+	keys := func(n int) string {
+		var rows strings.Builder
+		for i := range n {
+			fmt.Fprintf(&rows, `{"key":"k%d","value":1},`, i)
+		}
+		return `{"data":[` + rows.String() + `{"key":"digest","value":"x"}]}`
+	}
+	if got, err := DecodePending(keys(maxKeys)); err != nil || len(got.Keys) != maxKeys {
+		t.Errorf("got %d keys, error %v, want %d", len(got.Keys), err, maxKeys)
+	}
+	for name, body := range map[string]string{"keys": keys(maxKeys + 1), "bytes": `{"data":[{"key":"digest","value":"x"}]}` + strings.Repeat(" ", MaxPending)} {
+		if _, err := DecodePending(body); !errors.Is(err, bounds.ErrExceeded) {
+			t.Errorf("%s: got error %v, want ErrExceeded", name, err)
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ type Exchange struct {
 	Node   string        // whose workers the exchange occupies; "" if any node may answer
 	About  route.Address // the guest that the reply is about; zero if it is not about one guest
 
+	MaxReply int // bytes; 0 is 32 MiB
+
 	Raw   bool   // the caller decodes reply; the library gets an empty body
 	Reply string // of status 200
 	Done  bool   // reply is complete

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gitops-agent/internal/bounds"
 	"gitops-agent/reconcile/cluster"
 )
 
@@ -24,7 +26,12 @@ import (
 const (
 	maxReply      = 32 << 20 // 100,000 guests in /cluster/resources
 	maxErrorReply = 16 << 10
+	smallReply    = 64 << 10 // whose values take some megabytes at most, whatever they are
 )
+
+// limits are those of the values of a reply that is not small: 100,000 guests with 20 properties. The library makes a value of some hundred bytes of
+// two bytes of text.
+var limits = bounds.JSON{Bytes: maxReply, Values: 3_000_000, Elements: 150_000, Depth: 64}
 
 // Transport is the http.RoundTripper below the library. It returns a typed error for every status except 200: the library accepts 202,
 // 404, 429 and 502 to 599 as success, drops the text of 401 and 403, and keeps only the first line of a 500.
@@ -237,7 +244,7 @@ func (t *Transport) exchange(ctx context.Context, req *http.Request, at int) (*h
 	if res.StatusCode != http.StatusOK {
 		return nil, "", t.apiError(req, res)
 	}
-	body, err := readBody(res)
+	body, err := readBody(res, cmp.Or(exchangeOf(req).MaxReply, maxReply))
 	if err != nil {
 		return nil, "", &BrokenError{Sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
 	}
@@ -275,12 +282,20 @@ func keep(res *http.Response, x *Exchange, body string) *http.Response {
 // replies are buffers for replies that state their length, as Proxmox's replies do.
 var replies = sync.Pool{New: func() any { return new([]byte) }}
 
-// readBody reads a complete reply. A reply that ends before its stated length is an error.
-func readBody(res *http.Response) (string, error) {
-	if res.ContentLength <= 0 || res.ContentLength > maxReply {
-		body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
-		if err == nil && len(body) > maxReply {
-			err = fmt.Errorf("more than %d MiB", maxReply>>20)
+// readBody reads a complete reply. A reply that ends before its stated length is an error, and so is one with more values than a cluster has.
+func readBody(res *http.Response, limit int) (string, error) {
+	body, err := readText(res, int64(limit))
+	if err == nil && len(body) > smallReply {
+		err = limits.Check(body)
+	}
+	return body, err
+}
+
+func readText(res *http.Response, limit int64) (string, error) {
+	if res.ContentLength <= 0 || res.ContentLength > limit {
+		body, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+		if err == nil && int64(len(body)) > limit {
+			err = fmt.Errorf("more than %d MiB", limit>>20)
 		}
 		return string(body), err
 	}

@@ -1,0 +1,68 @@
+package bounds
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrExceeded means that a text is larger than a limit.
+var ErrExceeded = errors.New("larger than the limit")
+
+// JSON are the limits of one JSON text. All are required.
+type JSON struct {
+	Bytes    int
+	Values   int // of the whole text: scalars, lists, objects
+	Elements int // of one list or one object
+	Depth    int // of lists and objects in each other, at most 256
+}
+
+const maxDepth = 256
+
+// Check returns ErrExceeded if the text exceeds a limit. It takes linear time and no memory that depends on the text. It does not check that the text is valid JSON:
+// for other text it returns ErrExceeded or nil, and the decoder that runs next finds the problem.
+func (b JSON) Check(text string) error {
+	if len(text) > b.Bytes {
+		return fmt.Errorf("%d bytes: %w of %d bytes", len(text), ErrExceeded, b.Bytes)
+	}
+	var elements [maxDepth]int // commas of each open list and object
+	values, depth := 1, 0
+	for at := 0; at < len(text); at++ {
+		switch text[at] {
+		case '"':
+			at = afterString(text, at)
+		case '{', '[':
+			depth++
+			if depth > min(b.Depth, maxDepth-1) {
+				return fmt.Errorf("depth of lists and objects: %w of %d", ErrExceeded, b.Depth)
+			}
+			elements[depth] = 1
+			values++
+		case '}', ']':
+			depth = max(depth-1, 0)
+		case ',':
+			values++
+			if elements[depth]++; elements[depth] > b.Elements {
+				return fmt.Errorf("elements of one list: %w of %d", ErrExceeded, b.Elements)
+			}
+		default:
+			continue
+		}
+		if values > b.Values {
+			return fmt.Errorf("values: %w of %d", ErrExceeded, b.Values)
+		}
+	}
+	return nil
+}
+
+// afterString returns the place of the quotation mark that ends the string which begins at at, or the last byte.
+func afterString(text string, at int) int {
+	for at++; at < len(text); at++ {
+		switch text[at] {
+		case '\\':
+			at++
+		case '"':
+			return at
+		}
+	}
+	return len(text)
+}
