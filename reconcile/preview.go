@@ -30,6 +30,7 @@ type Preview struct {
 	Objects  []kind.Desired  // that the manifests name
 	Observed cluster.Snapshot
 	Gate     gate.Gate
+	Larger   map[guest.Ref][]guest.Larger // volumes that are larger than the manifests of their guests ask for, also of clones that do not exist yet
 }
 
 // PreviewPolicy is what the trust policy of the host says about held steps. The zero value limits no signer.
@@ -88,14 +89,35 @@ func NewPreview(
 		OwnGuests: map[int]bool{host.OwnVMID: host.OwnVMID != 0},
 	}
 	b.Withheld = withheldInPreview(guests, state)
-	planned := plan.New(b.Desired(state), withTemplates(ctx, read, guests, seen))
+	all := withTemplates(ctx, read, guests, seen)
+	planned := plan.New(b.Desired(state), all)
 	now := time.Now()
 	judge := b.Gate(state, now)
 	b.Waits = plan.NewOrdering(planned, guests, plan.OrderingOptions{
 		Now: now, Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable,
 		Objects: set.Objects, Remembered: state.Guarded, Kept: judge.Keeps,
 	}).Waits
-	return Preview{Plan: planned, Guests: guests, Images: set.Images, Objects: set.Objects, Observed: seen, Gate: b.Gate(state, now)}, nil
+	return Preview{Plan: planned, Guests: guests, Images: set.Images, Objects: set.Objects, Observed: seen, Gate: b.Gate(state, now), Larger: largerVolumes(guests, all)}, nil
+}
+
+// largerVolumes returns the volumes that are larger than manifests ask for. A clone that is to be made has those of its template.
+func largerVolumes(guests []guest.Desired, seen cluster.Snapshot) map[guest.Ref][]guest.Larger {
+	larger := make(map[guest.Ref][]guest.Larger)
+	for i := range guests {
+		d := &guests[i]
+		found := []guest.Larger(nil)
+		if live, exists := seen.Guests[d.VMID]; exists {
+			if live.Kind == d.Kind {
+				found = guest.LargerVolumes(*d, live)
+			}
+		} else if template, isRead := plan.TemplateOf(d, seen); isRead {
+			found = guest.LargerInClone(*d, template)
+		}
+		if len(found) > 0 {
+			larger[d.Ref] = found
+		}
+	}
+	return larger
 }
 
 // withTemplates returns what was seen with the readings of the guests from which others are cloned: a clone takes over what no manifest mentions. What cannot be

@@ -30,9 +30,8 @@ func TestCloneObstacles(t *testing.T) {
 		"cloud_init_moves": {
 			VirtualMachine, vm, []Intent{subs("ide2", "storage=local", "volume=cloudinit", "media=cdrom"), absent("ide0")}, nil, nil,
 		},
-		"shrinks":         {VirtualMachine, vm, []Intent{subs("scsi0", "size=4G")}, nil, []string{"scsi0: a disk cannot shrink"}},
-		"shrinks_ignored": {VirtualMachine, vm, []Intent{subs("scsi0", "size=4G")}, []string{"scsi0"}, []string{"scsi0: a disk cannot shrink"}},
-		"root_only":       {VirtualMachine, vm, []Intent{text("hookscript", "local:snippets/h.sh")}, nil, []string{"hookscript: Proxmox lets only root@pam change it, and no API token (root)"}},
+		"larger":    {VirtualMachine, vm, []Intent{subs("scsi0", "size=4G")}, nil, nil},
+		"root_only": {VirtualMachine, vm, []Intent{text("hookscript", "local:snippets/h.sh")}, nil, []string{"hookscript: Proxmox lets only root@pam change it, and no API token (root)"}},
 		"root_only_in_the_template": {
 			VirtualMachine, with("hookscript", "local:snippets/h.sh"), []Intent{text("hookscript", "local:snippets/h.sh")}, nil, nil,
 		},

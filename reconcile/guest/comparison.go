@@ -8,6 +8,7 @@ type comparison struct {
 	live     *Observed
 	creating bool // the guest does not exist yet: every intent is written
 	changes  []Change
+	larger   []Larger
 	buffer   [24]pair // room for the wanted properties of one drive at a time
 }
 

@@ -99,7 +99,7 @@ const (
 //   - Text is the whole value as native text, except for what Proxmox fills in itself.
 //
 // Drive slots use the pseudo sub-keys "storage" (where to allocate), "volume" (the volume to attach) and "size" ("32G": a smaller volume is
-// grown, a larger one cannot be shrunk) in addition to the native ones. An Intent never contains Proxmox's allocation syntax. A cloud-init drive is
+// grown, a larger one stays) in addition to the native ones. An Intent never contains Proxmox's allocation syntax. A cloud-init drive is
 // Sub{"storage": S, "volume": "cloudinit"}. A CD-ROM drive is Sub{"volume": "local:iso/x.iso", "media": "cdrom"}, with "none" as the volume
 // of an empty drive.
 type Intent struct {

@@ -112,7 +112,7 @@ func TestDiffProperties(t *testing.T) {
 }
 
 func TestDiffIgnores(t *testing.T) {
-	o := live(keys{"cores": "2", "net0": liveCard, "scsi0": "local:201/vm-201-disk-0.raw,size=40G"})
+	o := live(keys{"cores": "2", "net0": liveCard, "scsi0": "local:201/vm-201-disk-0.raw,size=24G"})
 	d := want(o, text("cores", "4"), subs("net0", "macaddr=BC:24:11:AA:00:09", "bridge=vmbr0"), subs("scsi0", "size=32G"), subs("net01", "bridge=x"))
 	tests := map[string]struct {
 		ignore []string

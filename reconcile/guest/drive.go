@@ -178,7 +178,7 @@ func (s *slot) showTarget() {
 	change.To = strings.Trim(s.target.String()+","+options, ",")
 }
 
-// compareSize adds a resize if the volume is too small.
+// compareSize adds a resize if the volume is too small. A volume that is too large stays, and is no difference: a size is a minimum.
 func (s *slot) compareSize(have properties) {
 	live := have.text("size")
 	if s.target.size == "" || live == "" || !isDisk(have) || s.row.syntax == efiSyntax || s.row.syntax == tpmSyntax {
@@ -195,6 +195,6 @@ func (s *slot) compareSize(have properties) {
 			Note: "grows, which cannot be undone", Origin: s.in.Origin,
 		})
 	case got-want >= sizeSlack:
-		s.addImpossible("size="+live, "size="+s.target.size, "a disk cannot shrink")
+		s.larger = append(s.larger, Larger{Key: s.in.Key, Wanted: s.target.size, Size: live, Origin: s.in.Origin})
 	}
 }

@@ -200,11 +200,11 @@ func (r *row) classText() string {
 	case r.cost != nil:
 		return r.cost.description
 	case r.drive && r.required: // a container's root
-		return "options: restart; growth: live, cannot be undone; shrinking, replacing: impossible"
+		return "options: restart; growth: live, cannot be undone; a larger volume stays; replacing: impossible"
 	case r.drive && r.syntax.waits():
-		return "a new volume: as it takes effect; options: restart; detaching: disruptive; growth: live, cannot be undone; shrinking: impossible"
+		return "a new volume: as it takes effect; options: restart; detaching: disruptive; growth: live, cannot be undone; a larger volume stays"
 	case r.drive:
-		return "a new volume: as it takes effect; options: live, or as noted for the sub-key; detaching: disruptive; growth: live, cannot be undone; shrinking: impossible"
+		return "a new volume: as it takes effect; options: live, or as noted for the sub-key; detaching: disruptive; growth: live, cannot be undone; a larger volume stays"
 	case r.effect == atOnce:
 		return "live"
 	case r.effect == atStart:

@@ -34,12 +34,18 @@ func templateToRead(d *guest.Desired, inventory cluster.Inventory) (vmid int, fo
 	return template.VMID, err == nil
 }
 
+// TemplateOf returns the reading of the guest that is cloned if a guest is created, and whether there is one.
+func TemplateOf(d *guest.Desired, got cluster.Snapshot) (template guest.Observed, isRead bool) {
+	vmid, found := templateToRead(d, got.Inventory)
+	template, seen := got.Guests[vmid]
+	return template, found && seen && template.Kind == d.Kind && got.Absent[vmid] == ""
+}
+
 // neverWritten returns the changes of the first configuration of a new guest that no API token can make: those that are left to root@pam, and those that are impossible.
 // What a template contains is known if it was read. What a backup or a snapshot contains is not known, so what only root@pam may write is all listed.
 func neverWritten(d *guest.Desired, got cluster.Snapshot) (left, impossible []guest.Change) {
-	vmid, isRead := templateToRead(d, got.Inventory)
-	template, seen := got.Guests[vmid]
-	if !isRead || !seen || template.Kind != d.Kind || got.Absent[vmid] != "" {
+	template, isRead := TemplateOf(d, got)
+	if !isRead {
 		return guest.RootOnlyAtCreation(*d, got.Inventory.Version), nil
 	}
 	for _, change := range guest.CloneObstacles(*d, template) {

@@ -25,6 +25,7 @@ type Document struct {
 	Guards        []stepView    `json:"guards,omitempty"`   // held changes that would weaken the guards of the Cluster
 	Rollouts      []rolloutView `json:"rollouts,omitempty"` // how the changes would reach guests that share a rollout
 	Warnings      []string      `json:"warnings,omitempty"` // of the manifests
+	Notes         []noteView    `json:"notes,omitempty"`    // what a manifest does not say and need not
 	Problems      []Problem     `json:"problems,omitempty"` // what the manifests need and the cluster does not have
 }
 
@@ -96,6 +97,7 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 			document.add(newGuestView(g, judge).readAt(preview.Observed.Guests[g.Ref.VMID].ReadAt, preview.Gate.Now))
 		}
 	}
+	document.Notes = newNotes(preview, labels)
 	for _, s := range preview.Plan.Guards {
 		document.Guards = append(document.Guards, newStepView(s, judge(s)))
 	}

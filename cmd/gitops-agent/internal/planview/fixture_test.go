@@ -42,6 +42,7 @@ func fixtureDocument() Document {
 		}
 		d.add(view)
 	}
+	d.Notes = []noteView{{Guest: "VirtualMachine/db-7", Key: "scsi0", Message: "a disk never shrinks: the live size is 20G; write it", Origin: "guests/db.yaml:9:22"}}
 	d.Summary.InSync = 7
 	d.Summary.Held += d.heldGuards()
 	return d
@@ -97,10 +98,10 @@ func busyMachine() plannedGuest {
 	pool := guest.Change{Key: "pool", From: "lab", To: "prod", Class: guest.Live, Write: guest.WritePool, Note: "backup jobs and permissions may go by pool", Origin: at(file, 6, 3)}
 	ha := guest.Change{Key: "ha", From: "started, restart 1, relocate 1", To: "started, restart 3, relocate 1", Class: guest.Live, Write: guest.WriteHA, Value: "set", Origin: at(file, 16, 3)}
 	leave := guest.Change{Key: "startup", From: "order=1", To: "order=2", Class: guest.Restart, Waits: true, Write: guest.WriteNone, Note: "restart needed", Origin: at(file, 17, 3)}
-	shrink := guest.Change{Key: "scsi2", From: "size=64G", To: "size=32G", Class: guest.Impossible, Write: guest.WriteNone, Note: "a disk cannot shrink", Origin: at(file, 18, 5)}
+	medium := guest.Change{Key: "scsi2", From: "local:iso/a.iso,media=cdrom", To: "local-lvm,size=32G", Class: guest.Impossible, Write: guest.WriteNone, Note: "a drive cannot change between disk and CD-ROM while the guest runs", Origin: at(file, 18, 5)}
 	p := plan.Guest{
 		Ref: ref(guest.VirtualMachine, "web-1", 201), Node: "pve1", Managed: true, Origin: at(file, 1, 1),
-		Changes: append(append(append([]guest.Change{}, live...), flap...), loss, grow, move, node, pool, ha, leave, shrink),
+		Changes: append(append(append([]guest.Change{}, live...), flap...), loss, grow, move, node, pool, ha, leave, medium),
 		Steps: []plan.Step{
 			step(cluster.OpConfig, guest.Restart, "configuration differs", live...), step(cluster.OpConfig, guest.Disruptive, "configuration differs", flap...),
 			step(cluster.OpConfig, guest.Destructive, "configuration differs", loss), step(cluster.OpResize, guest.Live, "disk is smaller than wanted", grow),
@@ -111,7 +112,7 @@ func busyMachine() plannedGuest {
 		},
 		Conditions: []plan.Condition{
 			{Type: plan.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: startup", Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough"},
-			{Type: plan.Blocked, Reason: "impossible", Message: "scsi2: a disk cannot shrink", Hint: "change the manifest, or do it by hand"},
+			{Type: plan.Blocked, Reason: "impossible", Message: "scsi2: a drive cannot change between disk and CD-ROM while the guest runs", Hint: "change the manifest, or do it by hand"},
 		},
 	}
 	return plannedGuest{plan: p, age: 95 * time.Second, verdicts: []gate.Verdict{

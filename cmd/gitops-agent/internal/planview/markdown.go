@@ -18,6 +18,7 @@ const (
 	maxSummaryRows  = 150    // guests in the table at the top
 	maxWarnings     = 20     // of the manifests
 	maxProblems     = 20
+	maxNotes        = 20
 	maxCommentValue = 200 // runes of a value
 )
 
@@ -34,6 +35,7 @@ func WriteMarkdown(out io.Writer, d Document) error {
 	}
 	writeMarkdownWarnings(&b, d.Warnings)
 	writeMarkdownProblems(&b, d.Problems)
+	writeMarkdownNotes(&b, d.Notes)
 	writeMarkdownSummary(&b, d.blocks())
 	omitted := 0
 	for _, g := range d.blocks() {
@@ -80,6 +82,16 @@ func writeMarkdownWarnings(b *bytes.Buffer, warnings []string) {
 			break
 		}
 		fmt.Fprintf(b, "\n**Warning:** %s\n", markdownText(w))
+	}
+}
+
+func writeMarkdownNotes(b *bytes.Buffer, notes []noteView) {
+	for i, n := range notes {
+		if i == maxNotes {
+			fmt.Fprintf(b, "\nand %d more notes\n", len(notes)-i)
+			break
+		}
+		fmt.Fprintf(b, "\nNote: %s\n", markdownText(n.String()))
 	}
 }
 

@@ -36,10 +36,11 @@ func (t textPrinter) write(d Document) {
 	for _, r := range d.Rollouts {
 		t.line(term.Plain, "", r.String())
 	}
-	if len(d.Problems) > 0 {
+	if len(d.Problems)+len(d.Notes) > 0 {
 		_, _ = fmt.Fprintln(t.out)
-		t.writeProblems(d.Problems)
 	}
+	t.writeProblems(d.Problems)
+	t.writeNotes(d.Notes)
 	_, _ = fmt.Fprintln(t.out)
 	t.line(term.Bold, "", d.Summary.String())
 }
