@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 apt-get download genisoimage >apt.log 2>&1 || { cat apt.log >&2; exit 2; }
-for package in ./*.deb; do dpkg-deb -f "$package" Package Version; dpkg-deb -x "$package" root; done
+for package in ./*.deb; do dpkg-deb --show "$package"; dpkg-deb -x "$package" root; done
 export GOTOOLCHAIN=local GOFLAGS=-mod=mod
 go mod init finding >go.log 2>&1
 go get github.com/kdomanski/iso9660@v0.4.0 >go.log 2>&1 || { cat go.log >&2; exit 2; }

@@ -17,7 +17,7 @@ registry=
 trap '[ -z "$registry" ] || kill "$registry" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work"
 apt-get download docker-registry >apt.log 2>&1 || { cat apt.log >&2; exit 2; }
-for package in ./*.deb; do dpkg-deb -f "$package" Package Version; dpkg-deb -x "$package" root; done
+for package in ./*.deb; do dpkg-deb --show "$package"; dpkg-deb -x "$package" root; done
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 cat >config.yml <<EOF

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"log/slog"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -73,6 +74,9 @@ func (e *Engine) Report() report.Report { return *e.report.Load() }
 
 // Values returns what the manifest wants of a guest of the newest report and what was read, key by key. It is safe for concurrent use.
 func (e *Engine) Values(g report.Guest) []report.Value { return e.shown.Load().values(g) }
+
+// Addresses returns a lookup of the static addresses of the guests of the newest report: those that were read, or those of the manifest of a guest that was not read.
+func (e *Engine) Addresses() func(report.Guest) []netip.Addr { return e.shown.Load().addresses() }
 
 // Idle reports whether no lane works: no call awaits a reply. It is safe for concurrent use.
 func (e *Engine) Idle() bool { return e.queue.Depth() == 0 }

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -109,6 +110,26 @@ func (s *shown) values(g report.Guest) []report.Value {
 		wanted = &s.guests[i]
 	}
 	return report.NewValues(wanted, s.seen[g.VMID], g.Changes)
+}
+
+// addresses returns the lookup of Engine.Addresses.
+func (s *shown) addresses() func(report.Guest) []netip.Addr {
+	if s == nil {
+		return func(report.Guest) []netip.Addr { return nil }
+	}
+	wanted := make(map[string]*guest.Desired, len(s.guests))
+	for i := range s.guests {
+		wanted[s.guests[i].Label()] = &s.guests[i]
+	}
+	return func(g report.Guest) []netip.Addr {
+		if live, seen := s.seen[g.VMID]; seen {
+			return guest.ValuesNow(&live).Addresses()
+		}
+		if d := wanted[g.Label()]; d != nil {
+			return guest.ValuesAfter(d, nil).Addresses()
+		}
+		return nil
+	}
 }
 
 // dependencies returns the labels that the manifests of guests name in dependsOn, by label.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -159,6 +160,9 @@ func (s *session) openJournal(a *Agent) (*journal.Journal, error) {
 // values returns the keys of a guest. The engine is made after the handler.
 func (s *session) values(g report.Guest) []report.Value { return s.engine.Values(g) }
 
+// addresses returns the lookup of the static addresses of guests.
+func (s *session) addresses() func(report.Guest) []netip.Addr { return s.engine.Addresses() }
+
 // openStatus makes the handler of the status page.
 func (s *session) openStatus(a *Agent) error {
 	if *s.config.Listen == "" {
@@ -169,7 +173,7 @@ func (s *session) openStatus(a *Agent) error {
 		return err
 	}
 	s.handler = status.Handler(status.Options{
-		Report: a.Report, Values: s.values, History: s.history, Gatherer: a.registry, Hint: a.Hint, Webhooks: s.config.webhooks(), Access: s.access, Path: s.config.Status.Path,
+		Report: a.Report, Values: s.values, Addresses: s.addresses, History: s.history, Gatherer: a.registry, Hint: a.Hint, Webhooks: s.config.webhooks(), Access: s.access, Path: s.config.Status.Path,
 		OnWebhook: func(r status.WebhookResult) { a.metrics.Webhook(string(r)) },
 		Links:     status.Links(s.config.Status.Links),
 		Version:   a.opts.Build.Version, StaleAfter: s.config.staleAfter(), Logger: a.opts.Logger,

@@ -6,6 +6,7 @@
 //	GET  /events       server-sent events: the edition of each newer report
 //	GET  /page.js      the script of the pages
 //	GET  /status.json  the same report as a versioned JSON document (report.Document)
+//	GET  /inventory.json  the guests as a dynamic inventory for Ansible; also /targets.json, for Prometheus' service discovery by HTTP
 //	GET  /healthz      200 while the engine completes cycles: whether to restart the process
 //	GET  /readyz       200 if the agent can do its work, else 503 with one line per reason
 //	GET  /metrics      Prometheus metrics
@@ -21,7 +22,7 @@
 //
 //   - serve.go: Serve, the HTTP server with its timeouts; handler.go: Handler, the routes; options.go: Options
 //   - secure_handler.go: security headers, and panics as status 500
-//   - page.go: the pages, which package page renders; events.go: streams that tell open pages of newer reports; document.go: /status.json; probe.go: /healthz and /readyz
+//   - page.go: the pages, which package page renders; events.go: streams that tell open pages of newer reports; document.go: /status.json; inventory.go: /inventory.json and /targets.json; probe.go: /healthz and /readyz
 //   - webhook.go: the webhooks and their rate limit; webhook_forge.go: how requests of each forge prove that they know the secret
 //
 // The golden files in testdata show the page and the document for sample reports.

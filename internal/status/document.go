@@ -26,8 +26,13 @@ func (s *site) serveJSON(w http.ResponseWriter, r *http.Request) {
 	} else {
 		document = s.document.get(editionOf(newest), func() reply { return renderJSON(report.NewDocument(newest)) })
 	}
+	s.sendDocument(w, r, document)
+}
+
+// sendDocument sends a rendered document, or status 500.
+func (s *site) sendDocument(w http.ResponseWriter, r *http.Request, document reply) {
 	if document.err != nil {
-		s.opts.Logger.ErrorContext(r.Context(), "status not written", "error", document.err)
+		s.opts.Logger.ErrorContext(r.Context(), "document not written", "path", r.URL.Path, "error", document.err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"gitops-agent/internal/status/access"
 )
 
-// Handler returns a handler for GET /, /guests/…, /graph, /events, /page.js, /status.json, /healthz, /readyz and /metrics, and for POST /webhook and
+// Handler returns a handler for GET /, /guests/…, /graph, /events, /page.js, /status.json, /inventory.json, /targets.json, /healthz, /readyz and /metrics, and for POST /webhook and
 // /webhook/FORGE, if there are such webhooks. Another method on one of
 // these paths is answered with 405 and Allow, another path with 404.
 func Handler(opts Options) http.Handler {
@@ -24,6 +24,8 @@ func Handler(opts Options) http.Handler {
 	mux.HandleFunc("GET /events", s.serveEvents)
 	mux.HandleFunc("GET /page.js", serveScript)
 	mux.HandleFunc("GET /status.json", s.serveJSON)
+	mux.HandleFunc("GET /inventory.json", s.serveInventory)
+	mux.HandleFunc("GET /targets.json", s.serveTargets)
 	mux.HandleFunc("GET /healthz", s.serveHealth)
 	mux.HandleFunc("GET /readyz", s.serveReady)
 	if opts.Gatherer != nil {

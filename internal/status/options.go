@@ -2,6 +2,7 @@ package status
 
 import (
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,8 @@ type Options struct {
 	Report func() report.Report
 	// Values returns what the manifest wants of a guest and what was read, without secrets. Default: nothing.
 	Values func(report.Guest) []report.Value
+	// Addresses returns a lookup of the static addresses of guests. Default: none is known.
+	Addresses func() func(report.Guest) []netip.Addr
 	// History is what the journal says. Default: nothing.
 	History *history.Index
 	// Streams is how many pages are told at the same time when there is a newer report; each takes a connection. Default 16.
@@ -58,6 +61,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Values == nil {
 		o.Values = func(report.Guest) []report.Value { return nil }
+	}
+	if o.Addresses == nil {
+		o.Addresses = func() func(report.Guest) []netip.Addr { return func(report.Guest) []netip.Addr { return nil } }
 	}
 	if o.History == nil {
 		o.History = &history.Index{}
