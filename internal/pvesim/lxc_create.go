@@ -65,13 +65,13 @@ func (c *call) permitCreateCT(vmid int, set values) error {
 	if _, ok := set["unprivileged"]; !ok {
 		set["unprivileged"] = "1"
 	}
-	if err := c.permitFeatures(set, values{}); err != nil {
-		return err
-	}
 	if set["unprivileged"] == "0" {
 		if err := c.require("/", "Sys.Modify"); err != nil {
 			return err
 		}
+	}
+	if err := c.permitFeatures(set, nil, nil, set["unprivileged"] == "1"); err != nil {
+		return err
 	}
 	storage := c.params["storage"]
 	if storage == "" {

@@ -16,7 +16,7 @@ func (c *call) permitUpdateCT(u *update) error {
 	if g, err := c.ct(); err == nil {
 		cur = g.conf.Values
 	}
-	if err := c.permitFeatures(u.set, cur); err != nil {
+	if err := c.permitFeatures(u.set, u.deletes, cur, cur["unprivileged"] == "1"); err != nil {
 		return err
 	}
 	for _, k := range slices.Sorted(maps.Keys(u.set)) {
@@ -69,46 +69,54 @@ func (c *call) checkCTDisks(set values) error {
 	return nil
 }
 
-// permitFeatures rejects changes of feature flags other than nesting. Only root@pam may change them.
-func (c *call) permitFeatures(set, cur values) error {
-	text, ok := set["features"]
-	if !ok || c.isRoot() {
+// permitFeatures rejects changes of feature flags that only root@pam may make: all of a privileged container, and all but nesting of another one. The texts
+// are compared as they are, so a flag that is named with its default counts as one that is not named. The state is locked.
+//
+// Source: PVE::LXC check_ct_modify_config_perm.
+func (c *call) permitFeatures(set values, deletes []string, cur values, unprivileged bool) error {
+	text, changes := set["features"]
+	removed := slices.Contains(deletes, "features")
+	if !changes && !removed || c.isRoot() {
 		return nil
+	}
+	if !unprivileged {
+		return forbidden("changing feature flags for privileged container is only allowed for root@pam")
 	}
 	n, err := featuresFormat.parse("features", text)
 	if err != nil {
 		return paramError("features", "invalid format - "+err.Error()+"\n")
 	}
 	o, err := featuresFormat.parse("features", cur["features"])
-	if err != nil {
+	if err != nil || !removed && cur["features"] == "" {
 		o = values{}
 	}
-	for _, k := range sortedKeys(featuresKeys) {
-		if k != "nesting" && n[k] != o[k] {
+	for k := range featuresFormat {
+		_, before := o[k]
+		_, after := n[k]
+		if k != "nesting" && (before != after || n[k] != o[k]) {
 			return forbidden("changing feature flags (except nesting) is only allowed for root@pam")
 		}
 	}
 	return nil
 }
 
-var featuresKeys = func() values {
-	v := values{}
-	for k := range featuresFormat {
-		v[k] = ""
-	}
-	return v
-}()
-
 // permitCTKey checks the privilege for one key; value is "" for a delete. The state is locked.
 func (c *call) permitCTKey(vmid int, key, value string) error {
+	if c.isRoot() {
+		return nil
+	}
 	path := "/vms/" + itoa(vmid)
 	stem, _, _ := splitIndex(key)
 	switch {
 	case key == "cores" || key == "cpuunits" || key == "cpulimit":
 		return c.require(path, "VM.Config.CPU")
 	case key == "rootfs" || stem == "mp" || stem == "unused":
-		if strings.HasPrefix(value, "/") {
-			return forbidden("mount point type bind is only allowed for root@pam")
+		if d, err := parseMount(key, value); err == nil && strings.HasPrefix(d.file(), "/") {
+			kind := "bind"
+			if strings.HasPrefix(d.file(), "/dev/") {
+				kind = "device"
+			}
+			return forbidden("mount point type " + kind + " is only allowed for root@pam")
 		}
 		return c.require(path, "VM.Config.Disk")
 	case key == "memory" || key == "swap":

@@ -123,7 +123,7 @@ func TestEveryCallChecksItsPrivileges(t *testing.T) {
 			opts := Options{Nodes: []string{"pve1", "pve2"}, Tokens: append(DefaultTokens(), Token{ID: "u@pve!x", Secret: "s"})}
 			bubble(t, opts, func(t *testing.T, c *client) {
 				addVM(t, c.sim, 100, "scsi0: local-lvm:1\nnet0: virtio,bridge=vmbr0\n")
-				if _, err := c.sim.AddCT(Guest{VMID: 200, Config: "rootfs: local:1\nnet0: name=eth0,bridge=vmbr0\n"}); err != nil {
+				if _, err := c.sim.AddCT(Guest{VMID: 200, Config: "rootfs: local:1\nnet0: name=eth0,bridge=vmbr0\nunprivileged: 1\n"}); err != nil {
 					t.Fatal(err)
 				}
 				if err := c.sim.AddVolume("local:iso/x.iso", gib); err != nil {
@@ -179,9 +179,33 @@ func TestRootOnlyKeys(t *testing.T) {
 			"dev0=/dev/null":                 "configuring device passthrough is only allowed for root@pam",
 			"hookscript=local:snippets/x.sh": "changing the hookscript is only allowed for root@pam",
 			"mp0=/srv,mp=/srv":               "mount point type bind is only allowed for root@pam",
+			"mp0=volume=/srv,mp=/srv":        "mount point type bind is only allowed for root@pam",
+			"mp0=/dev/sdb1,mp=/srv":          "mount point type device is only allowed for root@pam",
+			"features=nesting=1,keyctl=0":    "changing feature flags (except nesting) is only allowed for root@pam",
 		} {
 			checkReply(t, set, c.call("PUT", "/nodes/pve1/lxc/200/config", set), 403, "Permission check failed ("+want+")")
 		}
+		for key, text := range map[string]string{"usb0": "1-1", "hostpci0": "0000:01:00.0", "serial0": "/dev/ttyS0"} {
+			if err := c.sim.Edit(100, key, text); err != nil {
+				t.Fatal(err)
+			}
+			if got := c.call("PUT", vm100+"/config", "delete="+key); got.status != 500 || !strings.Contains(got.body, "only root can") {
+				t.Errorf("remove %s: got %d %s, want it rejected", key, got.status, got.body)
+			}
+		}
+		if got := c.call("PUT", vm100+"/config", "hostpci1=mapping=gpu,romfile=x.rom"); got.status != 400 || !strings.Contains(got.body, "only root@pam can set 'romfile' option") {
+			t.Errorf("romfile: got %d %s, want it rejected", got.status, got.body)
+		}
+		if _, err := c.sim.AddCT(Guest{VMID: 201, Config: "features: nesting=1,keyctl=1\nunprivileged: 1\n"}); err != nil {
+			t.Fatal(err)
+		}
+		checkReply(t, "features removed", c.call("PUT", "/nodes/pve1/lxc/201/config", "delete=features"), 403,
+			"Permission check failed (changing feature flags (except nesting) is only allowed for root@pam)")
+		if _, err := c.sim.AddCT(Guest{VMID: 202, Config: "hostname: privileged\n"}); err != nil {
+			t.Fatal(err)
+		}
+		checkReply(t, "features of a privileged container", c.call("PUT", "/nodes/pve1/lxc/202/config", "features=nesting=1"), 403,
+			"Permission check failed (changing feature flags for privileged container is only allowed for root@pam)")
 	})
 }
 

@@ -76,13 +76,32 @@ func (c *call) normalizeVM(set values) error {
 	return nil
 }
 
+// permitUpdate checks the privileges for a change of a VM's config. A device of the host needs those of the device that the slot has, too.
 func (c *call) permitUpdate(u *update) error {
+	var cur values
+	if g, err := c.vm(); err == nil {
+		cur = g.conf.Values
+	}
+	permitPresent := func(k string) error {
+		if stem, _, _ := splitIndex(k); cur[k] == "" || stem != "usb" && stem != "hostpci" && stem != "serial" {
+			return nil
+		}
+		return c.permitKey(u.vmid, k, cur[k])
+	}
 	for _, k := range slices.Concat(u.deletes, u.reverts) {
 		if err := c.permitKey(u.vmid, k, ""); err != nil {
 			return err
 		}
 	}
+	for _, k := range u.deletes {
+		if err := permitPresent(k); err != nil {
+			return err
+		}
+	}
 	for _, k := range slices.Sorted(maps.Keys(u.set)) {
+		if err := permitPresent(k); err != nil {
+			return err
+		}
 		if err := c.permitKey(u.vmid, k, u.set[k]); err != nil {
 			return err
 		}

@@ -75,8 +75,11 @@ func (c *call) permitKey(vmid int, key, value string) error {
 		if value == "" {
 			return c.require(path, "VM.Config.HWType")
 		}
-		if v, err := hostpciFormat.parse(key, value); err == nil && v["mapping"] != "" {
-			return c.permitMapping(path, "pci", v["mapping"])
+		if v, err := hostpciFormat.parse(key, value); err == nil && v["mapping"] != "" && v["host"] == "" {
+			if err := c.permitMapping(path, "pci", v["mapping"]); err != nil || v["romfile"] == "" {
+				return err
+			}
+			return paramError(key, "only root@pam can set 'romfile' option")
 		}
 		return apiErrorf("only root can set '%s' config for non-mapped devices", key)
 	case indexed && stem == "virtiofs":

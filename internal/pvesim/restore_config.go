@@ -54,5 +54,5 @@ func (c *call) permitRestoreCT(vmid int, set values) error {
 		}
 		set[k] = n
 	}
-	return c.permitFeatures(set, values{})
+	return c.permitFeatures(set, nil, nil, set["unprivileged"] != "0")
 }

@@ -114,7 +114,7 @@ func TestClassOfRunningContainer(t *testing.T) {
 		"unprivileged":       {ct(keys{"unprivileged": "1"}), []Intent{text("unprivileged", "0")}, []string{"unprivileged none [impossible] can only be set when the guest is created"}},
 		"nesting":            {ct(keys{"unprivileged": "1"}), []Intent{subs("features", "nesting=1")}, []string{"features set nesting=1 [restart] restart needed"}},
 		"nesting_privileged": {ct(nil), []Intent{subs("features", "nesting=1")}, []string{"features none [impossible] " + byRoot().note}},
-		"keyctl":             {ct(keys{"unprivileged": "1"}), []Intent{subs("features", "keyctl=1", "nesting=1")}, []string{"features none [impossible] " + byRoot().note}},
+		"keyctl":             {ct(keys{"unprivileged": "1"}), []Intent{subs("features", "keyctl=1", "nesting=1")}, []string{"features set nesting=1 [restart] restart needed", "features none [impossible] " + byRoot().note}},
 		"veth_address":       {ct(keys{"net0": veth}), []Intent{subs("net0", "ip=10.1.0.8/24")}, []string{"net0 set name=eth0,bridge=vmbr0,hwaddr=BC:24:11:98:67:42,ip=10.1.0.8/24,type=veth [disruptive] " + addressNote}},
 		"veth_bridge":        {ct(keys{"net0": veth}), []Intent{subs("net0", "bridge=vmbr1")}, []string{"net0 set name=eth0,bridge=vmbr1,hwaddr=BC:24:11:98:67:42,ip=10.1.0.7/24,type=veth [disruptive] " + flapNote}},
 		"veth_name":          {ct(keys{"net0": veth}), []Intent{subs("net0", "name=eth9")}, []string{"net0 set name=eth9,bridge=vmbr0,hwaddr=BC:24:11:98:67:42,ip=10.1.0.7/24,type=veth [disruptive] " + replugNote}},

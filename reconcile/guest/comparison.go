@@ -53,8 +53,21 @@ func (c *comparison) compareValue(in *Intent, r *row, holds func(text string) bo
 	}
 }
 
-// addWrite adds the change for an edit. Next is the text of the key after the next start.
+// addWrite adds the change for an edit. Next is the text of the key after the next start. Of an edit that only root@pam may make, a part that a token may write is
+// a change of its own, before the rest.
 func (c *comparison) addWrite(in *Intent, e edit, next string) {
+	if e.row.blocks != nil && e.row.blocks.part != nil {
+		part := e.row.blocks.part(e)
+		switch {
+		case part != next && e.row.Canonical(part) == e.row.Canonical(e.to):
+			e.to = part
+		case part != next:
+			c.addWrite(in, edit{live: e.live, key: e.key, row: e.row, from: e.from, to: part}, next)
+			next = part
+		case e.row.Canonical(next) != e.row.Canonical(e.from) && !c.creating:
+			c.addWaiting(in, e.row, e.from, next)
+		}
+	}
 	change := Change{
 		Key: e.key, From: e.row.Canonical(next), To: e.row.Canonical(e.to),
 		Write: WriteSet, Value: e.to, Origin: in.Origin, Guarded: !c.creating && e.guarded(),

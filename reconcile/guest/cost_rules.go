@@ -22,9 +22,9 @@ var (
 )
 
 var (
-	notWanted       = &obstacle{"cannot be set", unusedWanted}
-	notHostSerial   = &obstacle{"a device of the host needs root@pam", hostSerial}
-	notHostUSB      = &obstacle{"a device of the host needs root@pam, a mapping and spice do not", hostUSB}
-	notHostPCI      = &obstacle{"a device of the host needs root@pam, a mapping does not", hostPCI}
-	notRootFeatures = &obstacle{"all except nesting need root@pam, and nesting as well while the container is privileged", rootFeatures}
+	notWanted       = &obstacle{description: "cannot be set", reason: unusedWanted}
+	notHostSerial   = &obstacle{description: "a device of the host needs root@pam", reason: hostSerial}
+	notHostUSB      = &obstacle{description: "a device of the host needs root@pam, a mapping and spice do not", reason: hostUSB}
+	notHostPCI      = &obstacle{description: "a device of the host needs root@pam, a mapping does not unless it has a romfile", reason: hostPCI}
+	notRootFeatures = &obstacle{"all except nesting need root@pam, and nesting as well while the container is privileged", rootFeatures, nestingPart}
 )

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/guest/form"
@@ -29,6 +30,9 @@ func (n *needs) intent(in *Intent) {
 		return // nothing writes it
 	case n.isRoots(in, r):
 		n.add("/", RootPAM, in.Key, in.Origin)
+		if n.isPartlyAllowed(in, r) {
+			n.row(r, in.Key, in.Origin)
+		}
 	case r.effect == atCreate:
 		n.atCreation(in)
 	case r.drive && in.Verb == Want:
@@ -56,19 +60,20 @@ func (n *needs) row(r *row, key string, origin Origin) {
 	}
 }
 
-// isRoots reports whether only root@pam may write the key, or this value of the key.
+// isRoots reports whether only root@pam may write the key, or this value of the key, or a part of it.
 func (n *needs) isRoots(in *Intent, r *row) bool {
-	if r.rootOnly {
-		return true
-	}
+	return r.rootOnly || slices.ContainsFunc(n.creation(in), func(c Change) bool { return c.RootOnly })
+}
+
+// isPartlyAllowed reports whether a token may write a part of the value of a key.
+func (n *needs) isPartlyAllowed(in *Intent, r *row) bool {
+	return r.blocks != nil && r.blocks.part != nil && slices.ContainsFunc(n.creation(in), func(c Change) bool { return !c.RootOnly })
+}
+
+// creation returns the changes that set the key of a new guest.
+func (n *needs) creation(in *Intent) []Change {
 	want := Desired{Ref: n.d.Ref, Intents: []Intent{*in}}
-	c := comparison{want: &want, live: beforeCreation(*n.d), creating: true}
-	for _, change := range c.run() {
-		if change.RootOnly {
-			return true
-		}
-	}
-	return false
+	return (&comparison{want: &want, live: beforeCreation(*n.d), creating: true}).run()
 }
 
 // atCreation adds the privileges for a key that is only used to create a container.

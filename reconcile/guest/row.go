@@ -46,6 +46,7 @@ type costRule struct {
 type obstacle struct {
 	description string // for people
 	reason      func(edit) block
+	part        func(edit) string // of an edit: the native text nearest to it that a token may write, which is the present one if there is none; nil if an edit has no parts
 }
 
 // effect is when a written change reaches a running guest.

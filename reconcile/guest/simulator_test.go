@@ -153,7 +153,27 @@ func (l lab) carryOut(sample guest.WrittenSample, vmid int, change guest.Change)
 	if !strings.Contains(change.Note, "root@pam") {
 		return change.Note
 	}
-	if err := l.sim.Edit(vmid, change.Key, sample.Text); err != nil {
+	return l.writeAsRoot(sample.Kind, vmid, change.Key, sample.Text)
+}
+
+// writeAsRoot writes a key as the commands of a node do: a value that waits, or a removal, is replaced by another value that waits. It returns the error text.
+func (l lab) writeAsRoot(kind guest.Kind, vmid int, key, text string) string {
+	l.Helper()
+	waits := l.observe(kind, vmid).Keys[key]
+	line := "\ndelete: " + key + "\n"
+	switch {
+	case waits.Pending != nil:
+		line = "\n" + key + ": " + *waits.Pending + "\n"
+	case !waits.Delete:
+		if err := l.sim.Edit(vmid, key, text); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	err := l.sim.EditFile(vmid, func(file string) string {
+		return strings.Replace(file, line, "\n"+key+": "+text+"\n", 1)
+	})
+	if err != nil {
 		return err.Error()
 	}
 	return ""

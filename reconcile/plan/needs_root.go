@@ -59,12 +59,19 @@ func shellQuoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// withRootOnly marks the keys of a new guest that the call that creates it leaves out.
+// withRootOnly marks the keys of a new guest that the call that creates it leaves out. A key of which it writes a part has two changes.
 func withRootOnly(changes, left []guest.Change) []guest.Change {
-	out := slices.Clone(changes)
-	for i, c := range out {
-		if at := slices.IndexFunc(left, func(l guest.Change) bool { return l.Key == c.Key }); at >= 0 {
-			out[i] = left[at]
+	var out []guest.Change
+	for _, c := range changes {
+		at := slices.IndexFunc(left, func(l guest.Change) bool { return l.Key == c.Key })
+		switch {
+		case at < 0:
+			out = append(out, c)
+		case left[at].From != "":
+			c.To = left[at].From
+			out = append(out, c, left[at])
+		default:
+			out = append(out, left[at])
 		}
 	}
 	return out
