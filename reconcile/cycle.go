@@ -71,6 +71,7 @@ func (e *Engine) planGuests(ctx context.Context, c *turn) {
 	e.opts.Hooks.plan(made)
 	e.notePlan(c.planned, made)
 	e.endConfiguring(ctx, c.planned)
+	e.followValues(ctx, c.planned)
 	e.setBasis(e.order(c.planned, e.checkHealth(ctx, c.planned)).Waits)
 }
 

@@ -10,8 +10,9 @@ import (
 	"gitops-agent/reconcile/reason"
 )
 
-// flapDamper distinguishes an object that is changed back again and again from an object that drifts only sometimes. It is a leaky bucket: every turn of a
-// lane that executed steps adds 1, or heavyCost if a step moved the guest or its disks or restarted it, and 1 leaks in flapLeak.
+// flapDamper distinguishes an object that others change back again and again from an object that drifts only sometimes. It is a leaky bucket: every turn of a
+// lane that repaired what others had changed adds 1, or heavyCost if a repair moved the guest or its disks or restarted it, and 1 leaks in flapLeak. Package
+// lastseen knows what others changed: steps that follow from the agent's own steps or from a revision add nothing.
 type flapDamper struct {
 	level float64
 	at    time.Time // when level was computed

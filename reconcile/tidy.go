@@ -27,7 +27,7 @@ func (e *Engine) tidy(ctx context.Context) {
 	for _, d := range e.guests {
 		named[d.VMID] = d.Ref
 	}
-	records := slices.Concat(e.ownershipChanges(state, named), e.objectChanges(state), e.fileChanges(state), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()), e.endedApprovals(state), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()), endedFlaps(state, time.Now()))
+	records := slices.Concat(e.ownershipChanges(state, named), e.objectChanges(state), e.fileChanges(state), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()), e.endedApprovals(state), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()), endedFlaps(state, time.Now()), endedSeen(state))
 	if len(records) == 0 {
 		return
 	}

@@ -39,7 +39,9 @@ type track struct {
 	convergedAt time.Time // when it was last in sync
 	revision    string    // the revision that it was last in sync with
 
-	derived derived
+	derived   derived
+	followed  reading   // whose values the journal has as last seen
+	turnEnded time.Time // of its lane, in this process: an older reading may show the state before its last step
 
 	snapshotLate time.Time // since when a snapshot of its schedule is missing; the zero value if none is
 
@@ -61,11 +63,12 @@ type assessment struct {
 // learn takes the result of a turn of the guest's lane. It reports whether the result is a new failure: the first failure in a row, or the
 // failure of a different operation than before.
 func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
+	t.turnEnded = now
 	if r.Steps > 0 {
 		t.warnings = r.Warnings
 	}
 	if r.Err == nil {
-		if r.Steps > r.Intended {
+		if r.Repairs > 0 {
 			t.flaps = t.flaps.add(now, flapCost(r.Heavy))
 		}
 		t.recover()

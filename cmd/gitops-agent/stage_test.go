@@ -34,7 +34,8 @@ type stage struct {
 	sim       *pvesim.Sim
 	other     *pvesim.Sim // the second cluster, nil before "sim switch"
 	openOther func() error
-	stop      context.CancelFunc // of the clusters' servers
+	reopen    func(pvesim.Options) (served, error) // the cluster again, empty and with other nodes and storages
+	stop      context.CancelFunc                   // of the clusters' servers
 	running   sync.WaitGroup
 	stopAgent func() // nil before one was started
 	forges    map[forge.Kind]*forgetest.Forge
@@ -69,6 +70,14 @@ func newStage(env *testscript.Env) error {
 		s.other = pvesim.New(pvesim.Options{TaskTime: 20 * time.Millisecond})
 		served, err := s.openCluster(ctx, s.other, "away-token")
 		return errors.Join(err, s.writeConfig("away", served))
+	}
+	s.reopen = func(options pvesim.Options) (served, error) {
+		before := s.sim
+		env.Defer(before.Close)
+		options.TaskTime = 20 * time.Millisecond
+		s.sim = pvesim.New(options)
+		served, err := s.openCluster(ctx, s.sim, "token")
+		return served, errors.Join(err, s.writeConfig("home", served))
 	}
 	served, err := s.openCluster(ctx, s.sim, "token")
 	env.Setenv("ENDPOINT", served.endpoint)

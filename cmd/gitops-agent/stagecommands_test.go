@@ -155,6 +155,15 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		got = markerPattern.ReplaceAllString(got, "MARKER")
 		want(got == arg(2), "got %q", got)
+	case "nodes": // NODE..., of a new cluster in place of the one of the stage, with the shared storage ceph
+		served, err := s.reopen(pvesim.Options{Nodes: args[1:], Storages: []pvesim.Storage{
+			{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "backup,iso,vztmpl,images,rootdir,snippets,import"},
+			{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"},
+			{ID: "ceph", Type: "lvmthin", Content: "images,rootdir", Shared: true},
+		}})
+		ts.Check(err)
+		ts.Setenv("ENDPOINT", served.endpoint)
+		ts.Setenv("FINGERPRINT", served.fingerprint)
 	case "ha": // VMID, of a guest that the HA manager knows and leaves alone
 		ts.Check(s.sim.ManageByHA(number(1)))
 	case "rule": // ID KEY=TEXT..., a rule of the HA manager made by hand

@@ -62,6 +62,7 @@ type operation struct {
 	runState       bool         // the manifest's field state asks for exactly this
 	bringsUp       bool         // others wait until the guest exists or runs, so the operation waits for dependencies and lower waves itself
 	heavy          bool         // a repetition interrupts the guest or copies whole volumes: repeat it slowly
+	limited        bool         // the call changes no key of the object but those that it names
 	late           LateCall     // what becomes of a call that acts after the step was planned again
 	volumes        volumeScope  // the volumes that the call attaches, changes or deletes
 	taskKind       taskKind     // what decides how long a task of the call takes
@@ -81,19 +82,19 @@ var operations = []operation{
 		op: OpMigrate, late: LateActs, vmTasks: []string{"qmigrate", "hamigrate"}, containerTasks: []string{"vzmigrate", "hamigrate"},
 		leavesTask: true, heavy: true, volumes: localVolumes, taskKind: copies,
 	},
-	{op: OpConfig, late: LateRefused, vmTasks: []string{"qmconfig"}, mayAnswerNull: true, writesConfig: true, volumes: namedVolumes},
-	{op: OpResize, late: LateRefused, vmTasks: []string{"resize"}, containerTasks: []string{"resize"}, mayAnswerNull: true, writesConfig: true, taskKind: allocates},
-	{op: OpMove, late: LateRefused, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true, volumes: volumesOfSlot, taskKind: copies},
-	{op: OpCloudInit, late: LateHarmless, mayAnswerNull: true},
-	{op: OpPool, late: LateHarmless, mayAnswerNull: true},
-	{op: OpHAAdd, late: LateHarmless, mayAnswerNull: true},
-	{op: OpHASet, late: LateHarmless, mayAnswerNull: true},
-	{op: OpHARemove, late: LateHarmless, mayAnswerNull: true},
+	{op: OpConfig, limited: true, late: LateRefused, vmTasks: []string{"qmconfig"}, mayAnswerNull: true, writesConfig: true, volumes: namedVolumes},
+	{op: OpResize, limited: true, late: LateRefused, vmTasks: []string{"resize"}, containerTasks: []string{"resize"}, mayAnswerNull: true, writesConfig: true, taskKind: allocates},
+	{op: OpMove, limited: true, late: LateRefused, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true, volumes: volumesOfSlot, taskKind: copies},
+	{op: OpCloudInit, limited: true, late: LateHarmless, mayAnswerNull: true},
+	{op: OpPool, limited: true, late: LateHarmless, mayAnswerNull: true},
+	{op: OpHAAdd, limited: true, late: LateHarmless, mayAnswerNull: true},
+	{op: OpHASet, limited: true, late: LateHarmless, mayAnswerNull: true},
+	{op: OpHARemove, limited: true, late: LateHarmless, mayAnswerNull: true},
 	{
 		op: OpTemplate, late: LateActs, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"},
 		mayAnswerNull: true, leavesTask: true, volumes: allVolumes, taskKind: allocates,
 	},
-	{op: OpFirewall, late: LateHarmless, mayAnswerNull: true},
+	{op: OpFirewall, limited: true, late: LateHarmless, mayAnswerNull: true},
 	{
 		op: OpStart, late: LateRefused, vmTasks: []string{"qmstart", "hastart"}, containerTasks: []string{"vzstart", "hastart"},
 		reaches: guest.StatusRunning, runState: true, bringsUp: true,
@@ -129,7 +130,7 @@ var operations = []operation{
 	{op: OpDownload, late: LateRefused, vmTasks: []string{"download"}, leavesTask: true, heavy: true, taskKind: copies},
 	{op: OpDeleteFile, late: LateActs, vmTasks: []string{"imgdel"}, leavesTask: true, volumes: fileOfCall, taskKind: allocates},
 	{op: OpObjectAdd, late: LateRefused, mayAnswerNull: true, bringsUp: true},
-	{op: OpObjectSet, late: LateHarmless, mayAnswerNull: true},
+	{op: OpObjectSet, limited: true, late: LateHarmless, mayAnswerNull: true},
 	{op: OpObjectRemove, late: LateActs, mayAnswerNull: true},
 	{op: OpDestroy, late: LateActs, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
 }
@@ -184,6 +185,10 @@ func (op Op) row() operation {
 
 // IsHeavy reports whether a repetition interrupts the guest or copies whole volumes. The agent repeats such an operation slowly.
 func (op Op) IsHeavy() bool { return op.row().heavy }
+
+// IsLimited reports whether a call changes no key of its object but those that it names. A migration gives volumes other names, and a restart brings pending values
+// into effect.
+func (op Op) IsLimited() bool { return op.row().limited }
 
 // IsRunState reports whether the operation is what the manifest's field state asks for: start, shutdown and stop.
 func (op Op) IsRunState() bool { return op.row().runState }

@@ -25,6 +25,7 @@ func TestOperationProperties(t *testing.T) {
 		want []Op
 	}{
 		"heavy":           {Op.IsHeavy, []Op{OpMigrate, OpMove, OpReboot, OpDownload}},
+		"limited":         {Op.IsLimited, []Op{OpConfig, OpResize, OpMove, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpFirewall, OpObjectSet}},
 		"run_state":       {Op.IsRunState, []Op{OpStart, OpShutdown, OpStop}},
 		"reaches_running": {func(op Op) bool { return op.Reaches() == guest.StatusRunning }, []Op{OpStart, OpReboot}},
 		"reaches_stopped": {func(op Op) bool { return op.Reaches() == guest.StatusStopped }, []Op{OpShutdown, OpStop}},

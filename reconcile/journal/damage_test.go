@@ -278,9 +278,9 @@ func TestNewerFormatIsNotChanged(t *testing.T) {
 	newer := reseal(func(b []byte) { b[8] = largeFileVersion + 1 }, h)
 	tests := map[string][]byte{
 		"file":    newer,
-		"kind":    append(slices.Clone(h), link(c, `{"v":25,"records":[{"moved":{"vmid":1}}]}`)...),
-		"field":   append(slices.Clone(h), link(c, `{"v":25,"records":[{"event":{"name":"x","colour":"red"}}]}`)...),
-		"version": append(slices.Clone(h), link(c, `{"v":25,"records":[{"event":{"name":"x"}}]}`)...),
+		"kind":    append(slices.Clone(h), link(c, `{"v":99,"records":[{"moved":{"vmid":1}}]}`)...),
+		"field":   append(slices.Clone(h), link(c, `{"v":99,"records":[{"event":{"name":"x","colour":"red"}}]}`)...),
+		"version": append(slices.Clone(h), link(c, `{"v":99,"records":[{"event":{"name":"x"}}]}`)...),
 	}
 	for name, content := range tests {
 		t.Run(name, func(t *testing.T) {

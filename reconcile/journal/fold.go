@@ -29,6 +29,7 @@ type fold struct {
 	snapshots   *index[int, Snapshots]
 	repeated    *index[int, bool]
 	flapping    *index[object.Key, Flaps]
+	seen        *index[object.Key, Seen]
 	orders      *index[string, Order]
 	overridden  *index[int, Overridden]
 	introduced  *index[Label, Introduced]
@@ -68,6 +69,7 @@ func newFold() *fold {
 		snapshots:   newIndex[int, Snapshots](),
 		repeated:    newIndex[int, bool](),
 		flapping:    newIndex[object.Key, Flaps](),
+		seen:        newIndex[object.Key, Seen](),
 		orders:      newIndex[string, Order](),
 		overridden:  newIndex[int, Overridden](),
 		introduced:  newIndex[Label, Introduced](),
@@ -151,6 +153,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.snapshots.remove(b.VMID)
 	f.repeated.remove(b.VMID)
 	f.flapping.remove(object.Guest(b.VMID))
+	f.seen.remove(object.Guest(b.VMID))
 	f.overridden.remove(b.VMID)
 	f.staged.remove(b.VMID)
 	f.placed.remove(b.VMID)
@@ -225,6 +228,7 @@ func (f *fold) needed() map[uint64]bool {
 	f.snapshots.addSeqs(seqs)
 	f.repeated.addSeqs(seqs)
 	f.flapping.addSeqs(seqs)
+	f.seen.addSeqs(seqs)
 	f.orders.addSeqs(seqs)
 	f.overridden.addSeqs(seqs)
 	f.introduced.addSeqs(seqs)
@@ -252,6 +256,7 @@ func (f *fold) state() State {
 		Snapshots:           f.snapshots.snapshot(),
 		Repeated:            f.repeated.snapshot(),
 		Flapping:            f.flapping.snapshot(),
+		Seen:                f.seen.snapshot(),
 		Orders:              f.orders.snapshot(),
 		Overridden:          f.overridden.snapshot(),
 		Introduced:          f.introduced.snapshot(),

@@ -47,6 +47,7 @@ func oneOfEach() []Body {
 		Snapshots{VMID: 101, Identity: "i1", Due: proven, Failed: "no space", Taken: []TakenSnapshot{{Name: "s1", Key: "k1", Keep: 3, Failed: "busy"}}},
 		Repeated{VMID: 101, Over: true},
 		Flapping{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Level: 6.5},
+		Seen{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Keys: map[string]string{"memory": "f1"}},
 		Waited{Step: "s1", Seconds: 60, Uptime: 86400, UptimeAt: 30},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",

@@ -194,6 +194,18 @@ var kinds = []*kind{
 		},
 		kept: "until the next `flapping` of the object, or the vmid's next `disowned`; one with level 0 no longer",
 	}.kind(),
+	row[Seen]{
+		name: "seen", version: 27,
+		complete: func(b Seen) bool { return b.VMID > 0 || b.VMID == 0 && b.Kind != "" && b.Name != "" },
+		fold: func(f *fold, r Record, b Seen) {
+			if b.Identity == "" {
+				f.seen.remove(b.Key())
+				return
+			}
+			f.seen.set(b.Key(), r, b)
+		},
+		kept: "until the next `seen` of the object, or the vmid's next `disowned`; one without identity no longer",
+	}.kind(),
 	row[Ordered]{
 		name: "ordered", version: 1,
 		newer: func(b Ordered) int {
@@ -330,7 +342,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, evidence, begun, dispatched, waited, ended, downloaded,
-// owned-object, disowned-object, assigned, owned, disowned, guarded, applied, futile, attached, snapshots, repeated, flapping, ordered, overridden, writer, introduced,
+// owned-object, disowned-object, assigned, owned, disowned, guarded, applied, futile, attached, snapshots, repeated, flapping, seen, ordered, overridden, writer, introduced,
 // policy, left, rollout, staged, placed or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 

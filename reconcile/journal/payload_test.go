@@ -156,6 +156,7 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 				`{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":3,"firewallAs":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
 		},
 		"flapping_guest": {[]Body{NewFlapping(object.Guest(101), 5)}, `{"v":5,"records":[{"flapping":{"vmid":101,"level":5}}]}`},
+		"seen":           {[]Body{NewSeen(object.Guest(101), "i", map[string]string{"memory": "f"})}, `{"v":27,"records":[{"seen":{"vmid":101,"identity":"i","keys":{"memory":"f"}}}]}`},
 		"flapping_object": {
 			[]Body{NewFlapping(object.KeyOf(0, "BackupJob/nightly"), 5)}, `{"v":18,"records":[{"flapping":{"kind":"BackupJob","name":"nightly","level":5}}]}`,
 		},

@@ -197,7 +197,7 @@ type Owned struct {
 }
 
 // Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached, Snapshots,
-// Repeated, Flapping, Overridden, Staged and Placed entries from the state.
+// Repeated, Flapping, Seen, Overridden, Staged and Placed entries from the state.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
 	Reason string `json:"reason,omitempty"`
@@ -296,6 +296,28 @@ func NewFlapping(key object.Key, level float64) Flapping {
 
 // Key returns the object that was repaired.
 func (b Flapping) Key() object.Key { return object.KeyOf(b.VMID, b.Kind+"/"+b.Name) }
+
+// Seen records which values of an object the agent last saw in effect, as fingerprints, and that no step of the agent is about to change. It replaces the
+// object's earlier Seen record.
+type Seen struct {
+	VMID     int               `json:"vmid,omitempty"` // 0 for an object that is no guest: kind and name identify it
+	Kind     string            `json:"kind,omitempty"`
+	Name     string            `json:"name,omitempty"`
+	Identity string            `json:"identity,omitempty"` // of the object; the record says nothing about another object with this vmid or name. "" ends the record
+	Keys     map[string]string `json:"keys,omitempty"`
+}
+
+// NewSeen returns the record of the object with a key, without identity to end it.
+func NewSeen(key object.Key, identity string, keys map[string]string) Seen {
+	if key.VMID != 0 {
+		return Seen{VMID: key.VMID, Identity: identity, Keys: keys}
+	}
+	kind, name, _ := strings.Cut(key.Label, "/")
+	return Seen{Kind: kind, Name: name, Identity: identity, Keys: keys}
+}
+
+// Key returns the object whose values were seen.
+func (b Seen) Key() object.Key { return object.KeyOf(b.VMID, b.Kind+"/"+b.Name) }
 
 // OrderState is the progress of a signed order.
 type OrderState string
@@ -471,6 +493,7 @@ func (Attached) isBody()           {}
 func (Snapshots) isBody()          {}
 func (Repeated) isBody()           {}
 func (Flapping) isBody()           {}
+func (Seen) isBody()               {}
 func (Ordered) isBody()            {}
 func (Overridden) isBody()         {}
 func (Writer) isBody()             {}

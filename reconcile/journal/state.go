@@ -28,6 +28,7 @@ type State struct {
 	Snapshots           map[int]Snapshots          // by vmid: taken by a schedule; lasts until the guest is disowned
 	Repeated            map[int]bool               // by vmid: guests for which a call of an ended process may still act; lasts until it is over or the guest is disowned
 	Flapping            map[object.Key]Flaps       // by object; that of a guest lasts until the guest is disowned
+	Seen                map[object.Key]Seen        // by object; that of a guest lasts until the guest is disowned
 	Writers             []Writer                   // the last eight marks of processes on this state directory, oldest first
 	Orders              map[string]Order           // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
 	Overridden          map[int]Overridden         // by vmid; lasts until it is ended or the guest is disowned

@@ -123,14 +123,14 @@ func (t *turn) endOfFiles() error {
 func (w *Worker) runImage(ctx context.Context, basis *Basis, t *turn, step plan.Step, verdict gate.Verdict) error {
 	_, hadFile := w.journal.State().Downloaded[fileOf(step)]
 	err := w.runObject(ctx, basis, t, step, verdict)
-	if err == nil && (!hadFile || step.Former != nil) {
-		t.Intended++
+	if err == nil && hadFile && step.Former == nil {
+		t.Repairs++
+		t.Heavy = t.Heavy || step.Op.IsHeavy()
 	}
 	if step.Former != nil {
 		w.volumes.Written(0)
 		t.refuse(step, err)
 	}
-	t.Heavy = t.Heavy || err == nil && step.Op.IsHeavy()
 	return err
 }
 

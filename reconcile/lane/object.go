@@ -47,9 +47,10 @@ func (w *Worker) advanceObject(ctx context.Context, t *turn) (again bool, err er
 	if !ok {
 		return false, nil
 	}
+	t.rememberObject(state, objects, planned)
 	step, verdict, ok := basis.Gate(state, time.Now()).Next(planned)
 	if !ok {
-		return false, nil
+		return false, w.endTurn(ctx, t)
 	}
 	if step.TakesOwnership {
 		return true, w.takeObject(ctx, basis, step, objects)
@@ -67,12 +68,13 @@ func (w *Worker) runObject(ctx context.Context, basis *Basis, t *turn, step plan
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
-	warnings, err := w.run(ctx, basis, step, verdict, calls, guest.Observed{})
+	warnings, err := w.run(ctx, basis, step, verdict, calls, t)
 	t.Warnings = append(t.Warnings, warnings...)
 	if err != nil {
 		return err
 	}
 	t.Steps++
+	t.noteRepair(step)
 	t.last = step
 	return nil
 }

@@ -44,14 +44,13 @@ func (w *Worker) executeOrder(ctx context.Context, basis *Basis, step plan.Step,
 	if err := w.holdAgain(ctx, step); err != nil {
 		return false, err
 	}
-	warnings, err := w.run(ctx, basis, step, verdict, calls, t.Seen)
+	warnings, err := w.run(ctx, basis, step, verdict, calls, t)
 	w.noteVolumes(step.Guest.VMID, err)
 	t.Warnings = append(t.Warnings, warnings...)
 	if err != nil && !w.isUsedUp(step) {
 		return false, err // its call was not sent, or its step is open
 	}
 	t.Steps++
-	t.Intended++
 	t.last = step
 	return true, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -17,16 +16,16 @@ import (
 )
 
 // run executes one step. The intent is durable before the first call, the UPID after each call, and the outcome at the end. If ctx ends
-// meanwhile, the step stays open in the journal, and the next start settles it. Seen is the reading that the step was planned from. It returns the
+// meanwhile, the step stays open in the journal, and the next start settles it. The step was planned from the last reading of the turn. It returns the
 // warnings of the tasks.
-func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, calls []secret.FilledCall, seen guest.Observed) ([]string, error) {
-	id := w.stepID()
+func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, calls []secret.FilledCall, t *turn) ([]string, error) {
+	id, seen := w.stepID(), t.Seen
 	begun := newBegun(id, basis.Revision, step, verdict)
 	noteLift(begun, step, seen)
 	if err := w.noteTasks(ctx, begun); err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
-	if err := w.begin(ctx, basis, step, verdict, begun, seen); err != nil {
+	if err := w.begin(ctx, basis, step, verdict, begun, t); err != nil {
 		return nil, err
 	}
 	w.fillsSeen.Store(id, true)
@@ -45,7 +44,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	w.hooks.stepEnded(report.StepOutcome{
 		Step: step, ID: id, Revision: basis.Revision, Result: c.result, Err: c.err, Warnings: c.warnings, Duration: time.Since(started),
 	})
-	if err := w.end(ctx, begun, c); err != nil {
+	if err := w.end(ctx, begun, c, t.memory.afterConflict(c.err)...); err != nil {
 		return c.warnings, errors.Join(c.err, err)
 	}
 	return c.warnings, c.err
@@ -53,7 +52,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 
 // begin journals the intent, unless the epoch of the basis has ended. Destroys begin one at a time, so that two lanes cannot both begin the
 // last destroy that the guards allow.
-func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, begun journal.Begun, seen guest.Observed) error {
+func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, begun journal.Begun, t *turn) error {
 	if step.Op == cluster.OpDestroy {
 		w.destroying.Lock()
 		defer w.destroying.Unlock()
@@ -62,15 +61,15 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, verdic
 		}
 	}
 	state := w.journal.State()
-	records := slices.Concat(beginConfiguring(step, state), beginFilling(basis, begun, step, state, seen), noteApprovals(step, verdict, state), beginObject(step, state))
-	return w.appendIfCurrent(ctx, basis, append(records, w.beginOrder(step, begun, seen)...)...)
+	records := slices.Concat(beginConfiguring(step, state), beginFilling(basis, begun, step, state, t.Seen), noteApprovals(step, verdict, state), beginObject(step, state), t.memory.begin(step))
+	return w.appendIfCurrent(ctx, basis, append(records, w.beginOrder(step, begun, t.Seen)...)...)
 }
 
-// end journals the outcome of a step, and everything that follows from it.
-func (w *Worker) end(ctx context.Context, begun journal.Begun, c conclusion) error {
+// end journals the outcome of a step, and everything that follows from it, with other records.
+func (w *Worker) end(ctx context.Context, begun journal.Begun, c conclusion, others ...journal.Body) error {
 	state := w.journal.State()
 	c.log = w.orderLog(ctx, begun, c)
-	if err := w.append(ctx, append(closing(begun, c, state), w.endFilling(ctx, begun, c, state)...)...); err != nil {
+	if err := w.append(ctx, slices.Concat(closing(begun, c, state), w.endFilling(ctx, begun, c, state), others)...); err != nil {
 		return err
 	}
 	w.fillsSeen.Delete(begun.Step)

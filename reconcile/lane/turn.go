@@ -35,12 +35,12 @@ type Result struct {
 	Objects  map[guest.Kind]cluster.Objects      // of an object of package kinds: the last reading of its kind
 	Absence  cluster.Absence                     // "" if the guest was read
 	Steps    int                                 // steps that were executed
-	Intended int                                 // of these, steps that repair nothing: of orders, first downloads of files, deletions of former files
+	Repairs  int                                 // of these, steps that took back what others changed, or downloaded a file again
 	Err      error                               // why the turn ended early; nil if it did not
 	Step     plan.Step                           // the step that failed, or the last one
 	Refused  map[journal.FileOn]error            // of an Image: why a former file was not deleted, since it is used or its users are not known
 	Warnings []string                            // of the tasks of its steps
-	Heavy    bool                                // a step moved the guest or its disks, or restarted it
+	Heavy    bool                                // a repair moved the guest or its disks, restarted it, or downloaded a file
 }
 
 // turn is the state of one turn.
@@ -51,6 +51,8 @@ type turn struct {
 	rewritten bool              // the size of a disk was written again, since the volume is larger than its text
 	files     triedFiles        // of an Image
 	kept      *cluster.Snapshot // the reading that serves the next step too, since nothing but records followed it; nil if none does
+	memory    memory            // of the last reading
+	recreates bool              // the guest was gone without the agent, and is created again
 }
 
 // stepOSType returns the operating system type by which Proxmox interprets the secrets of a step: for a create that of the manifest, else
@@ -113,6 +115,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	if len(planned.Guests) != 1 {
 		return false, nil
 	}
+	t.rememberGuest(basis, state, planned.Guests[0])
 	judge := basis.Gate(state, time.Now())
 	judge.Seen = got.Guests
 	step, verdict, ok := judge.Next(planned.Guests[0])
@@ -121,7 +124,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 		t.kept = &got
 		return true, w.endConfiguring(ctx, state.Owned[t.Key.VMID])
 	case !ok:
-		return false, nil
+		return false, w.endTurn(ctx, t)
 	case step.Refused != "":
 		t.kept = &got
 		return true, w.refuseOrder(ctx, basis, step)
@@ -129,7 +132,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 		t.kept = &got
 		return true, w.takeOwnership(ctx, basis, step, verdict, t)
 	case slices.ContainsFunc(step.Uses(), func(s queue.Resource) bool { return !slices.Contains(t.uses, s) }):
-		return false, nil // the engine offers the guest again with what this step uses
+		return false, w.endTurn(ctx, t) // the engine offers the guest again with what this step uses
 	}
 	return w.execute(ctx, basis, step, verdict, stepOSType(step, want.Guests, t.Seen), t)
 }
@@ -168,7 +171,7 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 	if err := w.holdAgain(ctx, step); err != nil {
 		return false, err
 	}
-	warnings, err := w.run(ctx, basis, step, verdict, calls, t.Seen)
+	warnings, err := w.run(ctx, basis, step, verdict, calls, t)
 	w.noteVolumes(step.Guest.VMID, err)
 	t.Warnings = append(t.Warnings, warnings...)
 	if errors.Is(err, cluster.ErrIsMember) && t.Seen.Pool == "" {
@@ -179,7 +182,7 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 		return false, err
 	}
 	t.Steps++
-	t.Heavy = t.Heavy || step.Op.IsHeavy()
+	t.noteRepair(step)
 	t.last = step
 	return true, nil
 }
@@ -187,6 +190,7 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 // takeOwnership journals a new identity for the guest, before the first call is made under it. The approvals of a step that creates a guest
 // again are used up by this: they name the identity of the guest that is gone, and the creation under the new identity needs none.
 func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, t *turn) error {
+	t.recreates = step.Recreates
 	owned := ownership.NewRecord(basis.Cluster, step.Guest, journal.Created, "")
 	if step.Op == cluster.OpCreate {
 		owned.UUID = newUUID(basis.Cluster, step.Calls[0], owned)

@@ -54,6 +54,11 @@ func (g Guest) Converged() bool {
 		!slices.ContainsFunc(g.Conditions, func(c Condition) bool { return c.Type != Warned })
 }
 
+// WantsRunState reports whether the plan contains a step to the run state that the manifest wants.
+func (g Guest) WantsRunState() bool {
+	return slices.ContainsFunc(g.Steps, func(s Step) bool { return s.Op.IsRunState() })
+}
+
 // Steps returns every step of the plan in order.
 func (p Plan) Steps() []Step {
 	var steps []Step

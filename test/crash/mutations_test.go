@@ -27,7 +27,7 @@ func mutations() []mutation {
 		{off("a missing reply is no outcome", lane+"settle.go", "	case !inDoubt(open) || d.late.IsZero():", "	case OFF || !inDoubt(open) || d.late.IsZero():"), "a restart acts after the next start", "more effects", 8},
 		{off("the hold after a repeated call", lane+"repeated.go", "	if !op.EndsLateRefusal() ||", "	if OFF || !op.EndsLateRefusal() ||"), "a create acts after the guest is no longer wanted", "more effects", 8},
 		{off("epoch at the last check", lane+"superseded.go", "{ return w.epochs.Now() != basis.Epoch }", "{ return !OFF && w.epochs.Now() != basis.Epoch }"), "a newer revision before a call", "more effects", 48},
-		{off("intent before the call", lane+"run.go", "	if err := w.begin(ctx, basis, step, verdict, begun, seen); err != nil {", "	if OFF && begun.Op == \"reboot\" {\n		w.fillsSeen.Delete(id)\n	} else if err := w.begin(ctx, basis, step, verdict, begun, seen); err != nil {"), "a restart acts after the next start", "more effects", 8},
+		{off("intent before the call", lane+"run.go", "	if err := w.begin(ctx, basis, step, verdict, begun, t); err != nil {", "	if OFF && begun.Op == \"reboot\" {\n		w.fillsSeen.Delete(id)\n	} else if err := w.begin(ctx, basis, step, verdict, begun, seen); err != nil {"), "a restart acts after the next start", "more effects", 8},
 		{off("a superseded agent stays so", writer+"read.go", "	case known || w.takeOver:", "	case OFF || known || w.takeOver:"), "kill", "got two agents that may write", 16},
 		{off("dependents wait for health", "reconcile/plan/ordering.go", "	if why := opts.NotReady[label]; why != \"\" {", "	if why := opts.NotReady[label]; !OFF && why != \"\" {"), "", "was ready", 48},
 	}

@@ -84,6 +84,11 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%d may still get a call of an earlier process", b.VMID)
 	case journal.Flapping:
 		return fmt.Sprintf("%s was repaired often: level %.1f", b.Key(), b.Level)
+	case journal.Seen:
+		if b.Identity == "" {
+			return fmt.Sprintf("%s is no longer compared with what was last seen of it", b.Key())
+		}
+		return fmt.Sprintf("%s was last seen with the values of %d keys", b.Key(), len(b.Keys))
 	case journal.Introduced:
 		return fmt.Sprintf("%s/%s by %s", b.Kind, b.Name, cmp.Or(strings.Join(signers(b.By), ", "), "an unknown signer"))
 	case journal.Ordered:

@@ -16,6 +16,8 @@ func TestRecordText(t *testing.T) {
 		"repeated":        {journal.Repeated{VMID: 101}, "101 may still get a call of an earlier process"},
 		"repeated_over":   {journal.Repeated{VMID: 101, Over: true}, "101 has no call of an earlier process any more"},
 		"flapping":        {journal.Flapping{VMID: 101, Level: 4.25}, "101 was repaired often: level 4.2"},
+		"seen":            {journal.Seen{VMID: 101, Identity: "i", Keys: map[string]string{"memory": "a", "tags": "b"}}, "101 was last seen with the values of 2 keys"},
+		"seen_ended":      {journal.Seen{Kind: "BackupJob", Name: "nightly"}, "BackupJob/nightly is no longer compared with what was last seen of it"},
 		"flapping_object": {journal.Flapping{Kind: "BackupJob", Name: "nightly", Level: 5}, "BackupJob/nightly was repaired often: level 5.0"},
 		"waited":          {journal.Waited{Step: "9c41", Seconds: 540}, "9c41 open for at least 9m0s"},
 		"begun":           {journal.Begun{Step: "9c41", Op: "start", Kind: "Container", Name: "dns", VMID: 210}, "start of Container/dns (210), step 9c41"},

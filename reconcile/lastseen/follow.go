@@ -1,0 +1,66 @@
+package lastseen
+
+import (
+	"maps"
+	"slices"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
+)
+
+// Of returns what the journal says of an object that the agent owns under an identity, nil if it says nothing. A record of another identity says nothing
+// about the object.
+func Of(state journal.State, key object.Key, identity string) Values {
+	record, found := state.Seen[key]
+	if !found || identity == "" || record.Identity != identity {
+		return nil
+	}
+	return record.Keys
+}
+
+// Differences are how an object differs from its manifest in one reading.
+type Differences struct {
+	Changes  []guest.Change
+	RunState bool // the run state is not the wanted one
+}
+
+// keys returns the keys that differ. A value that is written and waits for a restart is as wanted.
+func (d Differences) keys() map[string]bool {
+	keys := make(map[string]bool, len(d.Changes))
+	for _, c := range d.Changes {
+		if !c.Waits {
+			keys[keyOf(c)] = true
+		}
+	}
+	if d.RunState {
+		keys[keyState] = true
+	}
+	return keys
+}
+
+// ByOthers returns the keys that differ from the manifest because others changed them, sorted: each has another value than the agent last saw in effect,
+// and since then no step of the agent began that may have changed it. Now are the values of the reading with the differences.
+func ByOthers(seen, now Values, d Differences) []string {
+	var keys []string
+	for key := range d.keys() {
+		if was, known := seen[key]; known && was != now[key] {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Follow returns the values of the record after a reading that began when no step of the object was open, and whether they changed.
+func Follow(seen, now Values, d Differences) (Values, bool) {
+	differs := d.keys()
+	next := make(Values, len(now))
+	for key, value := range now {
+		if was, known := seen[key]; known && differs[key] {
+			value = was
+		}
+		next[key] = value
+	}
+	return next, !maps.Equal(next, seen)
+}

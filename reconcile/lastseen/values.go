@@ -1,0 +1,85 @@
+package lastseen
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// Values are fingerprints of values by key: native keys, and for what has calls of its own the keys of guest.Diff, "state" and "firewall".
+type Values map[string]string
+
+// Keys that are no native keys.
+const (
+	keyState    = "state" // the run state
+	keyFirewall = "firewall"
+)
+
+// OfGuest returns the values of a reading that its manifest is compared with. The value of a native key is its text together with its pending change.
+func OfGuest(d *guest.Desired, live guest.Observed) Values {
+	now := make(Values, len(d.Intents)+4)
+	for _, in := range d.Intents {
+		now[in.Key] = fingerprint(textOf(live.Keys[in.Key]))
+	}
+	for _, s := range d.Secrets {
+		now[s.Key] = fingerprint(textOf(live.Keys[s.Key]))
+	}
+	now["tags"] = fingerprint(textOf(live.Keys["tags"]))
+	now["node"] = fingerprint(live.Node)
+	if d.State == guest.Running || d.State == guest.Stopped {
+		now[keyState] = fingerprint(string(live.Status))
+	}
+	if d.HA != nil {
+		now["ha"] = fingerprint(fmt.Sprint(live.HA, live.Resource))
+	}
+	if d.Pool != "" {
+		now["pool"] = fingerprint(live.Pool)
+	}
+	if d.Template {
+		now["template"] = fingerprint(strconv.FormatBool(live.Template))
+	}
+	if f := live.Firewall; d.Firewall != nil && f != nil && f.Err == "" {
+		now[keyFirewall] = fingerprint(fmt.Sprint(f.Options, f.Rules, f.Named, f.Aliases, f.Sets))
+	}
+	return now
+}
+
+// OfObject returns the values of a reading of an object that is no guest.
+func OfObject(live cluster.Object) Values {
+	now := make(Values, len(live.Keys))
+	for key, text := range live.Keys {
+		now[key] = fingerprint(text)
+	}
+	return now
+}
+
+// textOf returns what a native key is now and after the next start.
+func textOf(v guest.Value) string {
+	text := strconv.FormatBool(v.Set) + v.Text
+	if v.Delete {
+		text += "\x00delete"
+	}
+	if v.Pending != nil {
+		text += "\x00" + *v.Pending
+	}
+	return text
+}
+
+// fingerprint returns 48 bits of the SHA-256 sum of a text: enough to tell the values of one key from another.
+func fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:6])
+}
+
+// keyOf returns the key of Values that a change concerns. The firewall of a guest is one value.
+func keyOf(c guest.Change) string {
+	if strings.HasPrefix(c.Key, keyFirewall+".") {
+		return keyFirewall
+	}
+	return c.Key
+}
