@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,11 +17,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/plumbing/hash"
+
+	"gitops-agent/gitsource/packs"
 )
 
 const (
 	collectLimit   = 300          // loose objects from which on they are collected into a pack: an agent adds about three for each push
 	collectedPacks = 8            // collected packs from which on they are merged
+	maxCollected   = 128 << 20    // bytes of one object; an earlier release stored larger objects as files than fetches do now
 	collectedMark  = ".collected" // suffix of an empty file beside a pack that collect made
 )
 
@@ -156,15 +160,15 @@ func (s *store) packObjects(ctx context.Context, objects []plumbing.Hash) error 
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	p, err := receivePack(ctx, s.packDir(), file, maxObjects)
+	p, err := receivePack(ctx, s.packDir(), file, packs.Limits{Objects: maxObjects, Work: math.MaxInt64}, s.has)
 	if err != nil {
 		return err
 	}
 	defer p.discard()
-	if len(p.objects) != len(objects) {
-		return fmt.Errorf("pack: got %d objects, want %d", len(p.objects), len(objects))
+	if p.Count() != len(objects) {
+		return fmt.Errorf("pack: got %d objects, want %d", p.Count(), len(objects))
 	}
-	mark := filepath.Join(s.packDir(), "pack-"+p.checksum.String()+collectedMark)
+	mark := filepath.Join(s.packDir(), "pack-"+p.Checksum.String()+collectedMark)
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		return err
 	}
@@ -186,15 +190,11 @@ func (s *store) writePack(ctx context.Context, to io.Writer, objects []plumbing.
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		obj, err := s.storage.EncodedObject(plumbing.AnyObject, h)
+		o, err := s.objects.any(ctx, h, maxCollected)
 		if err != nil {
 			return fmt.Errorf("read object %s: %w", h, err)
 		}
-		raw, err := readBody(obj, h)
-		if err != nil {
-			return fmt.Errorf("read object %s: %w", h, err)
-		}
-		if err := writeEntry(w, obj.Type(), raw); err != nil {
+		if err := writeEntry(w, o.Type, o.Content); err != nil {
 			return err
 		}
 	}

@@ -2,9 +2,7 @@ package gitsource
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -17,38 +15,6 @@ type link struct {
 
 // errIncomplete means that the pack of a remote leads to objects that are neither in the pack nor in the store.
 var errIncomplete = errors.New("incomplete history")
-
-// checkComplete returns errIncomplete unless every object that the pack's objects name is in the pack or in the store. The
-// store was complete before, so it stays complete: an incomplete history never enters the store.
-func checkComplete(ctx context.Context, p *pack, st *store) error {
-	known := make(map[plumbing.Hash]bool) // objects that are in the store, as found before
-	for _, o := range p.objects {
-		if o.typ == plumbing.BlobObject {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		obj, err := p.object(o)
-		if err != nil {
-			return err
-		}
-		raw, err := readBody(obj, o.hash)
-		if err != nil {
-			return fmt.Errorf("unpack %s %s: %w", o.typ, o.hash, err)
-		}
-		for _, l := range links(o.typ, raw) {
-			if known[l.hash] || p.has(l.hash) {
-				continue
-			}
-			if !st.has(l.hash) {
-				return fmt.Errorf("%w: %s %s names %s, which the remote did not send", errIncomplete, o.typ, o.hash, l.hash)
-			}
-			known[l.hash] = true
-		}
-	}
-	return nil
-}
 
 // links returns the objects that an object names. For a malformed object it returns those that can be read. The code that
 // uses the object decides whether to accept it.

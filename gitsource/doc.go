@@ -19,7 +19,7 @@
 //   - The store is complete: if it has an object, it has every object that the object leads to. A fetch checks this before
 //     the objects enter the store.
 //   - A ref moves last, so an interrupted fetch changes nothing.
-//   - A received pack is bounded while it is read, and parsed in the calling goroutine, where recover catches a panic of go-git.
+//   - A received pack is unpacked as a stream, by package packs. A panic while a remote's reply is read is an error of that remote.
 //   - A damaged store is cloned again into a directory beside it, and stays in use until the clone is complete.
 //   - Trees are read from the object store, entry by entry, under rules about modes, names and sizes. Symbolic links and
 //     submodules are errors. Nothing outside the wanted paths is read.
@@ -27,10 +27,10 @@
 //
 // # Limits
 //
-// A fetch reads at most Options.MaxFetchBytes from a remote with every transport; this includes the ref advertisement. One
-// object may have at most 128 MiB unpacked. This is checked before the object is unpacked, for deltas too. A pack may have at
-// most 2,000,000 objects, one with notes 200,000 and 64 MiB. The memory for unpacking does not depend on the size of the pack: it is about 100 MiB of caches,
-// about 1 KiB for each object, and the largest object with its delta base. Only Options.Timeout bounds the processor time.
+// A fetch reads at most Options.MaxFetchBytes from a remote with every transport; this includes the ref advertisement. A pack may have at most 2,000,000 objects,
+// one with notes 200,000 and 64 MiB, and one object 1 GiB. An object is not in memory while it is received: what is needed as the base of deltas has at most 32 MiB
+// there, and the rest is in files. Each object of a pack takes some 50 bytes. The processor time is bounded by the bytes that a pack is unpacked to: 256 MiB and
+// 2,048 times its size, at most 4 GiB for new commits. The whole history may take 64 KiB more for each object. Options.Timeout bounds both.
 //
 // A repository on disk may belong to somebody else. Package packs reads its packs: a delta base may have 32 MiB, a chain of deltas 4,095 objects, and one object
 // with all its bases 1 GiB, of which at most two are in memory. A tree may have 100,000 entries, packed-refs 64 MiB, and every other file of git 1 MiB.

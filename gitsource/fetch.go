@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitops-agent/gitsource/packs"
 	"gitops-agent/gitsource/remote"
 )
 
@@ -53,11 +54,14 @@ func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 
 // A wantedRef is the ref that a fetch updates in the store, and the function that finds its object in a remote's advertisement.
 type wantedRef struct {
-	ref     string
-	find    func(remote.Advertisement) (plumbing.Hash, error)
-	limit   int64  // of the bytes to read from a remote; 0 is Options.MaxFetchBytes
-	objects uint32 // that a remote may send; 0 is maxObjects
+	ref    string
+	find   func(remote.Advertisement) (plumbing.Hash, error)
+	limit  int64        // of the bytes to read from a remote; 0 is Options.MaxFetchBytes
+	limits packs.Limits // of the pack; zero is packLimits
 }
+
+// packLimits are the limits of a pack with commits of the branch.
+var packLimits = packs.Limits{Objects: maxObjects, Work: maxWork, WorkPerObject: workPerObject}
 
 func (s *Source) fetch(ctx context.Context, want wantedRef) (Head, error) {
 	s.fetchMu.Lock()
@@ -118,7 +122,7 @@ func (s *Source) fetchFrom(ctx context.Context, r remote.Remote, want wantedRef)
 	if tip, err = want.find(advertisement); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return tip, s.update(ctx, transfer{session, advertisement, tip, want.ref, cmp.Or(want.objects, maxObjects)})
+	return tip, s.update(ctx, transfer{session, advertisement, tip, want.ref, cmp.Or(want.limits, packLimits)})
 }
 
 // A transfer is a session after its refs were read. A pack may be requested next.
@@ -127,7 +131,7 @@ type transfer struct {
 	advertisement remote.Advertisement
 	tip           plumbing.Hash
 	ref           string // the ref in the store that will point at tip
-	objects       uint32 // that the remote may send
+	limits        packs.Limits
 }
 
 // update fetches the tip into the store, unless the store has it, and moves the ref. It clones again if the store is damaged.
@@ -218,16 +222,17 @@ func (t transfer) receive(ctx context.Context, st *store, haves []plumbing.Hash)
 	if err != nil {
 		return err
 	}
-	p, err := receivePack(ctx, st.packDir(), stream, t.objects)
+	limits := t.limits
+	if len(haves) > 0 || t.isNotes() {
+		limits.WorkPerObject = 0
+	}
+	p, err := receivePack(ctx, st.packDir(), stream, limits, st.has)
 	if err != nil {
 		return err
 	}
 	defer p.discard()
-	if obj, err := p.read.Get(t.tip); err != nil || !t.acceptsType(obj.Type()) {
+	if !t.acceptsType(p.Type(t.tip)) {
 		return fmt.Errorf("%w: %s points at %s, and the remote sent no such commit", errIncomplete, t.ref, t.tip)
-	}
-	if err := checkComplete(ctx, p, st); err != nil {
-		return err
 	}
 	if err := st.install(p); err != nil {
 		return storeError{err}

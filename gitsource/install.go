@@ -8,16 +8,14 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+
+	"gitops-agent/gitsource/packs"
 )
 
-// looseLimit is the largest number of objects of a pack whose objects are stored as separate files. An agent fetches a few
+// install adds the pack's objects to the store. They are on disk when it returns. Few and small objects are stored as separate files: an agent fetches a few
 // objects every few minutes for years. As packs, each lookup would have to search them one after another.
-const looseLimit = 100
-
-// install adds the pack's objects to the store. They are on disk when it returns.
 func (s *store) install(p *pack) error {
-	if len(p.objects) <= looseLimit {
+	if p.Few != nil {
 		return s.installLoose(p)
 	}
 	return s.installPack(p)
@@ -25,13 +23,12 @@ func (s *store) install(p *pack) error {
 
 // installPack moves the pack file into the store. It moves the index last, because a pack without an index is not read.
 func (s *store) installPack(p *pack) error {
-	base := filepath.Join(s.packDir(), "pack-"+p.checksum.String())
+	base := filepath.Join(s.packDir(), "pack-"+p.Checksum.String())
 	index, err := os.CreateTemp(s.packDir(), "tmp_idx_")
 	if err != nil {
 		return err
 	}
-	_, err = idxfile.NewEncoder(index).Encode(p.index)
-	if err = errors.Join(err, index.Sync(), index.Close(), p.file.Sync()); err != nil {
+	if err = errors.Join(p.WriteIndex(index), index.Sync(), index.Close(), p.file.Sync()); err != nil {
 		return errors.Join(err, os.Remove(index.Name()))
 	}
 	if err := os.Rename(p.file.Name(), base+".pack"); err != nil {
@@ -45,9 +42,18 @@ func (s *store) installPack(p *pack) error {
 
 // installLoose writes each object to a separate file.
 func (s *store) installLoose(p *pack) error {
-	get := func(h plumbing.Hash) (plumbing.EncodedObject, error) { return p.read.Get(h) }
-	for _, o := range p.objects {
-		if err := s.copyReachable(o.hash, get); err != nil {
+	objects := make(map[plumbing.Hash]packs.Object, len(p.Few))
+	for _, o := range p.Few {
+		objects[o.Hash] = o
+	}
+	get := func(h plumbing.Hash) (packs.Object, error) {
+		if o, found := objects[h]; found {
+			return o, nil
+		}
+		return packs.Object{}, ErrNotFound
+	}
+	for _, o := range p.Few {
+		if err := s.copyReachable(o.Hash, get); err != nil {
 			return err
 		}
 	}
@@ -56,25 +62,23 @@ func (s *store) installLoose(p *pack) error {
 
 // copyReachable writes the object root and every object that it leads to, unless the store has them. It writes an object
 // after all objects that the object names, so that the store is complete at any moment.
-func (s *store) copyReachable(root plumbing.Hash, get func(plumbing.Hash) (plumbing.EncodedObject, error)) error {
+func (s *store) copyReachable(root plumbing.Hash, get func(plumbing.Hash) (packs.Object, error)) error {
 	for stack := []plumbing.Hash{root}; len(stack) > 0; {
 		h := stack[len(stack)-1]
 		if s.has(h) {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		obj, err := get(h)
+		o, err := get(h)
+		if err == nil {
+			err = checkHash(o.Type, o.Content, h)
+		}
 		if err != nil {
 			return fmt.Errorf("read object %s: %w", h, err)
 		}
-		raw, err := readBody(obj, h)
-		if err != nil {
-			return fmt.Errorf("read object %s: %w", h, err)
-		}
-		found := links(obj.Type(), raw)
-		missing := slices.DeleteFunc(found, func(l link) bool { return s.has(l.hash) })
+		missing := slices.DeleteFunc(links(o.Type, o.Content), func(l link) bool { return s.has(l.hash) })
 		if len(missing) == 0 {
-			if err := s.write(obj); err != nil {
+			if err := s.write(o); err != nil {
 				return fmt.Errorf("write object %s: %w", h, err)
 			}
 		}
@@ -86,7 +90,12 @@ func (s *store) copyReachable(root plumbing.Hash, get func(plumbing.Hash) (plumb
 }
 
 // write stores one object as a file. The file is on disk when it returns.
-func (s *store) write(obj plumbing.EncodedObject) error {
+func (s *store) write(o packs.Object) error {
+	obj := new(plumbing.MemoryObject)
+	obj.SetType(o.Type)
+	if _, err := obj.Write(o.Content); err != nil {
+		return err
+	}
 	h, err := s.storage.SetEncodedObject(obj)
 	if err != nil {
 		return err

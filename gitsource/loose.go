@@ -96,3 +96,11 @@ func looseHeader(content *bufio.Reader) (typ string, size int64, err error) {
 	}
 	return "", 0, errors.New("header is too long")
 }
+
+// unexpectedEOF returns io.ErrUnexpectedEOF for an end in the middle of something, and every other error unchanged.
+func unexpectedEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

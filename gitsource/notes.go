@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitops-agent/gitsource/packs"
 	"gitops-agent/gitsource/remote"
 )
 
@@ -25,7 +26,7 @@ func (s *Source) FetchNotes(ctx context.Context, ref string) error {
 	if !strings.HasPrefix(ref, notesPrefix) || plumbing.ReferenceName(ref).Validate() != nil {
 		return fmt.Errorf("fetch notes %q: want a ref below %s", ref, notesPrefix)
 	}
-	_, err := s.fetch(ctx, wantedRef{ref: ref, limit: maxNotesFetch, objects: maxNotesObjects, find: func(a remote.Advertisement) (plumbing.Hash, error) {
+	_, err := s.fetch(ctx, wantedRef{ref: ref, limit: maxNotesFetch, limits: packs.Limits{Objects: maxNotesObjects, Work: maxNotesWork}, find: func(a remote.Advertisement) (plumbing.Hash, error) {
 		if h, found := a.Refs[ref]; found && !h.IsZero() {
 			return h, nil
 		}

@@ -48,6 +48,17 @@ func (o objects) read(ctx context.Context, typ plumbing.ObjectType, h plumbing.H
 	return raw, checkHash(typ, raw, h)
 }
 
+// any returns the object h of any type, with at most limit bytes, and the errors of read.
+func (o objects) any(ctx context.Context, h plumbing.Hash, limit int64) (packs.Object, error) {
+	for _, typ := range []plumbing.ObjectType{plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject} {
+		raw, err := o.read(ctx, typ, h, limit)
+		if !errors.Is(err, ErrNotFound) {
+			return packs.Object{Hash: h, Type: typ, Content: raw}, err
+		}
+	}
+	return packs.Object{}, ErrNotFound
+}
+
 // withPrefix returns the hashes that begin with the hexadecimal digits prefix, at least two. An object that is stored twice is returned twice.
 func (o objects) withPrefix(prefix string) ([]plumbing.Hash, error) {
 	found, err := o.packs.WithPrefix(prefix, maxShort)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitops-agent/gitsource/packs"
 )
 
 func (s *Source) newDir() string { return filepath.Clean(s.opts.Dir) + ".new" }
@@ -118,7 +120,7 @@ func (s *Source) reclone(ctx context.Context, t transfer) error {
 	}
 	s.storeMu.Lock()
 	defer s.storeMu.Unlock()
-	if err := s.copyAccepted(st); err != nil {
+	if err := s.copyAccepted(ctx, st); err != nil {
 		s.opts.Logger.WarnContext(ctx, "accepted commit could not be copied from the damaged store", "error", err)
 	}
 	if err := s.repo.replace(s.activateNew); err != nil {
@@ -130,8 +132,11 @@ func (s *Source) reclone(ctx context.Context, t transfer) error {
 	return nil
 }
 
+// maxCopied bounds an object that is copied from a damaged store, in bytes.
+const maxCopied = 32 << 20
+
 // copyAccepted copies the kept commit, and every object that it leads to, from the damaged store to the clone.
-func (s *Source) copyAccepted(to *store) error {
+func (s *Source) copyAccepted(ctx context.Context, to *store) error {
 	from, err := openStore(s.opts.Dir)
 	if err != nil {
 		return err
@@ -141,9 +146,7 @@ func (s *Source) copyAccepted(to *store) error {
 	if err != nil || h.IsZero() {
 		return err
 	}
-	get := func(h plumbing.Hash) (plumbing.EncodedObject, error) {
-		return from.storage.EncodedObject(plumbing.AnyObject, h)
-	}
+	get := func(h plumbing.Hash) (packs.Object, error) { return from.objects.any(ctx, h, maxCopied) }
 	if err := to.copyReachable(h, get); err != nil {
 		return fmt.Errorf("copy accepted commit %s: %w", h, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -166,20 +165,6 @@ func (r *Repository) replace(swap func() error) error {
 	r.setStorage(st)
 	r.damage = nil
 	return nil
-}
-
-// readBody returns a copy of obj's content if its SHA-1 is want.
-func readBody(obj plumbing.EncodedObject, want plumbing.Hash) ([]byte, error) {
-	body, err := obj.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	raw := make([]byte, obj.Size())
-	if _, err := io.ReadFull(body, raw); err != nil {
-		return nil, err
-	}
-	return raw, checkHash(obj.Type(), raw, want)
 }
 
 // checkHash returns an error if an object has another id than the one that it was read by.

@@ -48,30 +48,38 @@ func patch(result, base []byte, delta *bufio.Reader) error {
 	return nil
 }
 
-// copyBase copies a part of the base. The bits of op say which bytes of offset and size follow.
+// copyBase copies a part of the base.
 func copyBase(result, base []byte, op byte, delta *bufio.Reader) (int, error) {
-	var offset, size int
+	offset, size, err := copyRange(op, delta)
+	if err != nil {
+		return 0, err
+	}
+	if size > int64(len(result)) || offset > int64(len(base)) || size > int64(len(base))-offset {
+		return 0, fmt.Errorf("the delta copies %d bytes at %d of a base of %d bytes, and %d are missing", size, offset, len(base), len(result))
+	}
+	return copy(result, base[offset:offset+size]), nil
+}
+
+// copyRange reads which part of the base an instruction copies. The bits of op say which bytes of offset and size follow.
+func copyRange(op byte, delta *bufio.Reader) (offset, size int64, err error) {
 	for i := range 7 {
 		if op>>i&1 == 0 {
 			continue
 		}
 		b, err := delta.ReadByte()
 		if err != nil {
-			return 0, fmt.Errorf("read delta: %w", unexpectedEOF(err))
+			return 0, 0, fmt.Errorf("read delta: %w", unexpectedEOF(err))
 		}
 		if i < 4 {
-			offset |= int(b) << (8 * i)
+			offset |= int64(b) << (8 * i)
 		} else {
-			size |= int(b) << (8 * (i - 4))
+			size |= int64(b) << (8 * (i - 4))
 		}
 	}
 	if size == 0 {
 		size = 0x10000
 	}
-	if size > len(result) || offset > len(base) || size > len(base)-offset {
-		return 0, fmt.Errorf("the delta copies %d bytes at %d of a base of %d bytes, and %d are missing", size, offset, len(base), len(result))
-	}
-	return copy(result, base[offset:offset+size]), nil
+	return offset, size, nil
 }
 
 // insert takes size bytes from the delta.

@@ -12,6 +12,18 @@ import (
 type inflater struct {
 	in  *bufio.Reader
 	out io.ReadCloser // a zlib reader
+
+	content *bufio.Reader // of a delta
+}
+
+// read returns a reader of the instructions of a delta. It is valid until the next call.
+func (z *inflater) read(r io.Reader) *bufio.Reader {
+	if z.content == nil {
+		z.content = bufio.NewReaderSize(r, 4<<10)
+	} else {
+		z.content.Reset(r)
+	}
+	return z.content
 }
 
 // from sets what is read next.
