@@ -66,6 +66,9 @@ func (s *Sim) stageVMDelete(g *guest, key string, u *update) error {
 		if err := g.checkProtection("can't remove drive '" + key + "'"); err != nil {
 			return err
 		}
+	case key == "tags": // in effect at once, also if a later key of the request is refused
+		g.edit(func(conf *config) { delete(conf.Values, key); delete(conf.Pending, key) })
+		return nil
 	}
 	g.edit(func(conf *config) {
 		if p, ok := conf.Pending[key]; ok {

@@ -46,6 +46,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, begun journal.Begun
 		c.sent = sent && i == len(step.Calls)-1
 		// A refused call may have acted: Proxmox stores the change of a container before it applies it.
 		c.lifted = c.lifted || step.Lifts() && sent && !errors.Is(err, cluster.ErrConflict)
+		c.refused = err != nil && sent && !errors.Is(err, cluster.ErrConflict)
 		err = calls[i].MaskError(err)
 		if errors.Is(err, cluster.ErrRefusedLate) {
 			var warning string
@@ -74,7 +75,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, begun journal.Begun
 			case err != nil:
 				return conclusion{err: err}
 			case !task.OK():
-				c.task, c.log = upid, task.LogTail
+				c.task, c.log, c.refused = upid, task.LogTail, true
 				return end(journal.Failed, call, cluster.NewTaskError(task))
 			}
 			c.warnings = append(c.warnings, task.Warnings...)

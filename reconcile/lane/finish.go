@@ -8,8 +8,11 @@ import (
 )
 
 // finish makes the call that a step may still need when its own calls have ended, now or after a restart of the agent: a restart of the guest
-// needs the start, a configuration needs the cloud-init drive, and a guest whose protection was lifted needs it again. No later plan contains that call, so the step stays open until it is made.
+// needs the start, a configuration needs the cloud-init drive, a guest whose protection was lifted needs it again, and what a refused call left waiting is taken back. No later plan contains that call, so the step stays open until it is made.
 func (w *Worker) finish(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
+	if c.refused || c.result == journal.Unknown {
+		c = w.takeBack(ctx, step, c)
+	}
 	switch {
 	case c.lifted && c.result != "" && c.result != journal.Done:
 		return w.protectAgain(ctx, step, c)

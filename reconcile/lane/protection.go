@@ -132,10 +132,15 @@ func (w *Worker) readLifted(ctx context.Context, step journal.OpenStep) (guest.O
 
 // protect sets the protection of a guest as it was read.
 func (w *Worker) protect(ctx context.Context, seen guest.Observed) error {
+	return w.putRight(ctx, seen, plan.ProtectCall(seen))
+}
+
+// putRight makes a call to the configuration of a guest that ends a step.
+func (w *Worker) putRight(ctx context.Context, seen guest.Observed, call cluster.Call) error {
 	if seen.Lock != "" {
 		return fmt.Errorf("%w (%s)", cluster.ErrLocked, seen.Lock)
 	}
-	basis, call := w.basis(), plan.ProtectCall(seen)
+	basis := w.basis()
 	upid, err := w.cluster.Do(ctx, call, func(ctx context.Context) error {
 		switch {
 		case basis.NoWrites != reason.WritesAllowed:

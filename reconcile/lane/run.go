@@ -22,6 +22,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	id, seen := w.stepID(), t.Seen
 	begun := newBegun(id, basis.Revision, step, verdict)
 	noteLift(begun, step, seen)
+	noteWrites(begun, step, seen)
 	if err := w.noteTasks(ctx, begun); err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}

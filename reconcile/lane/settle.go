@@ -109,7 +109,7 @@ func calls(open journal.OpenStep) int {
 
 // settled returns the conclusion of a step whose outcome was found later. Its last call may have been sent once all calls before were accepted.
 func settled(open journal.OpenStep, result journal.Result, err error) conclusion {
-	return conclusion{result: result, err: err, dispatched: open.Dispatched, task: open.UPID, sent: open.Dispatched+1 >= calls(open), lifted: lifts(open.Begun)}
+	return conclusion{result: result, err: err, dispatched: open.Dispatched, task: open.UPID, sent: open.Dispatched+1 >= calls(open), lifted: lifts(open.Begun), refused: result == journal.Failed}
 }
 
 // partial reports whether the step has calls that are not known to be dispatched.

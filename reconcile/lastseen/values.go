@@ -24,12 +24,12 @@ const (
 func OfGuest(d *guest.Desired, live guest.Observed) Values {
 	now := make(Values, len(d.Intents)+4)
 	for _, in := range d.Intents {
-		now[in.Key] = fingerprint(textOf(live.Keys[in.Key]))
+		now[in.Key] = OfValue(live.Keys[in.Key])
 	}
 	for _, s := range d.Secrets {
-		now[s.Key] = fingerprint(textOf(live.Keys[s.Key]))
+		now[s.Key] = OfValue(live.Keys[s.Key])
 	}
-	now["tags"] = fingerprint(textOf(live.Keys["tags"]))
+	now["tags"] = OfValue(live.Keys["tags"])
 	now["node"] = fingerprint(live.Node)
 	if d.State == guest.Running || d.State == guest.Stopped {
 		now[keyState] = fingerprint(string(live.Status))
@@ -58,8 +58,8 @@ func OfObject(live cluster.Object) Values {
 	return now
 }
 
-// textOf returns what a native key is now and after the next start.
-func textOf(v guest.Value) string {
+// OfValue returns the fingerprint of what a native key is now and after the next start.
+func OfValue(v guest.Value) string {
 	text := strconv.FormatBool(v.Set) + v.Text
 	if v.Delete {
 		text += "\x00delete"
@@ -67,7 +67,7 @@ func textOf(v guest.Value) string {
 	if v.Pending != nil {
 		text += "\x00" + *v.Pending
 	}
-	return text
+	return fingerprint(text)
 }
 
 // fingerprint returns 48 bits of the SHA-256 sum of a text: enough to tell the values of one key from another.

@@ -41,14 +41,15 @@ func sortSteps(steps []Step) []Step {
 }
 
 // configSteps groups the writable changes into calls. Changes that interrupt the guest get a separate step, so that holding them does not
-// hold the others. So do the end of the protection, the changes that it stands against, and those that take a volume out of its backups.
+// hold the others. So do the begin and the end of the protection, since Proxmox keeps a part of a call that it refuses, the changes that the protection stands
+// against, and those that take a volume out of its backups.
 func configSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	if len(p.Changes) == 0 {
 		return nil
 	}
 	var steps []Step
 	for _, class := range []guest.Class{guest.Live, guest.Disruptive, guest.Destructive} {
-		for _, set := range []configSet{lowering, ordinary, guarded} {
+		for _, set := range []configSet{lowering, raising, ordinary, guarded} {
 			for _, leavesBackups := range []bool{false, true} {
 				if step, ok := configStep(p, d, live, class, set, leavesBackups); ok {
 					steps = append(steps, step)
@@ -64,6 +65,7 @@ type configSet int
 
 const (
 	lowering configSet = iota // the end of the protection
+	raising                   // its begin, before anything else is written
 	ordinary
 	guarded // what the protection stands against, if it is on; also without it if the step needs an approval, so that it names the same calls
 )
@@ -72,6 +74,8 @@ func setOf(live guest.Observed, c guest.Change) configSet {
 	switch {
 	case lowersProtection(live, c):
 		return lowering
+	case c.Key == protectionKey:
+		return raising
 	case c.Guarded && (live.IsProtected() || writeClass(c.Class) != guest.Live || c.LeavesBackups != ""):
 		return guarded
 	}
@@ -102,7 +106,7 @@ func configStep(p Guest, d *guest.Desired, live guest.Observed, class guest.Clas
 	if needsCloudInit(d, live, step.Changes) {
 		step.Calls = append(step.Calls, newCall(cluster.OpCloudInit, live))
 	}
-	step.Protected = live.IsProtected() && set != ordinary
+	step.Protected = live.IsProtected() && (set == lowering || set == guarded)
 	if step.Protected && set == guarded {
 		step.Calls = slices.Concat([]cluster.Call{liftCall(live)}, step.Calls, []cluster.Call{ProtectCall(live)})
 	}

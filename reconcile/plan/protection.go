@@ -68,6 +68,15 @@ func ProtectCall(live guest.Observed) cluster.Call {
 	return call
 }
 
+// RevertCall returns the call that drops the pending changes of keys of a guest.
+//
+// Source: PVE API, parameter revert of PUT /nodes/{node}/qemu/{vmid}/config and PUT /nodes/{node}/lxc/{vmid}/config.
+func RevertCall(live guest.Observed, keys []string) cluster.Call {
+	call := newCall(cluster.OpConfig, live)
+	call.Params = map[string]string{"revert": strings.Join(keys, ",")}
+	return call
+}
+
 // IsLift reports whether a call does nothing but take the protection from a guest.
 func IsLift(c cluster.Call) bool {
 	return c.Op == cluster.OpConfig && len(c.Params)+len(c.Secrets) == 0 && len(c.Delete) == 1 && c.Delete[0] == protectionKey

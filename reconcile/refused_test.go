@@ -1,0 +1,95 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/plan"
+)
+
+// TestRefusedCallLeavesNothingBehind lets Proxmox refuse an approved, interrupting change half-way, also with a crash of the agent before it knows: the half that Proxmox
+// staged is taken back, so that no later call brings it into effect.
+func TestRefusedCallLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	web := func(bridge string, more ...string) string {
+		return vmYAML("web-1", 201, append(more, "networks: {net0: {bridge: "+bridge+"}, net1: {bridge: "+bridge+"}}", "state: running")...)
+	}
+	for name, at := range map[string]string{"refused": "", "crash_after_the_call": "after-call", "crash_while_waiting": "waiting"} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = web("vmbr0")
+				l.push("a guest", alice)
+				stop := l.start()
+				defer func() { stop() }()
+				l.converge()
+				l.files["web.yaml"] = web("vmbr1")
+				l.push("another network", alice)
+				digest := l.digestOfHold(201)
+				l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.FailMidway, Phase: 1, Text: "unable to open file: Input/output error", Times: -1}))
+				if at != "" {
+					stop()
+					d := &crashingCluster{Cluster: l.cluster, op: cluster.OpConfig, at: at}
+					l.opts.Cluster = d
+					stop = l.start()
+					l.approve(digest)
+					eventually(l, "the crash", d.crashed.Load)
+					stop()
+					l.opts.Cluster = l.cluster
+					stop = l.start()
+				} else {
+					l.approve(digest)
+				}
+				eventually(l, "the end of the step", func() bool {
+					return l.sim.Value(201, "net0") != "" && len(l.journal.State().Open) == 0 && len(l.engine.Report().Guests) > 0
+				})
+				eventually(l, "nothing left behind", func() bool { return !strings.Contains(l.sim.Config(201), "[PENDING]") })
+				if at == "" {
+					eventually(l, "the failure", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Failed, "config") })
+				}
+				l.sim.ClearFaults()
+				l.files["web.yaml"] = web("vmbr0", "description: harmless")
+				l.waitForAcceptance(l.push("back, and a harmless change", alice))
+				eventually(l, "the harmless change", func() bool { return l.sim.Value(201, "description") == "harmless" })
+				l.converge()
+				for _, key := range []string{"net0", "net1"} {
+					if got := l.sim.Value(201, key); !strings.Contains(got, "bridge=vmbr0") {
+						t.Errorf("got %s %q, want it on vmbr0", key, got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestWhatCannotBeTakenBackIsReported refuses the call that takes back, too.
+func TestWhatCannotBeTakenBackIsReported(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		web := func(bridge string) string {
+			return vmYAML("web-1", 201, "networks: {net0: {bridge: "+bridge+"}, net1: {bridge: "+bridge+"}}", "state: running")
+		}
+		l.files["web.yaml"] = web("vmbr0")
+		l.push("a guest", alice)
+		defer l.start()()
+		l.converge()
+		l.files["web.yaml"] = web("vmbr1")
+		l.push("another network", alice)
+		digest := l.digestOfHold(201)
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.FailMidway, Phase: 1, Text: "Input/output error"}))
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.ErrorText, Text: "not today"}))
+		l.approve(digest)
+		eventually(l, "the report", func() bool {
+			for _, c := range l.guest(l.engine.Report(), 201).Conditions {
+				if c.Type == plan.Failed && strings.Contains(c.Message, "left changes behind") && strings.Contains(c.Message, "net") {
+					return true
+				}
+			}
+			return false
+		})
+		time.Sleep(time.Minute)
+		l.approve(l.digestOfHold(201)) // the first approval is spent: a part of the step took effect
+		l.converge()
+	})
+}
