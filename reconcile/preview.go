@@ -20,6 +20,7 @@ import (
 	"gitops-agent/reconcile/policy"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/rollout"
+	"gitops-agent/reconcile/secret"
 )
 
 // Preview is a plan that is not executed, with the observations that it was made from and the gate that would judge it.
@@ -40,6 +41,7 @@ type PreviewPolicy struct {
 	AllowedServer    func(server string) bool // from which nodes may download files of Images; nil allows none
 	Rules            *policy.Set              // policies of the host; nil without any
 	OwnVMID          int                      // of the guest in which the agent runs; 0 if it is not known
+	Fingerprints     []byte                   // key of the fingerprints in the journal; without it, a plan does not compare what guests were created with
 }
 
 // PreviewReader reads what a preview is made from.
@@ -90,7 +92,9 @@ func NewPreview(
 	}
 	b.Withheld = withheldInPreview(guests, state)
 	all := withTemplates(ctx, read, guests, seen)
-	planned := plan.New(b.Desired(state), all)
+	want := b.Desired(state)
+	want.Secrets = secret.NewVault(secret.Source{Key: host.Fingerprints}, set.Cluster.Name).CreationStates(want.Guests)
+	planned := plan.New(want, all)
 	now := time.Now()
 	judge := b.Gate(state, now)
 	b.Waits = plan.NewOrdering(planned, guests, plan.OrderingOptions{

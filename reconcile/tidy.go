@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -14,6 +15,7 @@ import (
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/secret"
 )
 
 // tidy journals changes that need no step: ownership of guests that are gone or were renamed, vmids that no guest uses, volumes that slots hold now,
@@ -44,6 +46,7 @@ func (e *Engine) tidy(ctx context.Context) {
 func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) []journal.Body {
 	var records []journal.Body
 	snapshot, scope := e.readings.observer.Snapshot(), e.basis.Load().Scope(state)
+	baselines := e.baselines()
 	for vmid, owned := range state.Owned {
 		if e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
 			continue
@@ -64,6 +67,9 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) 
 		case complete && ownership.Compare(owned, live).IsDifferentGuest():
 			records, changed = append(records, disowned(state, vmid, "the vmid went to another guest")...), false
 		}
+		if baseline, moved := baselines(vmid, owned); moved {
+			owned.CreatedWith, changed = baseline, true
+		}
 		if changed {
 			records = append(records, owned)
 		}
@@ -72,6 +78,26 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) 
 		}
 	}
 	return records
+}
+
+// baselines returns a function that returns what a guest was created with, and whether its record has to follow its manifest: the record has none yet, or the
+// manifest lists such a field under ignoreFields.
+func (e *Engine) baselines() func(vmid int, owned journal.Owned) (string, bool) {
+	wanted := make(map[int]*guest.Desired, len(e.guests))
+	for i := range e.guests {
+		wanted[e.guests[i].VMID] = &e.guests[i]
+	}
+	states := sync.OnceValue(func() map[secret.Place]secret.State { return e.vault.States(e.guests) })
+	id := e.vault.KeyID()
+	return func(vmid int, owned journal.Owned) (string, bool) {
+		d, named := wanted[vmid]
+		baseline := secret.ParseBaseline(owned.CreatedWith)
+		if !named || owned.Claiming || !baseline.MayFollow(d, id) {
+			return "", false
+		}
+		next, changed := baseline.Follow(d, states())
+		return next.String(), changed
+	}
 }
 
 // endConfiguring journals which new guests a plan found configured, if the lane's turn ended before it could.

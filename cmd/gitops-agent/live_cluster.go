@@ -130,7 +130,7 @@ func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, l
 
 // previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.
 func previewPolicy(config agent.Config) reconcile.PreviewPolicy {
-	p := reconcile.PreviewPolicy{SeparateApprover: config.Trust.Guards.SeparateApprover, OwnVMID: config.Proxmox.SelfVMID, AllowedServer: config.AllowedServer()}
+	p := reconcile.PreviewPolicy{SeparateApprover: config.Trust.Guards.SeparateApprover, OwnVMID: config.Proxmox.SelfVMID, AllowedServer: config.AllowedServer(), Fingerprints: config.FingerprintKey()}
 	if policy, err := config.Policy(); err == nil {
 		p.Limits = intake.LimitsOf(policy)
 	}

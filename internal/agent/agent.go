@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -255,16 +256,26 @@ func (c Config) shutdownTimeout() time.Duration {
 // JournalDir returns the directory of the journal.
 func (c Config) JournalDir() string { return filepath.Join(c.StateDir, "journal") }
 
-// secrets returns the source of the passwords that manifests name. The caller must hold the lock of the state directory, because secrets creates
+// secrets returns the source of the passwords that manifests name, with the key of the fingerprints of what guests were created with. The caller must hold the lock of the state directory, because secrets creates
 // the key if there is none.
-func (c Config) secrets() (secret.Source, error) {
+func (c Config) secrets(log *slog.Logger) (secret.Source, error) {
 	source := c.secretSource()
-	if source.Read == nil && source.Decrypt == nil {
-		return source, nil
-	}
 	var err error
 	source.Key, err = secretKey(c.StateDir)
+	if err != nil && source.Read == nil && source.Decrypt == nil { // no password needs the key
+		log.Warn("key of fingerprints not usable: guests are not compared with what they were created with", "error", err)
+		err = nil
+	}
 	return source, err
+}
+
+// FingerprintKey returns the key of the fingerprints in the journal, nil if there is none or it cannot be read.
+func (c Config) FingerprintKey() []byte {
+	key, err := os.ReadFile(filepath.Join(c.StateDir, secretKeyFile))
+	if err != nil || len(key) != secretKeySize {
+		return nil
+	}
+	return key
 }
 
 // RepositoryDir returns the directory of the fetched repository.

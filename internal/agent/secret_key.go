@@ -12,13 +12,16 @@ import (
 	"gitops-agent/internal/durable"
 )
 
+// secretKeyFile is the file with the key, in the state directory.
+const secretKeyFile = "secrets.key"
+
 // secretKeySize is the size of the key for fingerprints and salts of secrets, in bytes.
 const secretKeySize = 32
 
 // secretKey returns the key in the state directory, and creates the key if there is none. Without the key, the fingerprints in the journal
 // are useless, so a new key is durable before it is used.
 func secretKey(stateDir string) ([]byte, error) {
-	path := filepath.Join(stateDir, "secrets.key")
+	path := filepath.Join(stateDir, secretKeyFile)
 	if err := checkPrivate("key of secrets", path); err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := c.secrets()
+	secrets, err := c.secrets(log)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (c *comparison) addsBootDevices() bool {
 	}
 	order := newWantedProperties(nil, &c.want.Intents[i], bootSyntax, nil, c.live.Version).pairs.text("order")
 	for device, rest := form.CutWord(order); device != ""; device, rest = form.CutWord(rest) {
-		if !c.bootable(device) && !c.want.names(device) {
+		if !c.bootable(device) && !c.want.Names(device) {
 			return false
 		}
 	}

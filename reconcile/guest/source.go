@@ -32,7 +32,7 @@ func (s Source) add(params map[string]string, d Desired) []error {
 	switch {
 	case s.Template != nil:
 		params["ostemplate"] = s.Template.Volume
-	case s.Image != nil && params[s.Image.Slot] == "" && !d.names(s.Image.Slot):
+	case s.Image != nil && params[s.Image.Slot] == "" && !d.Names(s.Image.Slot):
 		return []error{fmt.Errorf("import %s: got no storage for slot %s", s.Image.Volume, s.Image.Slot)}
 	case s.ISO != nil:
 		return s.ISO.add(params)
@@ -42,8 +42,8 @@ func (s Source) add(params map[string]string, d Desired) []error {
 	return nil
 }
 
-// names reports whether an intent puts something into a slot.
-func (d *Desired) names(slot string) bool {
+// Names reports whether an intent puts something into a slot.
+func (d *Desired) Names(slot string) bool {
 	for _, in := range d.Intents {
 		if in.Key == slot && in.Verb == Want {
 			return true

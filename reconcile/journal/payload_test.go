@@ -122,6 +122,10 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{Owned{VMID: 1, Identity: "i", Origin: Created, Configuring: true}},
 			`{"v":23,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","configuring":true}}]}`,
 		},
+		"guest_with_what_it_was_created_with": {
+			[]Body{Owned{VMID: 1, Identity: "i", Origin: Created, CreatedWith: "source=0a"}},
+			`{"v":26,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","createdWith":"source=0a"}}]}`,
+		},
 		"orders_with_a_scope": {
 			[]Body{Ordered{Key: "k", State: OrderSeen, Entry: "e"}, Ordered{Key: "l", State: OrderSeen, Entry: "e", Guests: []string{"VirtualMachine/web-*"}, Paths: []string{"web"}}},
 			`{"v":24,"records":[{"ordered":{"key":"k","state":"seen","entry":"e"}},{"ordered":{"key":"l","state":"seen","entry":"e","guests":["VirtualMachine/web-*"],"paths":["web"]}}]}`,

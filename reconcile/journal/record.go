@@ -194,6 +194,10 @@ type Owned struct {
 	// Configuring is true from the call that creates the guest until the guest was read as its manifest first wanted it: until then, the fields of ignoreFields
 	// are written too. It is false in a record of an older release, and for a guest that the agent did not create.
 	Configuring bool `json:"configuring,omitempty"`
+
+	// CreatedWith is what the manifest said of the fields that are used at creation only, as the text of a secret.Baseline: keyed fingerprints. It is "" in a record of
+	// an older release, and until an adopted guest was compared for the first time.
+	CreatedWith string `json:"createdWith,omitempty"`
 }
 
 // Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached, Snapshots,

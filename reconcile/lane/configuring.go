@@ -10,14 +10,21 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// beginConfiguring returns the record of a guest that a step is about to create. From now until the guest was seen configured, the fields that its manifest lists under
-// ignoreFields are written too.
-func beginConfiguring(step plan.Step, state journal.State) []journal.Body {
-	owned, isOwned := state.Owned[step.Guest.VMID]
-	if step.Op != cluster.OpCreate || !isOwned || owned.Configuring {
+// beginConfiguring returns the record of a guest that a step is about to create: with what it is created, which a manifest that was corrected after a failure says
+// in another way. From now until the guest was seen configured, the fields that its manifest lists under ignoreFields are written too.
+func (w *Worker) beginConfiguring(basis *Basis, step plan.Step, state journal.State) []journal.Body {
+	before, isOwned := state.Owned[step.Guest.VMID]
+	if step.Op != cluster.OpCreate || !isOwned {
 		return nil
 	}
+	owned := before
 	owned.Configuring = true
+	if d, named := basis.desired(step.Guest.VMID); named {
+		owned.CreatedWith = w.vault.CreatedWith(*d).String()
+	}
+	if owned == before {
+		return nil
+	}
 	return []journal.Body{owned}
 }
 

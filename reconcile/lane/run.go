@@ -62,7 +62,7 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, verdic
 		}
 	}
 	state := w.journal.State()
-	records := slices.Concat(beginConfiguring(step, state), beginFilling(basis, begun, step, state, t.Seen), noteApprovals(step, verdict, state), beginObject(step, state), t.memory.begin(step))
+	records := slices.Concat(w.beginConfiguring(basis, step, state), beginFilling(basis, begun, step, state, t.Seen), noteApprovals(step, verdict, state), beginObject(step, state), t.memory.begin(step))
 	return w.appendIfCurrent(ctx, basis, append(records, w.beginOrder(step, begun, t.Seen)...)...)
 }
 

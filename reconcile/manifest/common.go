@@ -226,10 +226,20 @@ func (c *common) finish(l *lowering, s spec) []string {
 		if wrong := checkIgnoredPath(s, l, path.value); wrong != nil {
 			l.problem(path.place, wrong.message, wrong.hint)
 		}
-		out = append(out, l.nativesOf(path.value)...)
+		out = append(append(out, l.nativesOf(path.value)...), usedAtCreation(s, l.kind, path.value)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// usedAtCreation returns the native name of a field that is used at creation only, also if the manifest does not set the field any more: the guest still has it.
+func usedAtCreation(s spec, kind guest.Kind, path string) []string {
+	for _, row := range s.fields() {
+		if row.name == path && guest.IsAtCreation(kind, row.native) {
+			return []string{row.native}
+		}
+	}
+	return nil
 }
 
 // startup is what happens when a node boots or shuts down.

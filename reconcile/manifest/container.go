@@ -31,7 +31,7 @@ type container struct {
 func (c *container) fields() []field {
 	return append(c.common.fields(), []field{
 		{"hostname", "hostname", "Host name. Default: metadata.name, except for adopted guests.", text(&c.hostname, dnsName)},
-		{"source", "", "How to create the guest. Not compared afterwards: a later edit does not create it again.", withExamples(group(&c.from), `{"template": {"volume": "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`)},
+		{"source", "source", "How to create the guest. Used once: a later edit does not create it again, and is a condition.", withExamples(group(&c.from), `{"template": {"volume": "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`)},
 		{"cpu", "", "Processors.", withExamples(group(&c.cpu), `{"cores": 2}`)},
 		{"memory", "", "Memory.", withExamples(group(&c.memory), `{"size": "1Gi", "swap": "0Mi"}`)},
 		{"rootfs", "", "The root file system.", withExamples(group(&c.rootfs), `{"storage": "local-lvm", "size": "8Gi"}`)},

@@ -177,6 +177,15 @@ func (l *lowering) sorted() []guest.Intent {
 	return out
 }
 
+// source returns how the guest is created, and records it under the name that ignoreFields uses.
+func (l *lowering) source(s spec) guest.Source {
+	source := s.source(l)
+	if source != (guest.Source{}) {
+		l.recordNative(guest.SourceKey, place{path: "source"})
+	}
+	return source
+}
+
 // nativesOf returns the native keys of a field and of all fields below it.
 func (l *lowering) nativesOf(path string) []string {
 	if exact, ok := l.natives[path]; ok {

@@ -39,7 +39,7 @@ type machine struct {
 func (m *machine) fields() []field {
 	return append(m.common.fields(), []field{
 		{"name", "name", "Name of the virtual machine. Default: metadata.name, except for adopted guests.", text(&m.name, dnsName)},
-		{"source", "", "How to create the guest. Not compared afterwards: a later edit does not create it again.", withExamples(group(&m.from), `{"clone": {"name": "tmpl-debian-12"}}`, `{"image": {"from": "local:import/debian-12.qcow2"}}`)},
+		{"source", "source", "How to create the guest. Used once: a later edit does not create it again, and is a condition.", withExamples(group(&m.from), `{"clone": {"name": "tmpl-debian-12"}}`, `{"image": {"from": "local:import/debian-12.qcow2"}}`)},
 		{"cpu", "", "Processors.", withExamples(group(&m.cpu), `{"cores": 2, "type": "x86-64-v2-AES"}`)},
 		{"memory", "", "Memory.", withExamples(group(&m.memory), `{"size": "4Gi"}`, `{"size": "4Gi", "min": "2Gi"}`)},
 		{"agent", "", "The QEMU guest agent.", withExamples(group(&m.agent), `{"enabled": true, "fstrim": true}`)},

@@ -169,7 +169,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		Ref: ref, Origin: guest.Origin(doc.at), Node: c.home(), Nodes: c.nodes(), Migrate: c.migration(), Placement: c.placed(), Pool: c.pool.value, State: guest.Ignored,
 		Template: c.template.value, HA: c.ha.value.wanted(c.ha.place), Refresh: s.refresh(),
 		Adopt: c.adopt.value == "ifUnmanaged", Observe: c.mode.value == "observe", Backup: c.backup.set, Wave: c.wave.value,
-		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
+		Source: l.source(s), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
 		DependsOn: texts(c.dependsOn), Health: c.health.checks(), Ignore: c.finish(l, s),
 	}
 	if c.firewall.set {

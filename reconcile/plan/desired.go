@@ -21,7 +21,7 @@ type Desired struct {
 	Remembered map[int]journal.Guarded       // guards in force, by vmid
 	Attached   map[int]journal.Attached      // volumes that the slots of guests held last, by vmid
 	Applied    map[int]journal.Applied       // secrets that were sent to guests last, by vmid
-	Secrets    map[secret.Place]secret.State // present state of the secrets; a secret that is missing here was not read
+	Secrets    map[secret.Place]secret.State // present state of the secrets, and of other values that are used at creation only; one that is missing here was not read
 	VMIDs      manifest.Range                // the Cluster's range of vmids
 	Weakenings []guard.Weakening             // held changes of guards in force
 	Orders     map[int][]order.Open          // one-shot operations that were accepted and have not begun, by vmid, the oldest first; those of schedules after them

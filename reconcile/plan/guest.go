@@ -56,7 +56,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p.Configured = later == d || holdsIgnored(want, later, live, owned, former, changes, blocked)
 	}
 	p.Changes = volumes.blockTakenVolumes(changes, live)
-	p.Conditions = append(p.Conditions, blocked...)
+	p.Conditions = append(append(p.Conditions, blocked...), atCreation(want, later, owned)...)
 	if isOwned && proof.IsNew() && d.Source.Clone != nil && live.Status == guest.StatusStopped {
 		p.Changes = adjustFreshClone(p.Changes, d, live)
 	}

@@ -109,6 +109,8 @@ var (
 	MoveGuest           = Remedy{Text: "move the guest, or describe a job to another node by a manifest with another id"}
 	AwaitReturn         = Remedy{Text: "nothing has to be done: Proxmox copies to {node} again when the guest moves back"}
 	ChangeSchedule      = Remedy{Text: "change the schedule; if it ran until the clocks were put forward, give it a time that they do not skip", Edits: []Edit{{Manifest, "spec.schedule", ""}}}
+	CreateAgain         = Remedy{Text: "undo the edit, or create the guest or the volume again; spec.ignoreFields with {field} accepts it as it is, and may go with a later commit", Edits: []Edit{{Manifest, "spec.ignoreFields", "{field}"}}}
+	SetInGuest          = Remedy{Text: "undo the edit, or make the change inside the guest, and then list {field} under spec.ignoreFields, which takes the guest as it is and may go with a later commit", Edits: []Edit{{Manifest, "spec.ignoreFields", "{field}"}}}
 	DetachVolume        = Remedy{Text: "detach it from that guest, or name another volume"}
 	AttachLost          = Remedy{Text: "the agent attaches the volume when it is among the guest's unused volumes ({command} on {node} finds a volume that still exists); or attach the right volume by hand, or name it in the manifest; approve the step only if an empty volume is wanted", Command: "{command}", Edits: []Edit{{Manifest, "spec.disks.SLOT.volume", ""}}}
 	InSpite             = Remedy{Text: "the task succeeded in spite of the warning"}

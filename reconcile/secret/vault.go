@@ -37,7 +37,8 @@ func NewVault(secrets Source, cluster string) *Vault {
 	return &Vault{secrets: secrets, cluster: cluster, stretched: make(map[string]stretchedContent)}
 }
 
-// States returns the state of every secret of the guests. It reads each secret once, even if several guests use it.
+// States returns the state of every secret of the guests, and of every other value that is used at creation only. It reads each secret once, even if several
+// guests use it.
 func (v *Vault) States(guests []guest.Desired) map[Place]State {
 	var places map[Place]State
 	read := make(map[string]State)
@@ -58,7 +59,38 @@ func (v *Vault) States(guests []guest.Desired) map[Place]State {
 			places[Place{VMID: guests[i].VMID, Key: s.Key}] = now
 		}
 	}
+	if values := v.CreationStates(guests); places == nil {
+		places = values
+	} else {
+		maps.Copy(places, values)
+	}
 	return places
+}
+
+// CreationStates returns the states of the values of the guests that are used at creation only and are no secrets. It needs no secret but the key.
+func (v *Vault) CreationStates(guests []guest.Desired) map[Place]State {
+	if len(v.secrets.Key) == 0 {
+		return nil
+	}
+	places := map[Place]State{{Key: KeyName}: {Fingerprint: v.KeyID()}}
+	for i := range guests {
+		for _, value := range guest.AtCreation(guests[i]) {
+			if value.Secret == nil {
+				mac := v.mac("creation", v.cluster, strconv.Itoa(guests[i].VMID), value.Key, value.Text)
+				places[Place{VMID: guests[i].VMID, Key: value.Key}] = State{Fingerprint: hex.EncodeToString(mac[:16])}
+			}
+		}
+	}
+	return places
+}
+
+// KeyID identifies the key of the fingerprints, and reveals nothing about it: fingerprints of different keys cannot be compared.
+func (v *Vault) KeyID() string { return hex.EncodeToString(v.mac("id")[:4]) }
+
+// CreatedWith returns what a guest has that is created as its manifest says now.
+func (v *Vault) CreatedWith(d guest.Desired) Baseline {
+	states := v.States([]guest.Desired{d})
+	return NewBaseline(d, states, func(value guest.CreationValue) bool { return d.CreatesWith(value) })
 }
 
 // open returns the content of a secret and its state without the fingerprint.

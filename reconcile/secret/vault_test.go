@@ -32,7 +32,10 @@ func TestVaultReadsASecretOnce(t *testing.T) {
 	}
 	places := v.States(guests)
 	fingerprints := map[string]bool{}
-	for _, now := range places {
+	for place, now := range places {
+		if place.Key == KeyName {
+			continue
+		}
 		fingerprints[now.Fingerprint] = true
 	}
 	if len(fingerprints) != 500 {
