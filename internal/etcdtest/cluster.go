@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
@@ -36,10 +37,10 @@ type Member struct {
 	log                *logBuffer
 }
 
-// Start starts a cluster that the test ends. It fails the test if the program etcd is not installed.
-func Start(t testing.TB, members int) *Cluster {
+// Start starts a cluster that the test ends, with further flags of etcd. It fails the test if the program etcd is not installed.
+func Start(t testing.TB, members int, flags ...string) *Cluster {
 	t.Helper()
-	c, err := Run(t.TempDir(), members)
+	c, err := Run(t.TempDir(), members, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +48,8 @@ func Start(t testing.TB, members int) *Cluster {
 	return c
 }
 
-// Run starts a cluster with its data in dir, and waits until it has a leader.
-func Run(dir string, members int) (*Cluster, error) {
+// Run starts a cluster with its data in dir and with further flags of etcd, and waits until it has a leader.
+func Run(dir string, members int, flags ...string) (*Cluster, error) {
 	if _, err := exec.LookPath("etcd"); err != nil {
 		return nil, ErrNoEtcd
 	}
@@ -67,11 +68,11 @@ func Run(dir string, members int) (*Cluster, error) {
 		c.Members = append(c.Members, m)
 	}
 	for _, m := range c.Members {
-		m.args = []string{
+		m.args = append([]string{
 			"--name", m.name, "--data-dir", m.dir, "--listen-client-urls", "http://" + m.client, "--advertise-client-urls", "http://" + m.client,
 			"--listen-peer-urls", "http://" + m.peer, "--initial-advertise-peer-urls", "http://" + m.peer,
 			"--initial-cluster", strings.Join(peers, ","), "--initial-cluster-state", "new", "--logger", "zap", "--log-outputs", "stderr", "--log-level", "warn",
-		}
+		}, flags...)
 		if err := m.start(); err != nil {
 			c.Close()
 			return nil, err
@@ -235,6 +236,42 @@ func (c *Cluster) Restore(t testing.TB, dir string) {
 	}
 	m.Start(t)
 	c.mustAwait(t)
+}
+
+// SmallQuota is the flag of an etcd that Fill makes full.
+const SmallQuota = "--quota-backend-bytes=8388608"
+
+// Fill stores data until etcd has no space left: from then on it raises an alarm, and takes neither keys nor leases. It returns what makes it usable again.
+func (c *Cluster) Fill(t testing.TB) (free func()) {
+	t.Helper()
+	etcd, ctx := c.Client(t), t.Context()
+	for i := 0; ; i++ {
+		_, err := etcd.Put(ctx, fmt.Sprintf("/ballast/%d", i), strings.Repeat("x", 1<<20))
+		if errors.Is(err, rpctypes.ErrNoSpace) {
+			break
+		}
+		if err != nil || i > 100 {
+			t.Fatalf("fill etcd: %v after %d MiB", err, i)
+		}
+	}
+	return func() {
+		t.Helper()
+		reply, err := etcd.Delete(ctx, "/ballast/", clientv3.WithPrefix())
+		if err == nil {
+			_, err = etcd.Compact(ctx, reply.Header.Revision, clientv3.WithCompactPhysical())
+		}
+		for _, endpoint := range c.Endpoints() {
+			if err == nil {
+				_, err = etcd.Defragment(ctx, endpoint)
+			}
+		}
+		if err == nil {
+			_, err = etcd.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+		}
+		if err != nil {
+			t.Fatalf("free etcd: %v", err)
+		}
+	}
 }
 
 func (c *Cluster) mustAwait(t testing.TB) {

@@ -75,7 +75,8 @@ var bubbleEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // stateDiff describes the differences of two states of any lineages, and is empty if there is none. It looks for them only in states that are not the same, because that
 // takes much longer.
 func stateDiff(want, got State) string {
-	want.Lineage, want.Since, got.Lineage, got.Since = "", time.Time{}, "", time.Time{}
+	want.Lineage, want.Since, want.Unread = "", time.Time{}, nil
+	got.Lineage, got.Since, got.Unread = "", time.Time{}, nil
 	if reflect.DeepEqual(want, got) {
 		return ""
 	}

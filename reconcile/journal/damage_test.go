@@ -27,6 +27,9 @@ func openDamaged(t *testing.T, d *memDisk, states []State, file string) {
 	j := openJournal(t, scenarioOptions(d))
 	wantDamage(t, j, file)
 	got := j.State()
+	if got.Unread == nil {
+		t.Error("got a state with all records, want that some are missing")
+	}
 	known := slices.IndexFunc(states, func(s State) bool { return s.Seq == got.Seq })
 	if !partOfBase(d, got) && (known < 0 || stateDiff(states[known], got) != "") {
 		t.Fatalf("got a state that never existed: %+v", got)

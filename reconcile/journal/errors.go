@@ -21,5 +21,11 @@ var ErrStandby = errors.New("another agent writes the journal")
 // ErrNotLeader means that this agent is no longer the one that may write to the service of the journal.
 var ErrNotLeader = errors.New("this agent does not lead any more")
 
+// ErrStoreFull means that the service of the journal has no space left. It can be read, and takes neither records nor a leader.
+var ErrStoreFull = errors.New("the service of the journal has no space left")
+
+// ErrStoreDenied means that the service of the journal refuses the user of this agent.
+var ErrStoreDenied = errors.New("the service of the journal refuses the user of this agent")
+
 // ErrUnreachable means that the service of the journal did not answer in time.
 var ErrUnreachable = errors.New("the service of the journal does not answer")

@@ -11,9 +11,9 @@ type Fault string
 // The faults. FaultNone means that the journal takes records.
 const (
 	FaultNone     Fault = "healthy"
-	FaultDiskFull Fault = "disk-full" // no space, or the quota of the user is used up
+	FaultDiskFull Fault = "disk-full" // no space, or the quota of the user or of the service is used up
 	FaultReadOnly Fault = "read-only" // the file system
-	FaultDenied   Fault = "denied"    // the directory belongs to another user
+	FaultDenied   Fault = "denied"    // the directory belongs to another user, or the service refuses the user
 	FaultGone     Fault = "gone"      // the state directory was removed or replaced
 	FaultDamaged  Fault = "damaged"
 	FaultFailed   Fault = "failed" // another error of the disk
@@ -41,6 +41,10 @@ func FaultOf(err error) Fault {
 		return FaultRolledBack
 	case errors.Is(err, ErrNotLeader):
 		return FaultNotLeader
+	case errors.Is(err, ErrStoreFull):
+		return FaultDiskFull
+	case errors.Is(err, ErrStoreDenied):
+		return FaultDenied
 	case errors.Is(err, ErrUnreachable):
 		return FaultUnreachable
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

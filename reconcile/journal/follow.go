@@ -11,7 +11,7 @@ const followAgain = time.Second
 
 // Follow returns a journal that another process writes: its State follows the service, and Append returns ErrStandby. It locks opts.Dir and writes the mark
 // of what the service acknowledged there, and nothing to the service. Healthy returns why the state may be old, nil while it follows. Opts.Blocks is
-// required. ctx bounds only the first reading; without an answer, the follower tries again until Close.
+// required, and opts.Before must be closed. ctx bounds only the first reading; without an answer, the follower tries again until Close.
 func Follow(ctx context.Context, opts Options) (*Journal, error) {
 	opts = opts.withDefaults()
 	s, err := openBlocks(opts)
@@ -20,11 +20,20 @@ func Follow(ctx context.Context, opts Options) (*Journal, error) {
 	}
 	j := newJournal(opts, s)
 	j.standby, j.opened = true, time.Now()
-	err = j.reload(ctx, s)
+	if err = j.reload(ctx, s); err != nil && opts.Before != nil {
+		j.beginWith(opts.Before)
+	}
 	j.fail(err)
 	j.recovery = Recovery{Records: s.stored}
 	go j.follow(s, err)
 	return j, nil
+}
+
+// beginWith takes the state of a journal that was closed, until the service was read. Its records are told then.
+func (j *Journal) beginWith(before *Journal) {
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	j.fold, j.lineage, j.since = before.fold, before.lineage, before.since
 }
 
 // follow takes the commits of the service until the journal is closed.

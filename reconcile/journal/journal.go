@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -104,7 +105,7 @@ func (j *Journal) State() State {
 	defer j.mu.Unlock()
 	j.fold.forgetPast(j.steady(time.Now()))
 	s := j.fold.state()
-	s.Lineage, s.Since = j.lineage, j.since
+	s.Lineage, s.Since, s.Unread = j.lineage, j.since, j.unread()
 	return s
 }
 
@@ -114,6 +115,24 @@ func (j *Journal) State() State {
 func (j *Journal) Healthy() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return j.failed
+}
+
+// unread returns why the state may lack records that the journal has, nil if it has all: the journal is damaged, went back to an older copy, or another agent may
+// have written to it since it was read. What such a state does not contain is unknown, and not absent. A disk that takes no records is no reason: they were
+// read. The caller has locked mu.
+func (j *Journal) unread() error {
+	wasRead := false
+	switch FaultOf(j.failed) {
+	case FaultNone:
+		wasRead = true
+	case FaultDiskFull, FaultReadOnly, FaultDenied, FaultGone, FaultFailed:
+		wasRead = !j.standby && !errors.Is(j.failed, errFilesExist)
+	case FaultDamaged, FaultRolledBack, FaultNotLeader, FaultUnreachable:
+	}
+	if wasRead {
+		return nil
+	}
 	return j.failed
 }
 

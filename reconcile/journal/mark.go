@@ -8,6 +8,8 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 )
 
 // ErrRolledBack means that the service shows less of the journal than this host has seen acknowledged: it was restored from an old copy, or replaced. Writing
@@ -46,6 +48,29 @@ func openMark(d disk) (*mark, error) {
 		return nil, err
 	}
 	defer src.Close()
+	m, err := newMark(src)
+	if err != nil {
+		return nil, err
+	}
+	m.file, err = d.resume(markName)
+	return m, err
+}
+
+// readMark reads the mark in a directory without a change. A directory without one has a nil mark.
+func readMark(dir string) (*mark, error) {
+	src, err := os.Open(filepath.Join(dir, markName)) //nolint:gosec // a file of the state directory
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // a nil mark remembers nothing
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return newMark(src)
+}
+
+// newMark returns the mark in a file, which it cannot write.
+func newMark(src io.ReaderAt) (*mark, error) {
 	m := &mark{}
 	b := make([]byte, 2*markSlot)
 	if _, err := src.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -56,8 +81,7 @@ func openMark(d disk) (*mark, error) {
 			m.at, m.slot = at, 1-slot
 		}
 	}
-	m.file, err = d.resume(markName)
-	return m, err
+	return m, nil
 }
 
 func parseMark(b []byte) (chain, bool) {

@@ -12,6 +12,7 @@ type Options struct {
 	OnSync       func(Sync)      // called after each commit by the writer: it must be quick and must not call the journal
 	OnCompact    func(Compacted) // called after each compaction by the writer, with the same rules
 	Blocks       Blocks          // keeps the journal in a service; Dir then contains the lock of this host and the mark of what was acknowledged. nil: files in Dir
+	Before       *Journal        // for Follow: the journal of this process before, whose state counts until the service was read; nil knows nothing
 	disk         disk            // set by tests
 	largePayload int             // bytes of a payload above which a commit needs a segment of version 2; set by tests
 }

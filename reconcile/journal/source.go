@@ -40,6 +40,26 @@ func (r *replay) summary() Summary {
 	}
 }
 
+// InService is InBlocks for the host with the directory dir: it returns ErrRolledBack with the records if the service shows less than this host has seen
+// acknowledged.
+func InService(ctx context.Context, b Blocks, dir string) Reader {
+	return func(yield func(Record) error) (Summary, error) {
+		m, err := readMark(dir)
+		if err != nil {
+			return Summary{}, fmt.Errorf("read journal: %w", err)
+		}
+		witness := m.witness()
+		r, err := readBlocks(ctx, b, eachRecord(yield), witness.see)
+		if err == nil {
+			err = witness.doubt(r.chain)
+		}
+		if err == nil && r.files == 0 {
+			err = fmt.Errorf("read journal: no journal in the service: %w", fs.ErrNotExist)
+		}
+		return r.summary(), err
+	}
+}
+
 // State returns the state that the records add up to. Together with a *DamageError, it is the one before the damage.
 func (r Reader) State() (State, error) {
 	f := newFold()
@@ -51,6 +71,6 @@ func (r Reader) State() (State, error) {
 	f.forgetPast(now)
 	f.forgetOrders(now, Options{}.withDefaults().Retain.Orders)
 	state := f.state()
-	state.Lineage, state.Since, state.Seq = summary.Lineage, summary.Since, summary.Seq
+	state.Lineage, state.Since, state.Seq, state.Unread = summary.Lineage, summary.Since, summary.Seq, err
 	return state, err
 }

@@ -9,6 +9,7 @@ import (
 // State is the result of folding the journal's records at one moment. A caller may keep it and read it from any goroutine. The maps
 // are shared with other readers and must not be changed.
 type State struct {
+	Unread              error                      // why the journal may have records that are missing here; nil if it has none
 	Lineage             string                     // identifies this chain; a new lineage means that the earlier history is lost
 	Since               time.Time                  // start of the lineage: no order proven earlier may run
 	Seq                 uint64                     // of the last record; 0 if there is none

@@ -12,6 +12,7 @@ import (
 
 	"gitops-agent/reconcile/journal"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
@@ -118,7 +119,7 @@ func (c *Client) get(ctx context.Context, name string) (value string, found bool
 	defer cancel()
 	reply, err := c.etcd.Get(ctx, c.key(name))
 	if err != nil {
-		return "", false, unreachable("read "+name, err)
+		return "", false, requestError("read "+name, err)
 	}
 	if len(reply.Kvs) == 0 {
 		return "", false, nil
@@ -126,10 +127,21 @@ func (c *Client) get(ctx context.Context, name string) (value string, found bool
 	return string(reply.Kvs[0].Value), true, nil
 }
 
-// unreachable wraps an error of a request. All of them mean that etcd did not do what was asked: no connection, no quorum, no permission, no space.
-func unreachable(what string, err error) error {
+// requestError wraps an error of a request. All of them mean that etcd did not do what was asked: no connection, no quorum, no permission, no space.
+func requestError(what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errors.New("no answer in time; is there a quorum?")
 	}
-	return fmt.Errorf("%w: %s: %w", journal.ErrUnreachable, what, err)
+	return fmt.Errorf("%w: %s: %w", meaning(err), what, err)
+}
+
+// meaning returns what a failed request says about etcd.
+func meaning(err error) error {
+	switch {
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return journal.ErrStoreFull
+	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrAuthFailed), errors.Is(err, rpctypes.ErrUserEmpty):
+		return journal.ErrStoreDenied
+	}
+	return journal.ErrUnreachable
 }

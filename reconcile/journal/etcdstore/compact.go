@@ -68,7 +68,7 @@ func (s *Store) keys(ctx context.Context, folder string, visit func(name string)
 		reply, err := s.client.etcd.Get(limited, s.client.key(from), clientv3.WithRange(s.client.key(end(folder))), clientv3.WithLimit(many), clientv3.WithKeysOnly())
 		cancel()
 		if err != nil {
-			return unreachable("list the journal", err)
+			return requestError("list the journal", err)
 		}
 		for _, kv := range reply.Kvs {
 			name := string(kv.Key[len(s.client.prefix):])

@@ -341,3 +341,92 @@ func TestUserWhoseTokenHasEnded(t *testing.T) {
 		t.Errorf("got %t, %v, want no leader", leads, err)
 	}
 }
+
+// awaited waits for a condition of a test with processes.
+func awaited(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited without success for %s", what)
+		}
+	}
+}
+
+// An older copy replaces an etcd that a standby only waits for: it finds out, although a watch of the copy stays silent. An agent that waits for the end of a leader finds
+// out that no agent leads.
+func TestOlderCopyUnderAStandby(t *testing.T) {
+	cluster := etcdtest.Start(t, 1)
+	p := newPlace(t, cluster, "/older")
+	unled := cluster.Save(t)
+	j := p.Open(t, journal.Options{})
+	note := func(text string) {
+		t.Helper()
+		if err := j.Append(t.Context(), journal.Event{Name: "note", Message: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note("before the copy")
+	copied := cluster.Save(t)
+	awaited(t, "a change after the restart", func() bool { return p.leader.Check() == nil })
+	note("after the copy")
+
+	standby := newPlace(t, cluster, "/older")
+	follower, err := journal.Follow(t.Context(), journal.Options{Dir: standby.dir, Blocks: standby.client.Store(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer follower.Close()
+	if err := follower.Healthy(); err != nil || follower.State().Seq != 2 || follower.State().Unread != nil {
+		t.Fatalf("got %v and %d records, want both of them", err, follower.State().Seq)
+	}
+	elected := make(chan error, 1)
+	go func() {
+		l, err := standby.client.Elect(t.Context(), "standby", func(error) {})
+		if err == nil {
+			defer l.Release(true)
+		}
+		elected <- err
+	}()
+
+	cluster.Restore(t, copied)
+	awaited(t, "the follower to see the rollback", func() bool { return journal.FaultOf(follower.Healthy()) == journal.FaultRolledBack })
+	if got := follower.State(); got.Unread == nil || got.Seq != 2 {
+		t.Errorf("got %d records and %v, want what was known, and that it is not all", got.Seq, got.Unread)
+	}
+	if _, err := journal.InService(t.Context(), standby.client.Store(nil), standby.dir).State(); !errors.Is(err, journal.ErrRolledBack) {
+		t.Errorf("got %v from a reader on the host, want ErrRolledBack", err)
+	}
+	cluster.Restore(t, unled)
+	select {
+	case err := <-elected:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Error("got no leader although no agent leads")
+	}
+}
+
+// An etcd without space answers, and takes neither records nor leaders.
+func TestFullEtcd(t *testing.T) {
+	cluster := etcdtest.Start(t, 1, etcdtest.SmallQuota)
+	p := newPlace(t, cluster, "/full")
+	j := p.Open(t, journal.Options{})
+	free := cluster.Fill(t)
+	if err := p.client.MayLead(t.Context()); journal.FaultOf(err) != journal.FaultDiskFull {
+		t.Errorf("got %v for a new leader, want that there is no space", err)
+	}
+	if _, found, err := p.client.Leader(t.Context()); !found || err != nil || p.leader.Check() != nil {
+		t.Errorf("got leader %t, %v and %v, want that the leader goes on", found, err, p.leader.Check())
+	}
+	if err := j.Append(t.Context(), journal.Event{Name: "note"}); journal.FaultOf(err) != journal.FaultDiskFull || journal.FaultOf(j.Healthy()) != journal.FaultDiskFull {
+		t.Errorf("got %v and %v for a record, want that there is no space", err, j.Healthy())
+	}
+	if j.State().Unread != nil {
+		t.Errorf("got %v, want a journal that was read in full", j.State().Unread)
+	}
+	free()
+	if err := p.client.MayLead(t.Context()); err != nil {
+		t.Errorf("got %v after there is space, want nil", err)
+	}
+}

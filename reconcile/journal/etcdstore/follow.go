@@ -19,14 +19,14 @@ func (s *Store) Follow(ctx context.Context, first uint64, commit func([]byte) er
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	first = max(first, 1)
-	_, revision, err := s.readHead(ctx)
+	_, seen, err := s.readHead(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.takeUntil(ctx, &first, revision, commit); err != nil {
+	if err := s.takeUntil(ctx, &first, seen, commit); err != nil {
 		return err
 	}
-	changes := s.client.etcd.Watch(ctx, s.client.key(headKey), clientv3.WithRev(revision+1))
+	changes := s.client.etcd.Watch(ctx, s.client.key(headKey), clientv3.WithRev(seen+1))
 	contact := time.NewTicker(contactEvery)
 	defer contact.Stop()
 	for {
@@ -38,18 +38,34 @@ func (s *Store) Follow(ctx context.Context, first uint64, commit func([]byte) er
 			if err := s.takeChanges(ctx, reply, &first, commit); err != nil {
 				return err
 			}
+			seen = max(seen, reply.Header.Revision)
 		case <-contact.C:
-			if _, _, err := s.client.get(ctx, headKey); err != nil {
+			if seen, err = s.checkContact(ctx, seen); err != nil {
 				return err
 			}
 		}
 	}
 }
 
+// checkContact returns the present revision of etcd. It returns an error if etcd does not answer, or if its revision is older than one that this follower has
+// seen: an older copy replaced it. A watch of such an etcd stays silent until it has caught up.
+func (s *Store) checkContact(ctx context.Context, seen int64) (revision int64, err error) {
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	reply, err := s.client.etcd.Get(limited, s.client.key(headKey), clientv3.WithKeysOnly())
+	switch {
+	case err != nil:
+		return 0, requestError("read the head of the journal", err)
+	case reply.Header.Revision < seen:
+		return 0, fmt.Errorf("%w: etcd is at revision %d, and was at %d", journal.ErrRolledBack, reply.Header.Revision, seen)
+	}
+	return reply.Header.Revision, nil
+}
+
 // takeChanges passes the commits from first up to the head that a watch reported.
 func (s *Store) takeChanges(ctx context.Context, reply clientv3.WatchResponse, first *uint64, commit func([]byte) error) error {
 	if err := reply.Err(); err != nil {
-		return unreachable("watch the journal", err)
+		return requestError("watch the journal", err)
 	}
 	for _, event := range reply.Events {
 		if event.Type == clientv3.EventTypeDelete {

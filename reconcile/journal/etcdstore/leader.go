@@ -122,7 +122,7 @@ func (c *Client) tryElect(ctx context.Context, name string) (*Leadership, error)
 	defer cancel()
 	lease, err := c.etcd.Grant(limited, int64(TTL/time.Second))
 	if err != nil {
-		return nil, unreachable("get a lease", err)
+		return nil, requestError("get a lease", err)
 	}
 	l := &Leadership{
 		Leader: Leader{Number: last.Number + 1, Name: name, Nonce: rand.Text()[:16]}, client: c, lease: lease.ID, ended: make(chan struct{}),
@@ -140,7 +140,7 @@ func (c *Client) tryElect(ctx context.Context, name string) (*Leadership, error)
 	if err != nil || !won.Succeeded {
 		l.revoke()
 		if err != nil {
-			return nil, unreachable("become the leader", err)
+			return nil, requestError("become the leader", err)
 		}
 		return nil, nil //nolint:nilnil // another agent was faster
 	}
@@ -161,22 +161,50 @@ func (c *Client) awaitNoLeader(ctx context.Context) error {
 	now, err := c.etcd.Get(limited, c.key(leaderKey))
 	stop()
 	if err != nil {
-		return unreachable("read the leader", err)
+		return requestError("read the leader", err)
 	}
 	if len(now.Kvs) == 0 {
 		return nil
 	}
-	for reply := range c.etcd.Watch(ctx, c.key(leaderKey), clientv3.WithRev(now.Header.Revision+1)) {
-		if err := reply.Err(); err != nil {
-			return unreachable("watch the leader", err)
-		}
-		for _, event := range reply.Events {
-			if event.Type == clientv3.EventTypeDelete {
-				return nil
+	changes := c.etcd.Watch(ctx, c.key(leaderKey), clientv3.WithRev(now.Header.Revision+1))
+	contact := time.NewTicker(contactEvery)
+	defer contact.Stop()
+	for {
+		select {
+		case reply, open := <-changes:
+			if !open {
+				return ctx.Err()
+			}
+			if err := reply.Err(); err != nil {
+				return requestError("watch the leader", err)
+			}
+			for _, event := range reply.Events {
+				if event.Type == clientv3.EventTypeDelete {
+					return nil
+				}
+			}
+		case <-contact.C: // a watch of an etcd that went back to an older copy stays silent until it has caught up
+			if _, found, err := c.get(ctx, leaderKey); !found || err != nil {
+				return err
 			}
 		}
 	}
-	return ctx.Err()
+}
+
+// MayLead returns why etcd would let no agent lead although it can be read: it has no space left, or refuses the user. It asks for a lease that nothing uses.
+// Another error, such as a missing answer, says nothing about that: then it returns nil.
+func (c *Client) MayLead(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	lease, err := c.etcd.Grant(limited, int64(TTL/time.Second))
+	switch {
+	case err == nil:
+		_, _ = c.etcd.Revoke(limited, lease.ID) // it ends by itself
+		return nil
+	case isPermanent(err):
+		return requestError("get a lease", err)
+	}
+	return nil
 }
 
 // renew renews the lease until ctx ends, or until etcd may have ended the lease.

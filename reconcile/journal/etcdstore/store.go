@@ -85,7 +85,7 @@ func (s *Store) readHead(ctx context.Context) (found bool, revision int64, err e
 	defer cancel()
 	reply, err := s.client.etcd.Get(ctx, s.client.key(headKey))
 	if err != nil {
-		return false, 0, unreachable("read the head of the journal", err)
+		return false, 0, requestError("read the head of the journal", err)
 	}
 	s.head, s.now = "", storedHead{}
 	if len(reply.Kvs) == 0 {
@@ -149,7 +149,7 @@ func (s *Store) each(ctx context.Context, from, to string, revision int64, visit
 			return fmt.Errorf("%w: the journal changed while it was read", journal.ErrUnreachable)
 		}
 		if err != nil {
-			return unreachable("read the journal", err)
+			return requestError("read the journal", err)
 		}
 		for _, kv := range reply.Kvs {
 			name := strings.TrimPrefix(string(kv.Key), s.client.prefix)
@@ -239,9 +239,9 @@ func (s *Store) commit(ctx context.Context, after string, ops ...clientv3.Op) er
 		case err == nil:
 			return s.refused(reply, after)
 		case isPermanent(err):
-			return unreachable("write the journal", err)
+			return requestError("write the journal", err)
 		}
-		failed = unreachable("write the journal", err)
+		failed = requestError("write the journal", err)
 		time.Sleep(min(pause, left))
 	}
 }

@@ -19,6 +19,8 @@ type Memory struct {
 	commits []memoryCommit
 	changed chan struct{} // closed and replaced at each change of the head
 
+	silent bool
+
 	// Before is called before each change, without a lock. An error is that of a lost connection; with done, the change is made all the same.
 	Before func() (done bool, err error)
 }
@@ -45,6 +47,28 @@ func (m *Memory) Lead() *Process {
 // Watch returns a process that only reads.
 func (m *Memory) Watch() *Process { return &Process{m} }
 
+// Silence lets the service answer nothing, or lets it answer again.
+func (m *Memory) Silence(silent bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.silent = silent
+	m.tell()
+}
+
+// tell wakes those who follow. The caller has locked mu.
+func (m *Memory) tell() {
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
+}
+
+func (m *Memory) isSilent() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.silent
+}
+
 // Copy returns the service as it is now, as a backup keeps it.
 func (m *Memory) Copy() *Memory {
 	m.mu.Lock()
@@ -68,6 +92,9 @@ func (m *Memory) Flip() {
 
 // Load implements journal.Blocks.
 func (p *Process) Load(_ context.Context, to journal.BlockVisitor) error {
+	if p.service.isSilent() {
+		return fmt.Errorf("%w: %w", journal.ErrUnreachable, ErrCut)
+	}
 	m := p.service.Copy()
 	if m.head == nil {
 		return nil
@@ -123,10 +150,7 @@ func (p *Process) change(do func(*Memory)) error {
 	}
 	if cut == nil || done && m.leader == p {
 		do(m)
-		if m.changed != nil {
-			close(m.changed)
-			m.changed = nil
-		}
+		m.tell()
 	}
 	if cut != nil {
 		return fmt.Errorf("%w: %w", journal.ErrUnreachable, cut)
@@ -142,8 +166,11 @@ func (p *Process) Follow(ctx context.Context, first uint64, commit func([]byte) 
 		if m.changed == nil {
 			m.changed = make(chan struct{})
 		}
-		changed, head, commits := m.changed, m.head, slices.Clone(m.commits)
+		changed, head, commits, silent := m.changed, m.head, slices.Clone(m.commits), m.silent
 		m.mu.Unlock()
+		if silent {
+			return fmt.Errorf("%w: %w", journal.ErrUnreachable, ErrCut)
+		}
 		for _, c := range commits {
 			if c.first > first {
 				return journal.ErrCompacted
