@@ -28,8 +28,10 @@ type Options struct {
 	Source  *gitsource.Source
 	Policy  func() (*verify.Policy, error) // the policy in force; called at every check
 	Journal *journal.Journal
-	Scope   intake.Scope
-	Branch  string
+	// RootDoubt returns why a newer trusted root may exist than that of the policy in force; nil if none does, and nil never asks.
+	RootDoubt func() error
+	Scope     intake.Scope
+	Branch    string
 
 	Poll      time.Duration          // between polls of the remote; 0 is 30 s
 	Tick      time.Duration          // between inventories; 0 is 15 s

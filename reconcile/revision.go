@@ -22,6 +22,7 @@ type revision struct {
 	fetched chan fetchedHead // newest head that is not taken yet
 	journal *journal.Journal
 	remotes func() []gitsource.RemoteStatus
+	doubt   func() error // Options.RootDoubt; nil if there is none
 	events  *event.Sink
 	said    *event.Subject
 
@@ -52,7 +53,7 @@ func (r *revision) begin(opts Options, events *event.Sink) {
 	r.epoch, r.fetched, r.journal, r.events, r.said = r.epochs.Now(), make(chan fetchedHead, 1), opts.Journal, events, events.Subject()
 	r.source = report.Source{Branch: opts.Branch, Reason: fault.Unread}
 	r.said.Assume(event.SourceLost, event.ID{string(fault.Unread)})
-	r.remotes = opts.Source.Remotes
+	r.remotes, r.doubt = opts.Source.Remotes, opts.RootDoubt
 }
 
 // Begin notes for a cycle whether the trusted root has expired.
@@ -61,6 +62,11 @@ func (r *revision) Begin(now time.Time) { r.readRoot(now) }
 // Report prints the source, the revision in force, and whether the guests match it.
 func (r *revision) Report(out *report.Report) {
 	out.Source, out.Converged = r.source, r.convergence.now
+	if r.doubt != nil {
+		if err := r.doubt(); err != nil {
+			out.Source.RootError = err.Error()
+		}
+	}
 	for _, remote := range r.remotes() {
 		out.Source.Remotes = append(out.Source.Remotes, remoteReport(remote))
 	}

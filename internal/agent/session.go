@@ -122,7 +122,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
 		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
 		TakeOver: takeOver, Wait: a.opts.ClaimWait,
-		Standby: s.standbyReason(a), Quiet: s.quietUntil(), Replica: a.replica(),
+		Standby: s.standbyReason(a), Quiet: s.quietUntil(), Replica: a.replica(), RootDoubt: s.trust.doubt,
 		Separate: c.Trust.Guards.SeparateApprover,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m, a.traces, a.notifier),
 		Self:          c.self("/"),

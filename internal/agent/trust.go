@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,8 @@ type trust struct {
 	policy    *verify.Policy
 	refreshed *refreshedRoot // the newest root from TUF; nil before the first refresh
 	said      *event.Subject // what was told of a root that was rejected; nil if nothing
+	rejection error          // why the newest root is not in force; nil if it is
+	unfetched error          // why the newest refresh by TUF failed; nil if it did not
 }
 
 // Policy returns the policy of the config with the trusted root with which an agent would start: the root of the file, or the root that an
@@ -54,7 +57,7 @@ func (t *trust) Policy() (*verify.Policy, error) {
 	}
 	root, err := t.newestRoot()
 	if err == nil && t.policy != nil && sha256.Sum256(root) == t.policy.Root().SHA256 {
-		t.rejected().Drop(event.RootRejected)
+		t.noteInForce()
 		return t.policy, nil
 	}
 	var policy *verify.Policy
@@ -115,6 +118,7 @@ func (t *trust) newestRoot() ([]byte, error) {
 
 // warnOnce logs that a root was rejected, once for each content and for each error of reading.
 func (t *trust) warnOnce(root []byte, err error) {
+	t.rejection = err
 	about := fmt.Sprintf("%x", sha256.Sum256(root))
 	if root == nil {
 		about = err.Error()
@@ -135,6 +139,23 @@ func (t *trust) install(policy *verify.Policy) {
 		t.log.Info("trusted root replaced", "sha256", fmt.Sprintf("%x", policy.Root().SHA256))
 	}
 	t.policy = policy
-	t.rejected().Drop(event.RootRejected)
+	t.noteInForce()
 	t.onRoot(policy.Root())
+}
+
+// noteInForce notes that the newest root is in force.
+func (t *trust) noteInForce() {
+	t.rejection = nil
+	t.rejected().Drop(event.RootRejected)
+}
+
+// doubt returns why a newer trusted root than that of the policy may exist: the file cannot be read or used, or the TUF repository does not serve one. The previous
+// root stays in force. Nil if there is no doubt.
+func (t *trust) doubt() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.policy == nil {
+		return nil // Policy returns why
+	}
+	return cmp.Or(t.rejection, t.unfetched)
 }

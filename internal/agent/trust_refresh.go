@@ -35,6 +35,9 @@ func (t *trust) refresh(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err() // the agent stops, so this is not an error of the mirror
 	}
+	t.mu.Lock()
+	t.unfetched = err
+	t.mu.Unlock()
 	if err != nil {
 		t.log.WarnContext(ctx, "trusted root not refreshed, the previous one stays in force", "url", t.tuf.URL, "error", err)
 	}

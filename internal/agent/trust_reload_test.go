@@ -283,3 +283,32 @@ func TestPolicyConcurrently(t *testing.T) {
 
 // soon returns an expiry after the end of every test.
 func soon() time.Time { return time.Now().UTC().Truncate(time.Second).Add(24 * time.Hour) }
+
+// A trusted root that cannot be read leaves the previous one in force, and is in doubt until it can be read.
+func TestTrustedRootInDoubt(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	trusted := h.start()
+	doubt := func(what, want string) {
+		t.Helper()
+		_, err := trusted.Policy()
+		got := trusted.doubt()
+		if err != nil || (got == nil) != (want == "") || got != nil && !strings.Contains(got.Error(), want) {
+			t.Errorf("%s: got %v and the doubt %v, want the previous root and %q", what, err, got, want)
+		}
+	}
+	doubt("valid", "")
+	h.write("trusted_root.json", []byte("{"))
+	doubt("broken", "trusted root")
+	if err := os.Remove(h.path("trusted_root.json")); err != nil {
+		t.Fatal(err)
+	}
+	doubt("gone", "no such file")
+	h.pin(trustedRootOf(t, "pinned"))
+	doubt("back", "")
+	trusted.tuf.URL = "http://127.0.0.1:1/"
+	if err := trusted.refresh(t.Context()); err == nil {
+		t.Fatal("got no error of a repository that does not answer")
+	}
+	doubt("not refreshed", "refresh trusted root")
+}

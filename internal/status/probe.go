@@ -97,6 +97,9 @@ func guardRailNotes(r report.Report) []string {
 	if r.Source.RootExpired {
 		notes = append(notes, "trusted-root: "+words.RootExpired(r))
 	}
+	if r.Source.RootError != "" {
+		notes = append(notes, "trusted-root: the previous one stays in force: "+r.Source.RootError)
+	}
 	for _, e := range r.Proxmox.Endpoints {
 		if e.ClockDiffers() {
 			notes = append(notes, "clock: "+e.ClockText())

@@ -71,6 +71,7 @@ type Source struct {
 	Remotes     []Remote     `json:"remotes,omitempty"`    // in the configured order
 	RootExpires time.Time    `json:"trustedRootExpires,omitzero"`
 	RootExpired bool         `json:"trustedRootExpired,omitempty"` // no new signature can be verified; the revision in force is not affected
+	RootError   string       `json:"trustedRootError,omitempty"`   // why the newest trusted root could not be read or used; the previous one stays in force
 }
 
 // Checking returns the newest commit that was fetched, if it has not been accepted or refused yet, and waits for nothing but the agent's own check.

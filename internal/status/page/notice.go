@@ -163,6 +163,9 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 			Hint: "replace trust.trusted_root_file, or configure trust.tuf", Since: timeView{r.Source.RootExpires, now},
 		})
 	}
+	if r.Source.RootError != "" {
+		list = append(list, notice{Tone: warn, Title: "The newest trusted root is not in force", Text: "The previous one stays in force: " + r.Source.RootError, Hint: reason.CheckTrustFiles.Text})
+	}
 	return list
 }
 

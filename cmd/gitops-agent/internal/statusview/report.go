@@ -108,6 +108,9 @@ func headRows(r report.Report) [][]term.Cell {
 	if r.Source.RootExpired {
 		add(term.Red, "trusted root", "expired at "+r.Source.RootExpires.UTC().Format(time.RFC3339)+", so no new signature can be verified")
 	}
+	if r.Source.RootError != "" {
+		add(term.Yellow, "trusted root", "the previous one stays in force: "+r.Source.RootError)
+	}
 	add(term.Red, "source", withReason(string(r.Source.Reason), r.Source.Error))
 	for _, remote := range r.Source.Remotes {
 		if remote.Error != "" && remote.State != report.RemoteAnswers {
