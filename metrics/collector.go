@@ -238,7 +238,7 @@ func sendFleet(send sender, r *report.Report) {
 				conditions[c.Reason]++
 			}
 		}
-		if !g.Managed {
+		if g.IsOrphaned() {
 			orphaned++
 		}
 		if g.Health == report.HealthSuspended {

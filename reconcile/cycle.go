@@ -50,6 +50,9 @@ func (e *Engine) begin(_ context.Context, c *turn) {
 	e.doubtLate(c.began)
 	e.readings.Begin(c.began)
 	e.revision.Begin(c.began)
+	if e.revision.waitsForJournal() && e.lease.journalErr() == nil {
+		e.Hint() // the poll after a failure comes late
+	}
 	e.findOwnGuest()
 	e.setBasis(e.basis.Load().Waits)
 }

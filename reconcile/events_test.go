@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -128,7 +129,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
 		"approvals": lifeOfApprovals, "orders": lifeOfOrders, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
 		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry, "trouble": lifeOfTrouble, "hanging_task": lifeOfHangingTask,
-		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk,
+		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk, "store": lifeOfStore,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -468,5 +469,28 @@ func lifeOfDisk(t *testing.T, l *lab, log *eventLog) {
 	time.Sleep(10 * time.Minute)
 	if got := log.of(event.JournalFailed); len(got) != 1 || got[0].attrs["reason"] != string(journal.FaultDiskFull) {
 		t.Errorf("got %v in ten minutes, want one full disk", got)
+	}
+}
+
+// lifeOfStore lets the service of the journal take no records for a while, although it can be read.
+func lifeOfStore(t *testing.T, l *lab, log *eventLog) {
+	var refused atomic.Pointer[error]
+	l.opts.Refused = func() error {
+		if err := refused.Load(); err != nil {
+			return *err
+		}
+		return nil
+	}
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	full := fmt.Errorf("%w: get a lease: no space", journal.ErrStoreFull)
+	refused.Store(&full)
+	eventually(l, "the full service", func() bool { return len(log.of(event.JournalFailed)) == 1 })
+	refused.Store(nil)
+	eventually(l, "its end", func() bool { return len(log.of(event.JournalFollowed)) == 1 })
+	if got := log.of(event.JournalFailed); len(got) != 1 || got[0].attrs["reason"] != string(journal.FaultDiskFull) {
+		t.Errorf("got %v, want one full service", got)
 	}
 }

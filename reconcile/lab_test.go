@@ -69,6 +69,8 @@ type lab struct {
 	remote  gitsource.Remote // of the branch; the zero value is repo
 	log     *evidence.Client // that is asked about commits of the online mode; nil asks none
 	segment int64            // bytes of a segment of the journal; 0 is the default
+
+	openJournal func(journal.Options) (*journal.Journal, error) // nil opens it in files
 }
 
 // A lab polls rarely, because each poll starts a git process, and polls at the default interval would take most of the time of a test run.
@@ -184,7 +186,11 @@ func (l *lab) onStep(o report.StepOutcome) {
 // open opens journal and source and makes the engine, as a start of the agent does.
 func (l *lab) open() {
 	l.Helper()
-	j, err := journal.Open(journal.Options{Dir: filepath.Join(l.state, "journal"), SegmentSize: l.segment, CompactAfter: 1})
+	open := journal.Open
+	if l.openJournal != nil {
+		open = l.openJournal
+	}
+	j, err := open(journal.Options{Dir: filepath.Join(l.state, "journal"), SegmentSize: l.segment, CompactAfter: 1})
 	l.ok(err)
 	remote := l.remote
 	if remote.URL == "" {

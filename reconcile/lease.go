@@ -23,6 +23,7 @@ import (
 type lease struct {
 	writer  *writer.Writer
 	journal *journal.Journal
+	refused func() error // Options.Refused
 	pause   pause.File
 	standby string // why this agent only follows; "" leads
 	dryRun  bool
@@ -46,7 +47,7 @@ func newLease(opts Options, events *event.Sink) lease {
 		writer: writer.New(writer.Options{
 			Keeper: opts.Floors, Journal: opts.Journal, Wait: opts.Wait, TakeOver: opts.TakeOver, DryRun: opts.DryRun,
 		}),
-		journal: opts.Journal, pause: opts.Pause, standby: opts.Standby, dryRun: opts.DryRun, said: events.Subject(), claimTimer: time.NewTimer(time.Hour),
+		journal: opts.Journal, refused: opts.Refused, pause: opts.Pause, standby: opts.Standby, dryRun: opts.DryRun, said: events.Subject(), claimTimer: time.NewTimer(time.Hour),
 	}
 	l.claimTimer.Stop()
 	l.said.Assume(event.WritesStopped, event.ID{string(reason.StopNoRevision)})
@@ -70,7 +71,7 @@ func (l *lease) Begin(now time.Time) {
 // Plan returns why nothing may be written to the cluster now. An agent that follows another one reports what would keep it from writing as the leader, and
 // that it is a standby only if it could take over.
 func (l *lease) Plan(force *revision, cluster *readings) (reason.Stop, string) {
-	switch err := l.journal.Healthy(); {
+	switch err := l.journalErr(); {
 	case l.closing:
 		return reason.StopClosing, "the agent is stopping"
 	case l.gone != nil:
@@ -112,9 +113,18 @@ func uncheckedStop(cause, err error) (reason.Stop, string) {
 	return reason.StopUnchecked, err.Error()
 }
 
+// journalErr returns why the journal takes no records, or would take none of this agent as the leader; nil if it does.
+func (l *lease) journalErr() error {
+	err := l.journal.Healthy()
+	if err == nil && l.refused != nil {
+		err = l.refused()
+	}
+	return err
+}
+
 // mayWrite reports whether the journal and the cluster may be written to, apart from the state of the cluster and a pause.
 func (l *lease) mayWrite(force intake.InForce) bool {
-	return force.Accepted.Valid() && !l.dryRun && l.journal.Healthy() == nil && l.gone == nil && force.Unverified == nil &&
+	return force.Accepted.Valid() && !l.dryRun && l.journalErr() == nil && l.gone == nil && force.Unverified == nil &&
 		l.state.Standing != writer.Superseded
 }
 
@@ -142,7 +152,7 @@ func (l *lease) noteWrites(b *lane.Basis) {
 
 // noteJournal states whether the journal takes records. Only a start of the agent ends that it does not, but a standby can follow the journal again.
 func (l *lease) noteJournal() {
-	err := l.journal.Healthy()
+	err := l.journalErr()
 	reason := string(journal.FaultOf(err))
 	l.said.Is(event.JournalFailed, err != nil, event.ID{reason}, func() event.Details {
 		return event.Details{Fields: []any{"reason", reason, "error", err}}

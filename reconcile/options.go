@@ -49,6 +49,7 @@ type Options struct {
 	Standby   string                 // why this agent only follows: another one leads. Implies DryRun; "" leads
 	Quiet     time.Time              // until then, nothing is done for objects with steps that another agent left open
 	Replica   func() *report.Replica // which of several agents this one is; nil if there is only one
+	Refused   func() error           // why the service of the journal takes neither records nor a leader although it can be read; nil with a journal in files
 	Floors    writer.Keeper          // stores the floor and the writer outside the state directory; nil stores none
 	TakeOver  bool                   // claim the cluster even if another agent has claimed it
 	Wait      time.Duration          // after a claim of the cluster, before the first write; 0 is 3 s

@@ -29,8 +29,9 @@ func (e *Engine) publish(planned plan.Plan) {
 	e.revision.Report(&r)
 	e.readings.Report(&r)
 	e.lease.Report(&r, basis)
-	if err := e.opts.Journal.Healthy(); err != nil {
+	if err := e.lease.journalErr(); err != nil {
 		r.Journal.Healthy, r.Journal.Reason, r.Journal.Error = false, journal.FaultOf(err), err.Error()
+		r.Journal.Unread = state.Unread != nil
 	}
 	if e.opts.Replica != nil {
 		r.Replica = e.opts.Replica()
@@ -51,7 +52,10 @@ func (e *Engine) publish(planned plan.Plan) {
 	r.Retried = e.retries.done
 	r.Orders = e.orderReports(state)
 	r.Rollouts = e.rolloutReports(state)
-	r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
+	r.Unmanaged = []report.GuestName{}
+	if state.Unread == nil {
+		r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
+	}
 	e.shown.Store(&shown{guests: e.guests, seen: basis.Seen})
 	e.report.Store(&r)
 	e.opts.Hooks.report(r)
@@ -166,6 +170,8 @@ func healthOf(g report.Guest, isLive bool, policy gate.Policy, now time.Time) re
 		return report.Degraded
 	case g.Operation == report.Busy || g.Operation == report.Waiting && len(g.Held) == 0:
 		return report.Progressing
+	case has(plan.NotObserved):
+		return report.HealthUnknown
 	case !isLive:
 		return report.Missing
 	case g.Status == guest.StatusPaused:

@@ -14,7 +14,7 @@ import (
 )
 
 // recoverOwnership finds the guests that have a marker and no record, and claims those that a signed approval, or a person on the host, has
-// released. It writes records and nothing to the cluster, so a pause does not prevent it.
+// released. Without all records of the journal it finds none. It writes records and nothing to the cluster, so a pause does not prevent it.
 func (e *Engine) recoverOwnership(ctx context.Context) {
 	e.recovery = recovery.Found{}
 	snapshot := e.readings.observer.Snapshot()
@@ -22,6 +22,9 @@ func (e *Engine) recoverOwnership(ctx context.Context) {
 		return
 	}
 	state := e.opts.Journal.State()
+	if state.Unread != nil {
+		return
+	}
 	input := recovery.Input{Cluster: e.opts.Scope.Cluster, Guests: e.guests, VMIDs: e.revision.force.Accepted.Set().Cluster.VMIDs, Owned: state.Owned, Got: snapshot}
 	e.recovery = recovery.Find(input)
 	digest := e.recovery.Digest

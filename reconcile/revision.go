@@ -59,6 +59,9 @@ func (r *revision) begin(opts Options, events *event.Sink) {
 // Begin notes for a cycle whether the trusted root has expired.
 func (r *revision) Begin(now time.Time) { r.readRoot(now) }
 
+// waitsForJournal reports whether the newest poll could not accept the head because of the journal alone.
+func (r *revision) waitsForJournal() bool { return errors.As(r.unread, new(*intake.JournalError)) }
+
 // Report prints the source, the revision in force, and whether the guests match it.
 func (r *revision) Report(out *report.Report) {
 	out.Source, out.Converged = r.source, r.convergence.now

@@ -208,6 +208,14 @@ func (a *Agent) replica() func() *report.Replica {
 	return a.replicas.report
 }
 
+// refused returns the function that says why etcd would let no agent lead, nil if the journal is in files.
+func (a *Agent) refused() func() error {
+	if a.replicas == nil {
+		return nil
+	}
+	return a.replicas.refused
+}
+
 // tell sends messages and traces until the returned function is called, which waits until those that wait are sent, at most for three seconds.
 func (a *Agent) tell() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -56,14 +56,17 @@ func (c Config) ReadJournal(ctx context.Context, read func(journal.Reader) error
 	return read(journal.InBlocks(ctx, client.Store(nil)))
 }
 
-// JournalState returns the state of the agent's journal, with the errors of journal.Read.
+// JournalState returns the state of the agent's journal, with the errors of journal.Read. Together with journal.ErrRolledBack, it is that of the older copy.
 func (c Config) JournalState(ctx context.Context) (journal.State, error) {
-	var state journal.State
-	err := c.ReadJournal(ctx, func(r journal.Reader) (err error) {
-		state, err = r.State()
-		return err
-	})
-	return state, err
+	if !c.UsesEtcd() {
+		return journal.ReadState(c.JournalDir())
+	}
+	client, err := c.OpenEtcd()
+	if err != nil {
+		return journal.State{}, err
+	}
+	defer func() { _ = client.Close() }()
+	return journal.InService(ctx, client.Store(nil), c.JournalDir()).State()
 }
 
 // checkEtcd returns what is wrong with the settings of etcd. It does not connect.

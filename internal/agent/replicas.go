@@ -25,6 +25,7 @@ type replicas struct {
 	mu      sync.Mutex
 	leading *etcdstore.Leadership // nil for a standby
 	leader  etcdstore.Leader      // that was seen last
+	refusal error                 // why etcd would let no agent lead although it answers; nil if it would
 	since   time.Time             // when this agent got its role
 }
 
@@ -104,9 +105,36 @@ func (r *replicas) stepDown(clean bool) {
 	r.log.Info("this agent does not lead any more", "name", r.name, "number", l.Number, "clean", clean, "cause", cause)
 }
 
-// noteTrouble states why no agent can be elected; nil if one can.
+// noteTrouble states that etcd does not answer, so that no agent can be elected. That it refuses to let one lead is told by the session, for the journal.
 func (r *replicas) noteTrouble(err error) {
-	r.said.Is(event.EtcdSilent, err != nil, event.ID{}, func() event.Details { return event.Details{Fields: []any{"error", err}} }, nil)
+	r.said.Is(event.EtcdSilent, journal.FaultOf(err) == journal.FaultUnreachable, event.ID{}, func() event.Details { return event.Details{Fields: []any{"error", err}} }, nil)
+}
+
+// probeEvery is how often an agent asks etcd for a lease that nothing uses.
+const probeEvery = 15 * time.Second
+
+// probe finds out, until ctx ends, whether etcd would let an agent lead. The leader needs that as well: its lease lives on in an etcd that takes no records.
+func (r *replicas) probe(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := r.client.MayLead(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		r.mu.Lock()
+		r.refusal = err
+		r.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-time.After(probeEvery):
+		}
+	}
+}
+
+// refused returns why etcd would let no agent lead although it answers, nil if it would.
+func (r *replicas) refused() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refusal
 }
 
 // watchEvery is how often a standby reads who leads.
@@ -115,14 +143,16 @@ const watchEvery = 5 * time.Second
 // watch reads who leads, until ctx ends.
 func (r *replicas) watch(ctx context.Context) {
 	for ctx.Err() == nil {
-		if now, found, err := r.client.Leader(ctx); err == nil {
-			r.mu.Lock()
-			if !found {
-				now.Number = r.leader.Number // of the newest election
-			}
-			r.leader = now
-			r.mu.Unlock()
+		now, found, err := r.client.Leader(ctx)
+		if ctx.Err() != nil {
+			return
 		}
+		r.mu.Lock()
+		if !found || err != nil { // no agent leads, or it is not known which one
+			now = etcdstore.Leader{Number: r.leader.Number} // of the newest election
+		}
+		r.leader = now
+		r.mu.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-time.After(watchEvery):
@@ -141,13 +171,14 @@ func (r *replicas) report() *report.Replica {
 	return now
 }
 
-// openJournal opens the journal as the leader, or follows it.
-func (r *replicas) openJournal(opts journal.Options) (*journal.Journal, error) {
+// openJournal opens the journal as the leader, or follows it. Before is the one of the session before, which is closed; nil at the start.
+func (r *replicas) openJournal(opts journal.Options, before *journal.Journal) (*journal.Journal, error) {
 	l := r.leadership()
 	opts.Blocks = r.client.Store(l)
 	if l != nil {
 		return journal.Open(opts)
 	}
+	opts.Before = before
 	return journal.Follow(context.Background(), opts)
 }
 

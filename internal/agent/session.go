@@ -122,7 +122,7 @@ func (s *session) open(a *Agent, takeOver bool) error {
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
 		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
 		TakeOver: takeOver, Wait: a.opts.ClaimWait,
-		Standby: s.standbyReason(a), Quiet: s.quietUntil(), Replica: a.replica(), RootDoubt: s.trust.doubt,
+		Standby: s.standbyReason(a), Quiet: s.quietUntil(), Replica: a.replica(), Refused: a.refused(), RootDoubt: s.trust.doubt,
 		Separate: c.Trust.Guards.SeparateApprover,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Retry: retry.File{Dir: c.StateDir}, Logger: log, Hooks: s.hooks(m, a.traces, a.notifier),
 		Self:          c.self("/"),
@@ -141,7 +141,12 @@ func (s *session) openJournal(a *Agent) (*journal.Journal, error) {
 	}
 	open := journal.Open
 	if a.replicas != nil {
-		open = a.replicas.openJournal
+		open = func(opts journal.Options) (*journal.Journal, error) {
+			if ended := a.current.Load(); ended != nil {
+				return a.replicas.openJournal(opts, ended.journal)
+			}
+			return a.replicas.openJournal(opts, nil)
+		}
 	}
 	j, err := open(opts)
 	if err != nil {
@@ -232,6 +237,9 @@ func (s *session) run(ctx context.Context, reloads <-chan reload, among *replica
 	}
 	if s.attester != nil && !standby {
 		refreshing.Go(func() { s.attester.Run(ctx) })
+	}
+	if among != nil && !dryRun {
+		refreshing.Go(func() { among.probe(ctx) })
 	}
 	ended, changed := make(chan error, 1), make(chan struct{})
 	go func() { ended <- s.engine.Run(ctx) }()

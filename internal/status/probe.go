@@ -57,7 +57,7 @@ func StuckReason(r report.Report, started time.Time, staleAfter time.Duration, n
 func notReadyReasons(r report.Report, now time.Time) []string {
 	var reasons []string
 	if r.Source.Accepted == nil {
-		reasons = append(reasons, "revision: none is accepted yet: "+words.NoRevision(r))
+		reasons = append(reasons, "revision: "+noneInForce(r)+": "+words.NoRevision(r))
 	}
 	if row := r.Writes.Reason.Row(); row.Part != "" && !row.Told {
 		text := r.Writes.Message
@@ -78,12 +78,20 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 	return reasons
 }
 
+// noneInForce says that no revision is in force, or that it is unknown which one is.
+func noneInForce(r report.Report) string {
+	if r.InForceUnknown() {
+		return "it is unknown which one is in force"
+	}
+	return "none is accepted yet"
+}
+
 // guardRailNotes returns the guards that keep the agent from work now although it is ready: a person asked for them, or has to decide. It also returns what
 // is wrong with the head, the remotes, the trusted root and the clocks while a revision is in force.
 func guardRailNotes(r report.Report) []string {
 	var notes []string
 	if among := r.Replica; among != nil && among.Role == report.RoleStandby {
-		notes = append(notes, "standby: "+cmp.Or(among.Leader, "nobody")+" leads")
+		notes = append(notes, "standby: "+among.WhoLeads())
 	}
 	if p := r.Writes.Paused; p != nil {
 		notes = append(notes, "paused: "+p.String())

@@ -55,7 +55,15 @@ func TestReadiness(t *testing.T) {
 		}, "writes: the state directory was removed\n"},
 		"cluster": {func(r *report.Report) { r.Proxmox = report.Proxmox{Error: "no quorum"} }, "cluster: no quorum\n"},
 		"journal": {func(r *report.Report) { r.Journal = report.Journal{Error: "no space left on device"} }, "journal: no space left on device\n"},
-		"stuck":   {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, "cycle: the last cycle ended 1 h ago\n"},
+		"journal_unread": {func(r *report.Report) {
+			r.Source.Accepted, r.Writes = nil, stop(reason.StopJournal, "no answer")
+			r.Journal = report.Journal{Reason: "store-unreachable", Error: "no answer", Unread: true}
+			r.Replica = &report.Replica{Role: report.RoleStandby}
+		}, "revision: it is unknown which one is in force: the journal was not read in full: no answer\njournal: store-unreachable: no answer\nstandby: no agent is known to lead\n"},
+		"trusted_root_unread": {func(r *report.Report) {
+			r.Source.RootError = "open root.json: no such file"
+		}, "ok\ntrusted-root: the previous one stays in force: open root.json: no such file\n"},
+		"stuck": {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, "cycle: the last cycle ended 1 h ago\n"},
 		"everything": {
 			func(r *report.Report) { *r = report.Report{Time: noon} },
 			"revision: none is accepted yet: the remote has not been read yet\ncluster: not read yet\njournal: not checked yet\n",

@@ -14,17 +14,30 @@ func Summary(r report.Report) string {
 		return "the first cycle has not ended yet"
 	}
 	revision := "no revision accepted yet"
+	if r.InForceUnknown() {
+		revision = "it is unknown which revision is in force"
+	}
 	if r.Source.Accepted != nil {
 		revision = r.Source.Accepted.Commit[:min(12, len(r.Source.Accepted.Commit))]
 	}
-	synced, held := 0, 0
+	synced, unknown, held := 0, 0, 0
 	for _, g := range r.Guests {
-		if g.Sync == report.Synced {
+		switch g.Sync {
+		case report.Synced:
 			synced++
+		case report.SyncUnknown:
+			unknown++
+		case report.OutOfSync:
 		}
 		held += len(g.Held)
 	}
 	text := fmt.Sprintf("%s: %d of %d guests in sync", revision, synced, len(r.Guests))
+	if r.InForceUnknown() && len(r.Guests) == 0 {
+		text = revision
+	}
+	if unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", unknown)
+	}
 	if held > 0 {
 		text += fmt.Sprintf(", %d held steps", held)
 	}

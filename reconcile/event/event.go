@@ -50,21 +50,22 @@ const (
 
 // Events of what keeps the agent from work.
 const (
-	GuestHidden   Name = "guest.hidden" // from the token
-	GuestVisible  Name = "guest.visible"
-	TaskHangs     Name = "task.hangs"
-	TaskEnded     Name = "task.ended" // one that hung
-	ClusterLost   Name = "cluster.lost"
-	ClusterReady  Name = "cluster.ready"
-	SourceLost    Name = "source.lost"
-	SourceAnswers Name = "source.answers"
-	StateLost     Name = "state.lost" // the state directory
-	StateRestored Name = "state.restored"
-	JournalFailed Name = "journal.failed"
-	ClockDiffers  Name = "clock.differs" // from that of a node
-	ClockAgrees   Name = "clock.agrees"
-	RootExpired   Name = "root.expired" // the trusted root
-	RootRenewed   Name = "root.renewed"
+	GuestHidden     Name = "guest.hidden" // from the token
+	GuestVisible    Name = "guest.visible"
+	TaskHangs       Name = "task.hangs"
+	TaskEnded       Name = "task.ended" // one that hung
+	ClusterLost     Name = "cluster.lost"
+	ClusterReady    Name = "cluster.ready"
+	SourceLost      Name = "source.lost"
+	SourceAnswers   Name = "source.answers"
+	StateLost       Name = "state.lost" // the state directory
+	StateRestored   Name = "state.restored"
+	JournalFailed   Name = "journal.failed"
+	JournalFollowed Name = "journal.followed" // a journal in etcd that failed can be used again
+	ClockDiffers    Name = "clock.differs"    // from that of a node
+	ClockAgrees     Name = "clock.agrees"
+	RootExpired     Name = "root.expired" // the trusted root
+	RootRenewed     Name = "root.renewed"
 )
 
 // Events of rollouts.
@@ -100,8 +101,7 @@ const (
 
 // States that have a line in the log, or a count, and no event: docs/events.md does not list them, and their lines may change.
 const (
-	JournalFollowed   Name = "journal.followed" // a standby follows the journal again
-	VMListUnused      Name = "vmlist.unused"    // the sweep reads every guest
+	VMListUnused      Name = "vmlist.unused" // the sweep reads every guest
 	VMListUsed        Name = "vmlist.used"
 	HAUnread          Name = "ha.unread"
 	RevisionUnchecked Name = "revision.unchecked" // the floor in the cluster, or the policy, could not be read

@@ -156,8 +156,9 @@ var table = []Row{
 	{
 		Name: JournalFailed, Level: fault, Line: "journal cannot be written, nothing is written to the cluster", Fields: "reason error", Default: true,
 		End:      JournalFollowed,
-		Sentence: "The journal takes no records ({reason}), so nothing is written to the cluster until the agent is started again{: error}.",
+		Sentence: "The journal takes no records ({reason}), so nothing is written to the cluster{: error}.",
 	},
+	{Name: JournalFollowed, Line: "journal is followed, and takes records of its leader", Default: true, Sentence: "The journal in etcd can be used again."},
 	{
 		Name: ClockDiffers, Level: warn, Line: "clocks differ", Fields: "endpoint ahead_seconds", Default: true,
 		End: ClockAgrees, By: "endpoint",
@@ -228,7 +229,6 @@ var table = []Row{
 		Sentence: "The new config was refused, and the previous one stays in force{: error}.",
 	},
 
-	{Name: JournalFollowed, Line: "journal is followed again", Plain: true},
 	{Name: VMListUnused, Level: warn, Line: "vmlist file not used, the sweep reads every guest", Fields: "path reason", End: VMListUsed, Plain: true},
 	{Name: VMListUsed, Line: "vmlist file used again", Fields: "path", Plain: true},
 	{Name: HAUnread, Level: warn, Line: "HA resources not read", Fields: "error", Plain: true},

@@ -17,7 +17,10 @@ import (
 // bringIntoForce makes an acceptance durable and puts it into force. No step begins in between.
 func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, policy *verify.Policy, seen time.Time, record func() error) error {
 	number, err := in.epochs.Advance(record)
-	if err != nil {
+	switch {
+	case in.journal.Healthy() != nil && errors.Is(err, journal.ErrAppend):
+		return &JournalError{err}
+	case err != nil:
 		return err
 	}
 	in.force = InForce{
@@ -42,7 +45,7 @@ type Polled struct {
 	Refusal   *report.Refused     // why the head was refused; nil if it was not
 	Waiting   *report.WaitingHead // what the head waits for before it can be decided; nil if it waits for nothing
 	Err       error               // why the head could not be fetched or read; the revision in force does not change
-	Unchecked error               // why the head could not be checked: a *FloorError; the revision in force does not change
+	Unchecked error               // why the head could not be checked or accepted: an error of IsUnchecked; the revision in force does not change
 	Root      verify.RootInfo     // the trusted root in force; zero if the policy could not be read
 }
 
@@ -102,6 +105,9 @@ func (in *Intake) poll(ctx context.Context) Polled {
 		in.raiseFloor(ctx)
 		return p
 	}
+	if p.Unchecked = in.checkJournal(); p.Unchecked != nil {
+		return p
+	}
 	in.fetched(p.Head.Commit, p.At)
 	if err := in.accept(ctx, p.Head.Commit, p.At, last); err != nil {
 		p.Waiting = in.waiting(p.Head.Commit, err, p.At)
@@ -117,6 +123,18 @@ func (in *Intake) poll(ctx context.Context) Polled {
 		}
 	}
 	return p
+}
+
+// checkJournal returns why no revision can be accepted now: the journal takes no records, or it is not known which one it says was accepted last.
+func (in *Intake) checkJournal() error {
+	err := in.journal.Healthy()
+	if in.dryRun {
+		err = in.journal.State().Unread
+	}
+	if err != nil {
+		return &JournalError{err}
+	}
+	return nil
 }
 
 // policyChanged reports whether the accepted revision has to be verified again: it was not verified since the start, or the policy has been

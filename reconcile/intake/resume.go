@@ -29,6 +29,8 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 	switch {
 	case err != nil:
 		return Accepted{}, err
+	case f.Sequence > 0 && in.journal.State().Unread != nil:
+		return Accepted{}, &JournalError{in.journal.State().Unread}
 	case f.Sequence > 0:
 		return Accepted{}, fmt.Errorf("the local state has sequence %d, but the floor in the cluster is newer: %s with sequence %d", last.Sequence, f.Commit, f.Sequence)
 	}

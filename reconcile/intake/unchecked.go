@@ -20,9 +20,18 @@ type PolicyError struct{ Err error }
 func (e *PolicyError) Error() string { return fmt.Sprintf("read the policy: %v", e.Err) }
 func (e *PolicyError) Unwrap() error { return e.Err }
 
+// JournalError means that the journal was not read in full, or takes no records, so that no revision can be accepted. It says nothing about a revision.
+type JournalError struct{ Err error }
+
+func (e *JournalError) Error() string {
+	return fmt.Sprintf("accept a revision in the journal: %v", e.Err)
+}
+func (e *JournalError) Unwrap() error { return e.Err }
+
 // IsUnchecked reports whether an error says why a revision could not be checked, and nothing about the revision.
 func IsUnchecked(err error) bool {
 	var floor *FloorError
 	var policy *PolicyError
-	return errors.As(err, &floor) || errors.As(err, &policy)
+	var journal *JournalError
+	return errors.As(err, &floor) || errors.As(err, &policy) || errors.As(err, &journal)
 }

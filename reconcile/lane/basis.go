@@ -63,7 +63,7 @@ func (b *Basis) desiredWith(state journal.State, scheduled []guest.Desired) plan
 	return plan.Desired{
 		Images:  b.images(state),
 		Cluster: b.Cluster, Revision: b.Revision, Guests: order.WithOverrides(b.Guests, state, now), Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
-		Attached: state.Attached, Orders: openOrders(b.Cluster, scheduled, state, now), Snapshots: state.Snapshots, Weakenings: b.Weakenings, VMIDs: b.VMIDs, Unplaced: b.Unplaced, Lifted: plan.LiftedProtection(state), NoRevision: b.Revision == "",
+		Attached: state.Attached, Orders: openOrders(b.Cluster, scheduled, state, now), Snapshots: state.Snapshots, Weakenings: b.Weakenings, VMIDs: b.VMIDs, Unplaced: b.Unplaced, Lifted: plan.LiftedProtection(state), NoRevision: b.Revision == "", Unread: state.Unread,
 	}
 }
 

@@ -98,11 +98,28 @@ func (o *Observer) Learn(s Sighting) {
 	}
 }
 
-// Doubt marks readings that are too old as unknown while the cluster does not answer. Err is why it does not.
+// Doubt marks readings that are too old as unknown while the cluster does not answer: of guests, of the files of Images and of other objects. Err is why it does not.
 func (o *Observer) Doubt(now time.Time, err error) {
 	for vmid := range o.seen {
 		o.doubt(vmid, now, err)
 	}
+	for place, files := range o.files {
+		if files.Err == "" && o.tooOld(files.ReadAt, now) {
+			files.Err = err.Error()
+			o.files[place] = files
+		}
+	}
+	for kind, objects := range o.objects {
+		if objects.Err == "" && o.tooOld(objects.ReadAt, now) {
+			objects.Err = err.Error()
+			o.objects[kind] = objects
+		}
+	}
+}
+
+// tooOld reports whether a reading is twice as old as it should ever be.
+func (o *Observer) tooOld(readAt, now time.Time) bool {
+	return now.Sub(readAt) > 2*max(o.resync, o.tick)
 }
 
 // DoubtLate marks readings that are too old as unknown while the new reading that was asked for does not arrive.
@@ -113,7 +130,7 @@ func (o *Observer) DoubtLate(now time.Time) {
 }
 
 func (o *Observer) doubt(vmid int, now time.Time, err error) {
-	if seen, known := o.seen[vmid]; known && now.Sub(seen.ReadAt) > 2*max(o.resync, o.tick) {
+	if seen, known := o.seen[vmid]; known && o.tooOld(seen.ReadAt, now) {
 		o.absent[vmid], o.trouble[vmid] = cluster.Unknown, err.Error()
 		o.due[vmid] = true
 	}

@@ -30,6 +30,8 @@ type Desired struct {
 	Lifted     map[int]bool                  // guests from which open steps lifted the protection, which counts as set until these steps end, by vmid
 	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
 
+	Unread error // why the journal may have records that are missing here; nil if it has none
+
 	gone    guard.GoneGuests // of Remembered
 	derived *derived         // while it is planned
 

@@ -11,7 +11,8 @@ import (
 // New returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
 // run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges. A guest that is
 // not owned gets no step unless its manifest contains adopt. No step destroys or attaches a volume that another guest uses. An Image gets a step for each
-// node that lacks its file, and one for each former file that it no longer keeps, and another object the one step that makes, changes or removes it.
+// node that lacks its file, and one for each former file that it no longer keeps, and another object the one step that makes, changes or removes it. While
+// records may be missing, what has none is unknown.
 //
 // Why a removed manifest does not destroy its guest by itself: docs/adr/0004.
 func New(want Desired, got cluster.Snapshot) Plan {
@@ -49,5 +50,5 @@ func New(want Desired, got cluster.Snapshot) Plan {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Ref.VMID, b.Ref.VMID), cmp.Compare(a.Ref.Name, b.Ref.Name), cmp.Compare(a.Ref.Kind, b.Ref.Kind))
 	})
 	addWeakenings(&plan, want.Weakenings)
-	return plan
+	return withoutUnread(plan, want)
 }

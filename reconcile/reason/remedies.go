@@ -132,7 +132,7 @@ var (
 	BringStoreBack = Remedy{Text: "bring etcd back, or the way to it; the agent goes on by itself"}
 	RestoreStore   = Remedy{Text: "etcd was restored from an old copy: docs/ha.md says what to do"}
 	AwaitLeader    = Remedy{Text: "another agent leads, or may lead; this one follows it in a moment"}
-	FreeDisk       = Remedy{Text: "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair", Command: "gitops-agent journal repair"}
+	FreeDisk       = Remedy{Text: "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair; of a journal in etcd, free its space or correct the rights of its user: docs/ha.md", Command: "gitops-agent journal repair"}
 )
 
 // What ends a failure to fetch.

@@ -81,7 +81,7 @@ var types = []TypeRow{
 	{TypeFailed, "Failed", SeverityError, Notice{"1 guest could not be brought in sync", "%d guests could not be brought in sync"}, "GitopsAgentGuestFailed"},
 	{TypeIdentityConflict, "Identity conflict", SeverityError, Notice{"1 guest is not the guest that its manifest means", "%d guests are not the guests that their manifests mean"}, "GitopsAgentGuestFailed"},
 	{TypeBlocked, "Blocked", SeverityWarning, Notice{"1 guest is blocked", "%d guests are blocked"}, "GitopsAgentGuestFailed"},
-	{TypeUnknown, "Unknown", SeverityWarning, Notice{"1 guest could not be read", "%d guests could not be read"}, "GitopsAgentObservationStale"},
+	{TypeUnknown, "Unknown", SeverityWarning, Notice{"The state of 1 guest is unknown", "The state of %d guests is unknown"}, "GitopsAgentObservationStale"},
 	{TypePendingRestart, "Pending restart", SeverityInfo, Notice{"1 guest needs a restart", "%d guests need a restart"}, "GitopsAgentRestartPending"},
 	{TypeDrifted, "Drifted", SeverityWarning, Notice{}, "GitopsAgentGuestDrifted"},
 	{TypeHeld, "Held", SeverityWarning, Notice{}, ""},

@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // Sync states whether a guest matches its manifest.
@@ -31,10 +33,13 @@ const (
 	Degraded        Health = "Degraded"
 	Missing         Health = "Missing"
 	HealthSuspended Health = "Suspended"
+	HealthUnknown   Health = "Unknown" // it was not read, or it is not known whether the agent owns it
 )
 
 // Healths lists every health state.
-func Healths() []Health { return []Health{Healthy, Progressing, Degraded, Missing, HealthSuspended} }
+func Healths() []Health {
+	return []Health{Healthy, Progressing, Degraded, Missing, HealthSuspended, HealthUnknown}
+}
 
 // Operation states what the agent is doing with a guest.
 type Operation string
@@ -69,7 +74,7 @@ func (n GuestName) Label() string { return n.Ref().Label() }
 type Guest struct {
 	GuestName
 
-	Managed    bool             `json:"managed"` // false: the agent owns the guest, and no manifest names it
+	Managed    bool             `json:"managed"` // a manifest of the revision in force names it; the agent owns any other guest of the report
 	Sync       Sync             `json:"sync"`
 	Health     Health           `json:"health"`
 	Operation  Operation        `json:"operation"`
@@ -97,6 +102,11 @@ type Snapshots struct {
 	Taken     int       `json:"taken"`              // that the agent knows
 	Newest    time.Time `json:"newest,omitzero"`    // time in the schedule of the newest one
 	LateSince time.Time `json:"lateSince,omitzero"` // the first time of the schedule after it that has passed without a snapshot; absent if there is none
+}
+
+// IsOrphaned reports whether the agent owns the guest and no manifest names it. While it is unknown which revision is in force, no guest is known to be.
+func (g Guest) IsOrphaned() bool {
+	return !g.Managed && !slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Type == plan.NotObserved && c.Reason == reason.WritesStopped })
 }
 
 // OperationText returns what the agent is doing, with the progress of a download: "Running 42%".

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"gitops-agent/gitsource/fault"
@@ -45,6 +46,14 @@ type Replica struct {
 	Number  uint64    `json:"number,omitempty"` // counts the elections up to that of the leader; 0 if it is not known
 	LeaseMS int64     `json:"leaseMs"`          // of its lease, a leader has so much left, in milliseconds; 0 for a standby
 	Agents  int       `json:"agents"`           // that share the journal, as the config says
+}
+
+// WhoLeads says which agent leads, as far as it is known: "agent-1 leads".
+func (r Replica) WhoLeads() string {
+	if r.Leader == "" {
+		return "no agent is known to lead"
+	}
+	return r.Leader + " leads"
 }
 
 // Role is what an agent does among others, a label of metrics.
@@ -155,7 +164,23 @@ type Journal struct {
 	Healthy  bool          `json:"healthy"`
 	Reason   journal.Fault `json:"reason"` // why it is not healthy; FaultNone while it is
 	Error    string        `json:"error,omitempty"`
-	Inflight int           `json:"inflight"` // steps that have begun and not ended
+	Unread   bool          `json:"unread,omitempty"` // it may have records that were not read: what the report does not contain is unknown, not absent
+	Inflight int           `json:"inflight"`         // steps that have begun and not ended
+}
+
+// InForceUnknown reports whether it is unknown which revision is in force, and with it which guests are wanted: the journal, the floor in the cluster or the policy
+// was not read.
+func (r Report) InForceUnknown() bool {
+	unread := []reason.Stop{reason.StopUnchecked, reason.StopPolicy, reason.StopNotReady}
+	return r.Source.Accepted == nil && (r.Journal.Unread || slices.Contains(unread, r.Writes.Reason))
+}
+
+// NoneInForce says that no revision is in force, or that it is unknown which one is.
+func (r Report) NoneInForce() string {
+	if r.InForceUnknown() {
+		return "it is unknown which revision is in force"
+	}
+	return "no revision is accepted yet"
 }
 
 // Count returns how many guests, and how many other objects, the report has.

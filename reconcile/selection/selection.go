@@ -207,5 +207,5 @@ func syncRank(s report.Sync) int {
 }
 
 func healthRank(h report.Health) int {
-	return slices.Index([]report.Health{report.Degraded, report.Missing, report.Progressing, report.HealthSuspended, report.Healthy}, h)
+	return slices.Index([]report.Health{report.Degraded, report.Missing, report.HealthUnknown, report.Progressing, report.HealthSuspended, report.Healthy}, h)
 }

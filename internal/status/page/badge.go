@@ -45,7 +45,7 @@ func healthBadge(h report.Health) badge {
 		b.Tone = busy
 	case report.Degraded, report.Missing:
 		b.Tone = bad
-	case report.HealthSuspended:
+	case report.HealthSuspended, report.HealthUnknown:
 	}
 	return b
 }

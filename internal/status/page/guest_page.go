@@ -79,7 +79,7 @@ func (n neighbour) Trouble() []badge {
 // NoDifference returns why the page lists no difference.
 func (p guestPage) NoDifference() string {
 	switch {
-	case !p.View.Managed:
+	case p.View.IsOrphaned():
 		return "No manifest names this guest, so there is nothing to compare it with."
 	case p.View.Sync == report.SyncUnknown:
 		return "It is not known whether the guest is as its manifest says."

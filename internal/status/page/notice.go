@@ -130,6 +130,9 @@ func pauseNotices(r report.Report, now time.Time) []notice {
 func sourceNotices(r report.Report, now time.Time) []notice {
 	var list []notice
 	inForce := "No revision is in force."
+	if r.InForceUnknown() {
+		inForce = words.Sentence(r.NoneInForce())
+	}
 	if a := r.Source.Accepted; a != nil {
 		inForce = "The accepted revision stays in force: " + r.Source.Branch + "@" + words.ShortID(a.Commit) + "."
 	}

@@ -59,6 +59,9 @@ func noGuests(r report.Report) string {
 	case len(r.Guests) > 0:
 		return ""
 	case r.Source.Accepted == nil:
+		if r.InForceUnknown() {
+			return words.Sentence(r.NoneInForce() + ", and with it which guests the agent manages: " + words.NoRevision(r))
+		}
 		return "No revision is accepted yet, so the agent manages no guests: " + words.NoRevision(r) + "."
 	default:
 		return "The revision in force names no guest, and the agent owns none."

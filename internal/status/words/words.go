@@ -46,6 +46,8 @@ func Titled(title, reason string) string {
 // NoRevision returns why no revision is in force.
 func NoRevision(r report.Report) string {
 	switch {
+	case r.Journal.Unread:
+		return "the journal was not read in full: " + r.Journal.Error
 	case r.Source.Refused != nil:
 		return fmt.Sprintf("the head %s is refused (%s)", ShortID(r.Source.Refused.Commit), r.Source.Refused.Reason)
 	case r.Source.Waiting != nil:

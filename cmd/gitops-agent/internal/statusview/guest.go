@@ -76,7 +76,7 @@ func guestRows(d report.GuestDocument) [][]term.Cell {
 		add(colour, "snapshots", snapshotsText(*s, d.Time))
 	}
 	add(term.Plain, "tags", strings.Join(g.Tags, ", "))
-	if !g.Managed {
+	if g.IsOrphaned() {
 		add(term.Yellow, "orphaned", "the agent owns this guest, but no manifest names it")
 	}
 	for _, note := range remarks(g) {

@@ -74,7 +74,7 @@ func stateOf(r report.Report, p term.Palette) string {
 	case r.Converged:
 		return p.Paint(term.Green, "converged")
 	case r.Source.Accepted == nil:
-		return p.Paint(term.Yellow, "no revision is accepted yet")
+		return p.Paint(term.Yellow, r.NoneInForce())
 	default:
 		return p.Paint(term.Yellow, "not converged")
 	}
@@ -140,7 +140,7 @@ func headRows(r report.Report) [][]term.Cell {
 	if among := r.Replica; among != nil {
 		text := string(among.Role) + " " + among.Name
 		if among.Role == report.RoleStandby {
-			text += ", " + cmp.Or(among.Leader, "nobody") + " leads"
+			text += ", " + among.WhoLeads()
 		}
 		add(term.Plain, "replica", text)
 	}
@@ -258,23 +258,30 @@ func healthColour(h report.Health) term.Colour {
 		return term.Green
 	case report.Progressing, report.HealthSuspended, report.Missing:
 		return term.Yellow
-	case report.Degraded:
+	case report.Degraded, report.HealthUnknown:
 		return term.Red
 	}
 	return term.Plain
 }
 
 func summary(r report.Report) string {
-	synced := 0
-	for _, g := range r.Guests {
-		if g.Sync == report.Synced {
-			synced++
-		}
+	if len(r.Guests) == 0 && r.InForceUnknown() {
+		return "which guests are managed is unknown"
 	}
-	text := fmt.Sprintf("%s: %d in sync, %d not", size(r), synced, len(r.Guests)-synced)
+	count := make(map[report.Sync]int)
+	for _, g := range r.Guests {
+		count[g.Sync]++
+	}
+	text := fmt.Sprintf("%s: %d in sync, %d not", size(r), count[report.Synced], count[report.OutOfSync])
+	if unknown := count[report.SyncUnknown]; unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", unknown)
+	}
 	held := slices.ContainsFunc(r.Guests, func(g report.Guest) bool { return len(g.Held) > 0 })
 	if held {
 		text += ", some of them held"
+	}
+	if r.Journal.Unread {
+		return text + "; which other guests are unmanaged is unknown"
 	}
 	return text + fmt.Sprintf("; %d unmanaged", len(r.Unmanaged))
 }

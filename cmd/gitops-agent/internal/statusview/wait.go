@@ -84,7 +84,7 @@ func outstanding(r report.Report, revision string, lastErr error) string {
 	case r.Source.Waiting != nil && (revision == "" || strings.HasPrefix(r.Source.Waiting.Commit, revision)):
 		return fmt.Sprintf("the head %.7s waits: %s", r.Source.Waiting.Commit, r.Source.Waiting.Reason)
 	case r.Source.Accepted == nil:
-		return "no revision is accepted yet"
+		return r.NoneInForce()
 	case !inForce(r, revision):
 		return fmt.Sprintf("%.7s is in force", r.Source.Accepted.Commit)
 	case r.Source.Refused != nil:

@@ -80,7 +80,7 @@ func (r Reader) State() (journal.State, error) {
 		r.Note("there is no journal in %s: the plan is that of an agent that owns no guest", r.Config.StateDir)
 		return journal.State{}, nil
 	case errors.As(err, &damage):
-		r.Note("the journal is damaged (%v): the plan uses the records before the damage", err)
+		r.Note("the journal is damaged (%v): the plan uses the records before the damage, and what they do not name is unknown", err)
 		return state, nil
 	default:
 		return state, err
@@ -118,6 +118,9 @@ func (r Reader) workingCopy(ctx context.Context, dir string, state journal.State
 
 // Accepted returns the manifests of the revision that the agent accepted last.
 func (r Reader) Accepted(ctx context.Context, state journal.State) (planview.Subject, error) {
+	if state.Accepted == nil && state.Unread != nil {
+		return planview.Subject{}, fmt.Errorf("it is unknown which revision is in force: %w", state.Unread)
+	}
 	if state.Accepted == nil {
 		return planview.Subject{}, term.WithHint(errors.New("the agent has not accepted any revision yet"),
 			"gitops-agent plan --dir DIR plans a working copy, --ref REV a fetched revision")
