@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -19,6 +20,7 @@ import (
 // pager receives the alerts that Prometheus sends, as an Alertmanager does. It also takes the notifications and the traces of the agents.
 type pager struct {
 	server *httptest.Server
+	silent atomic.Bool // takes no notifications
 
 	mu              sync.Mutex
 	alerts          map[string]*alert // by labels
@@ -46,6 +48,10 @@ func newPager(t testing.TB) *pager {
 func (p *pager) address() string { return strings.TrimPrefix(p.server.URL, "http://") }
 
 func (p *pager) receive(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/events" && p.silent.Load() {
+		http.Error(w, "maintenance", http.StatusServiceUnavailable)
+		return
+	}
 	if r.URL.Path == "/events" || r.URL.Path == "/spans" {
 		return // 200
 	}

@@ -53,6 +53,7 @@ type world struct {
 	repo      *gittest.Repo
 	forge     *httptest.Server
 	forgeDown atomic.Bool
+	forgeHang atomic.Bool // takes requests, and answers none while it is set
 	sim       *pvesim.Sim
 	cert      *pvesim.Certificate
 	endpoints []*endpoint
@@ -71,6 +72,7 @@ type settings struct {
 	tokenExpires time.Time
 	trust        string // further lines of the section trust
 	journal      string // the section journal
+	timeout      string // of requests to the forge and to the cluster, the defaults if it is ""
 }
 
 // endpoint is a member of the cluster that may stop to answer.
@@ -165,6 +167,9 @@ func (w *world) startForge() {
 		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(w.repo.Dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull},
 	}
 	w.forge = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		for w.forgeHang.Load() && r.Context().Err() == nil {
+			time.Sleep(50 * time.Millisecond)
+		}
 		if w.forgeDown.Load() {
 			http.Error(rw, "maintenance", http.StatusServiceUnavailable)
 			return
@@ -186,15 +191,20 @@ func (w *world) writeConfig(name, state, address string) string {
 	for _, e := range w.endpoints {
 		endpoints = append(endpoints, fmt.Sprintf("%q", "https://"+e.address))
 	}
-	expires := ""
+	expires, timeout := "", ""
 	if !w.settings.tokenExpires.IsZero() {
 		expires = "token_expires: " + w.settings.tokenExpires.Format(time.RFC3339)
+	}
+	if w.settings.timeout != "" {
+		timeout = "timeout: " + w.settings.timeout
+		expires += "\n  " + timeout
 	}
 	w.ok(os.WriteFile(w.path(name), fmt.Appendf(nil, `
 cluster: {name: %s}
 source:
   remotes: [{url: "%s/%s", ca_file: %s}]
   poll: 500ms
+  %s
   webhook_token_file: %s
 trust:
   trusted_root_file: %s
@@ -222,7 +232,7 @@ commit_status: {forge: gitea, api: "%s/api/v1", repository: lab/forge, ca_file: 
 attest: {key_file: %s}
 listen: %s
 %s
-`, w.settings.cluster, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), w.path("webhook"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, w.settings.trust,
+`, w.settings.cluster, w.forge.URL, filepath.Base(w.repo.Dir), w.path("forge.pem"), timeout, w.path("webhook"), w.path("root.json"), alice.Issuer, alice.Subject, olga.Issuer, olga.Subject, w.settings.trust,
 		strings.Join(endpoints, ", "), w.path("token"), w.cert.Fingerprint, expires, state, w.path("secrets"), w.pager.address(), w.pager.address(), w.forge.URL, w.path("forge.pem"), w.path("webhook"), w.path("attest.key"), address, w.settings.journal), 0o600))
 	return w.path(name)
 }

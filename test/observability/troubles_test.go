@@ -1,0 +1,483 @@
+//go:build integration
+
+package observability
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"gitops-agent/internal/etcdtest"
+	"gitops-agent/internal/fulldisk"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile/report"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// troubleGroups are the rows of the table. The rows of a group have one world, in which they come one after the other.
+var troubleGroups = []struct {
+	name    string
+	prepare func(*stage)
+	rows    []trouble
+}{
+	{"cluster", oneAgent, clusterTroubles},
+	{"source", oneAgent, sourceTroubles},
+	{"disk", smallDisk, diskTroubles},
+	{"etcd", twoAgents, etcdTroubles},
+}
+
+const imageURL = "https://images.example/debian-13.qcow2"
+
+// oneAgent starts an agent that manages two guests, a firewall, an Image and a pool.
+func oneAgent(s *stage) {
+	sum := strings.Repeat("9f", 32)
+	s.sim.SetPrivileges(agentToken, allPrivileges)
+	s.sim.Publish(imageURL, pvesim.WebFile{Size: 1 << 20, Format: "qcow2", VirtualSize: 1 << 30, Checksums: map[string]string{"sha256": sum}})
+	s.settings.journal, s.settings.timeout = "images: {allow: [images.example]}", "4s"
+	s.repo.Files["web.yaml"] = machine("web-1", 201, "networks: {net0: {bridge: vmbr0, firewall: true}}", "firewall: {rules: [{type: in, action: ACCEPT, macro: SSH}]}")
+	s.repo.Files["db.yaml"] = machine("db-1", 202, "node: pve2")
+	s.repo.Files["image.yaml"] = manifest("Image", "debian-13", "url: "+imageURL, "checksum: sha256:"+sum, "storage: local", "nodes: [pve1]", "content: import")
+	s.repo.Files["pool.yaml"] = manifest("Pool", "media", "comment: films")
+	s.begin()
+	s.until("everything in sync", func(d report.Document) bool { return len(d.Guests) == 4 && guestsCell(d) == "all in sync" })
+}
+
+// smallDisk is oneAgent with a state directory on a small file system.
+func smallDisk(s *stage) {
+	s.ok(os.Mkdir(s.settings.state, 0o700))
+	s.ok(syscall.Mount("tmpfs", s.settings.state, "tmpfs", 0, "size=8m"))
+	s.Cleanup(func() { _ = syscall.Unmount(s.settings.state, syscall.MNT_DETACH) })
+	oneAgent(s)
+}
+
+// onceAtTheEnd lets the row end with run --once, in place of the agents that run.
+func (s *stage) onceAtTheEnd() {
+	s.once = func() *exec.Cmd {
+		config := s.config()
+		if s.replicas == nil {
+			s.terminate()
+		}
+		for _, r := range s.replicas {
+			r.process.stop(syscall.SIGTERM)
+		}
+		return exec.CommandContext(s.Context(), s.agent, "run", "--once", "--config", config)
+	}
+}
+
+// startAgain starts the agents that run --once replaced.
+func (s *stage) startAgain() {
+	s.Helper()
+	if s.once == nil {
+		return
+	}
+	if s.replicas == nil {
+		s.start()
+		return
+	}
+	for _, r := range s.replicas {
+		s.startReplica(r)
+	}
+}
+
+// fails is the fault of every read of a path.
+func (s *stage) fails(path string) {
+	s.inject(pvesim.Fault{Kind: pvesim.ErrorText, Text: "unable to read it", Method: http.MethodGet, Path: path, Times: -1})
+}
+
+func (s *stage) silenceCluster() {
+	for _, e := range s.endpoints {
+		s.silence(e)
+	}
+}
+
+func (s *stage) answerCluster() {
+	for _, e := range s.endpoints {
+		s.answer(e)
+	}
+}
+
+func clearFaults(s *stage) { s.sim.ClearFaults(); s.startAgain() }
+
+var clusterTroubles = []trouble{
+	{
+		name:  "Proxmox does not answer",
+		begin: func(s *stage) { s.silenceCluster(); s.onceAtTheEnd() },
+		end:   func(s *stage) { s.answerCluster(); s.startAgain() },
+	},
+	{
+		name:  "Proxmox does not answer, and the agent starts",
+		begin: func(s *stage) { s.terminate(); s.silenceCluster(); s.start() },
+		end:   func(s *stage) { s.answerCluster() },
+	},
+	{
+		name:  "Proxmox hangs",
+		begin: func(s *stage) { s.inject(pvesim.Fault{Kind: pvesim.Latency, Delay: time.Hour, Times: -1}) },
+		end:   clearFaults,
+	},
+	{
+		name:  "a node is off",
+		begin: func(s *stage) { s.sim.StopNode("pve2"); s.onceAtTheEnd() },
+		end:   func(s *stage) { s.sim.StartNode("pve2"); s.startAgain() },
+	},
+	{
+		name: "a node does not answer",
+		begin: func(s *stage) {
+			s.inject(pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 595, Path: "^/nodes/pve2/", Times: -1})
+		},
+		end: clearFaults,
+	},
+	{
+		name: "a node does not answer, and the agent starts",
+		begin: func(s *stage) {
+			s.terminate()
+			s.inject(pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 595, Path: "^/nodes/pve2/", Times: -1})
+			s.start()
+		},
+		end: clearFaults,
+	},
+	{
+		name:  "the cluster has no quorum",
+		begin: func(s *stage) { s.sim.LoseQuorum() },
+		end:   func(s *stage) { s.sim.RegainQuorum() },
+	},
+	{
+		name:  "a guest cannot be read",
+		begin: func(s *stage) { s.fails("^/nodes/pve1/qemu/201/(config|pending)"); s.onceAtTheEnd() },
+		end:   clearFaults,
+	},
+	{
+		name:  "a firewall cannot be read",
+		begin: func(s *stage) { s.fails("^/nodes/pve1/qemu/201/firewall") },
+		end:   clearFaults,
+	},
+	{
+		name:  "a firewall cannot be read, and the agent starts",
+		begin: func(s *stage) { s.terminate(); s.fails("^/nodes/pve1/qemu/201/firewall"); s.start() },
+		end:   clearFaults,
+	},
+	{
+		name:  "a storage cannot be read",
+		begin: func(s *stage) { s.fails("^/nodes/pve1/storage/local/content"); s.onceAtTheEnd() },
+		end:   clearFaults,
+	},
+	{
+		name:  "pools cannot be read",
+		begin: func(s *stage) { s.fails("^/pools") },
+		end:   clearFaults,
+	},
+	{
+		name:  "pools cannot be read, and the agent starts",
+		begin: func(s *stage) { s.terminate(); s.fails("^/pools"); s.start(); s.onceAtTheEnd() },
+		end:   clearFaults,
+	},
+	{
+		name:  "the token has no role on pools",
+		begin: func(s *stage) { s.sim.SetPrivileges(agentToken, withoutPools) },
+		end:   func(s *stage) { s.sim.SetPrivileges(agentToken, allPrivileges) },
+	},
+	{
+		name: "the token is not valid",
+		begin: func(s *stage) {
+			s.inject(pvesim.Fault{Kind: pvesim.ProxyStatus, Status: http.StatusUnauthorized, Times: -1})
+		},
+		end: clearFaults,
+	},
+}
+
+var sourceTroubles = []trouble{
+	{
+		name:  "the git server does not answer",
+		begin: func(s *stage) { s.forgeDown.Store(true); s.onceAtTheEnd() },
+		end:   func(s *stage) { s.forgeDown.Store(false); s.startAgain() },
+	},
+	{
+		name:  "the git server does not answer, and the agent starts",
+		begin: func(s *stage) { s.terminate(); s.forgeDown.Store(true); s.start() },
+		end:   func(s *stage) { s.forgeDown.Store(false) },
+	},
+	{
+		name:  "the git server hangs",
+		begin: func(s *stage) { s.forgeHang.Store(true) },
+		end:   func(s *stage) { s.forgeHang.Store(false) },
+	},
+	{
+		name:  "the trusted root is missing",
+		begin: func(s *stage) { s.ok(os.Rename(s.path("root.json"), s.path("root.away"))) },
+		end:   func(s *stage) { s.ok(os.Rename(s.path("root.away"), s.path("root.json"))) },
+	},
+	{
+		name: "the trusted root is that of another Sigstore",
+		begin: func(s *stage) {
+			mine := s.sig
+			other, err := sigtest.New(sigtest.Options{Name: "another"})
+			s.ok(err)
+			s.sig = other
+			s.writeRoot()
+			s.sig = mine
+		},
+		end: func(s *stage) { s.writeRoot() },
+	},
+	{
+		name: "the TUF repository does not answer, and the agent starts",
+		begin: func(s *stage) {
+			s.terminate()
+			s.ok(os.WriteFile(s.path("tuf-root.json"), []byte("{}"), 0o600))
+			s.settings.trust = "tuf: {url: \"http://127.0.0.1:1/\", root_file: " + s.path("tuf-root.json") + "}"
+			s.start()
+		},
+		end: func(s *stage) { s.terminate(); s.settings.trust = ""; s.start() },
+	},
+	{
+		name:  "the notification service does not answer",
+		begin: func(s *stage) { s.pager.silent.Store(true); s.ok(s.sim.Edit(201, "memory", "777")) },
+		end:   func(s *stage) { s.pager.silent.Store(false) },
+		rest: func(s *stage, now *sight) {
+			if n := now.series[`gitops_agent_notifications_total{result="retried"}`]; n == "" || n == "0" {
+				s.Errorf("got no retried notification in the metrics, want some: %q", n)
+			}
+		},
+	},
+	{
+		name: "Rekor does not answer about a commit of the online mode",
+		begin: func(s *stage) {
+			silent := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, "maintenance", http.StatusServiceUnavailable)
+			}))
+			s.Cleanup(silent.Close)
+			s.terminate()
+			s.settings.trust = "rekor_url: " + silent.URL
+			s.start()
+			s.until("the start", func(d report.Document) bool { return d.Converged })
+			s.seen = len(s.logText())
+			s.repo.PushOnline(s.sig, alice, "in the online mode", sigtest.SignOptions{})
+		},
+		rest: func(s *stage, now *sight) {
+			if now.doc.Source.Accepted == nil || now.doc.Source.Accepted.Commit == s.repo.Tip {
+				s.Errorf("got %+v, want the commit before in force", now.doc.Source.Accepted)
+			}
+		},
+	},
+}
+
+var diskTroubles = []trouble{
+	{
+		name: "the disk of the state directory is full, and the agent starts",
+		begin: func(s *stage) { // without a start, the record that fails could also be that of a step, so that the guest failed as well
+			s.terminate()
+			s.ok(fulldisk.FillFileSystem(s.settings.state))
+			s.start()
+			await(s, "the journal to fail", func() bool {
+				s.ok(s.sim.Edit(201, "memory", "777"))
+				d, ok := s.document()
+				return ok && !d.Journal.Healthy
+			})
+			s.onceAtTheEnd()
+		},
+		end: func(s *stage) { s.ok(os.Remove(filepath.Join(s.settings.state, "ballast"))); s.startAgain() },
+	},
+	{
+		name:  "the state directory is gone",
+		begin: func(s *stage) { s.ok(os.Rename(s.path("state/journal"), s.path("state/moved"))) },
+		end:   func(s *stage) { s.ok(os.Rename(s.path("state/moved"), s.path("state/journal"))) },
+	},
+	{
+		name: "the journal is damaged, and the agent starts",
+		begin: func(s *stage) {
+			s.terminate()
+			s.ok(os.CopyFS(s.path("whole"), os.DirFS(s.path("state/journal"))))
+			names, err := filepath.Glob(s.path("state/journal/*.journal"))
+			s.ok(err)
+			text, err := os.ReadFile(names[0])
+			s.ok(err)
+			text[150] ^= 1 // in the first record
+			s.ok(os.WriteFile(names[0], text, 0o600))
+			s.start()
+			s.onceAtTheEnd()
+		},
+		end: func(s *stage) {
+			s.ok(os.RemoveAll(s.path("state/journal")))
+			s.ok(os.CopyFS(s.path("state/journal"), os.DirFS(s.path("whole"))))
+			s.startAgain()
+		},
+	},
+	{
+		name: "the state directory is empty, and the agent starts with --take-over",
+		begin: func(s *stage) {
+			s.terminate()
+			s.memory["records"] = "lost"
+			s.ok(os.RemoveAll(s.path("state/journal")))
+			s.process = startProcess(s, s.log, exec.Command(s.agent, "run", "--take-over", "--config", s.path("config.yaml")))
+			await(s, "the agent to serve", func() bool { _, ok := s.document(); return ok })
+		},
+	},
+}
+
+// twoAgents starts two agents that share a journal in etcd, and looks at the standby.
+func twoAgents(s *stage) {
+	etcd := etcdtest.Start(s, 1, etcdtest.SmallQuota)
+	s.etcd = etcd
+	s.settings.cluster = "outlets"
+	s.repo.Files["cluster.yaml"] = manifest("Cluster", "outlets", "vmids: {from: 201, to: 999}")
+	s.repo.Files["web.yaml"], s.repo.Files["db.yaml"] = machine("web-1", 201), machine("db-1", 202, "node: pve2")
+	for _, name := range []string{"first", "second"} {
+		r := &replica{name: name, address: s.address, etcd: etcdtest.NewProxy(s, etcd.Members[0].Address())}
+		if name == "second" {
+			r.address = freeAddress(s, "127.78.0.2")
+		}
+		s.replicas = append(s.replicas, r)
+	}
+	for _, r := range s.replicas {
+		s.startReplica(r)
+	}
+	s.leads(s.replicas...)
+	s.push("two guests")
+	s.converged()
+	for _, r := range s.replicas {
+		s.prometheus.target(r.address)
+		s.Cleanup(func() { s.prometheus.forget(r.address) })
+		s.look(r)
+		s.scraped()
+	}
+	s.pair()
+}
+
+// pair waits until one agent leads and the other is ready, looks at the standby, and returns both.
+func (s *stage) pair() (leader, standby *replica) {
+	s.Helper()
+	leader = s.leads(s.replicas...)
+	standby = s.replicas[0]
+	if leader == standby {
+		standby = s.replicas[1]
+	}
+	s.ready(standby)
+	s.look(standby)
+	return leader, standby
+}
+
+// withUser is the user of etcd of one row.
+const withUser = "gitops-agent"
+
+var etcdTroubles = []trouble{
+	{
+		name:  "etcd does not answer: the standby",
+		begin: func(s *stage) { s.pair(); cut(s.replicas) },
+		end:   func(s *stage) { heal(s.replicas); s.pair() },
+	},
+	{
+		name:  "etcd does not answer: the former leader",
+		begin: func(s *stage) { leader, _ := s.pair(); cut(s.replicas); s.look(leader); s.onceAtTheEnd() },
+		end:   func(s *stage) { heal(s.replicas); s.startAgain(); s.pair() },
+	},
+	{
+		name: "etcd does not answer, and the agent starts",
+		begin: func(s *stage) {
+			_, standby := s.pair()
+			cut(s.replicas)
+			standby.process.stop(syscall.SIGTERM)
+			s.startReplica(standby)
+		},
+		end: func(s *stage) { heal(s.replicas); s.pair() },
+	},
+	{
+		name:  "etcd has no space: the standby",
+		begin: func(s *stage) { s.pair(); s.free = s.etcd.Fill(s) },
+		end:   func(s *stage) { s.free(); s.pair() },
+	},
+	{
+		name: "etcd has no space: the leader",
+		begin: func(s *stage) {
+			leader, _ := s.pair()
+			s.look(leader)
+			s.free = s.etcd.Fill(s)
+		},
+		end: func(s *stage) { s.free(); s.pair() },
+	},
+	{
+		name: "etcd has no space, and no agent leads",
+		begin: func(s *stage) {
+			leader, _ := s.pair()
+			s.free = s.etcd.Fill(s)
+			leader.process.stop(os.Kill)
+			s.startReplica(leader)
+			s.onceAtTheEnd()
+		},
+		end: func(s *stage) { s.free(); s.startAgain(); s.pair() },
+	},
+	{
+		name: "an older copy replaces etcd under a standby",
+		begin: func(s *stage) {
+			s.copyWithout(s.pair())
+		},
+		end: restoreNewest,
+	},
+	{
+		name: "an older copy replaces etcd, and the agent starts",
+		begin: func(s *stage) {
+			_, standby := s.pair()
+			s.copyWithout(s.pair())
+			standby.process.stop(syscall.SIGTERM)
+			s.startReplica(standby)
+			s.onceAtTheEnd()
+		},
+		end: restoreNewest,
+	},
+	{
+		name: "etcd refuses the user",
+		begin: func(s *stage) {
+			s.pair()
+			etcd, ctx := s.etcd.Client(s), context.Background()
+			add := func(_ any, err error) { s.Helper(); s.ok(err) }
+			add(etcd.UserAdd(ctx, "root", "secret"))
+			add(etcd.UserGrantRole(ctx, "root", "root"))
+			add(etcd.RoleAdd(ctx, withUser))
+			add(etcd.RoleGrantPermission(ctx, withUser, "/pair/", clientv3.GetPrefixRangeEnd("/pair/"), clientv3.PermissionType(clientv3.PermReadWrite)))
+			add(etcd.UserAdd(ctx, withUser, "secret"))
+			add(etcd.UserGrantRole(ctx, withUser, withUser))
+			add(etcd.AuthEnable(ctx))
+		},
+	},
+}
+
+// copyWithout makes an older copy, which lacks the newest guest, replace etcd after the leader has ended. The standby goes on.
+func (s *stage) copyWithout(leader, standby *replica) {
+	s.Helper()
+	if s.memory["old"] == "" {
+		s.memory["old"] = s.etcd.Save(s)
+		leader, standby = s.pair()
+		s.repo.Files["new.yaml"] = machine("new-1", 203)
+		s.push("a guest that the copy does not know")
+		s.look(leader)
+		s.converged()
+		s.look(standby)
+		s.until("the standby to know the guest", func(d report.Document) bool { return len(d.Guests) == 3 && guestsCell(d) == "all in sync" })
+	}
+	s.seen = len(s.logText())
+	leader.process.stop(syscall.SIGTERM)
+	s.memory["newest"] = s.etcd.Save(s)
+	standby.etcd.Cut() // it does not become the leader meanwhile
+	s.etcd.Restore(s, s.memory["old"])
+	standby.etcd.Heal()
+}
+
+// restoreNewest brings the newest data of etcd back, and the agent that led.
+func restoreNewest(s *stage) {
+	cut(s.replicas)
+	s.etcd.Restore(s, s.memory["newest"])
+	heal(s.replicas)
+	for _, r := range s.replicas {
+		select {
+		case <-r.process.ended:
+			s.startReplica(r)
+		default:
+		}
+	}
+	s.pair()
+}
