@@ -38,8 +38,8 @@
 // There is no limit for the memory and time of the git program behind a file remote, and none for the size of the store,
 // which grows with everything that was ever fetched. The number of its files is bounded: from 300 loose objects on they become a pack.
 //
-// gitsource supports only SHA-1 repositories, no partial or shallow fetches, and protocol version 0 without multi_ack, which
-// a server must support.
+// gitsource supports only SHA-1 repositories, no partial or shallow fetches, and protocol versions 2 and 0. With version 2 a server sends only the refs that were
+// asked for. Of version 0, 64 MiB of refs are read, and few are kept.
 //
 // # Where to start
 //

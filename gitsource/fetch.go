@@ -115,7 +115,7 @@ func (s *Source) fetchFrom(ctx context.Context, r remote.Remote, want wantedRef)
 			err = fmt.Errorf("%w (message of the remote: %q)", err, message)
 		}
 	}()
-	advertisement, err := remote.ReadAdvertisement(ctx, session)
+	advertisement, err := remote.ReadRefs(ctx, session, want.ref)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

@@ -1,8 +1,10 @@
 package gitsource_test
 
 import (
+	"bytes"
 	"encoding/pem"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -202,13 +204,23 @@ type recorded struct {
 	body   []byte
 }
 
+// asksForPack reports whether a request asks for a pack, and not for refs.
+func asksForPack(r *http.Request) bool {
+	if r.Method == http.MethodGet {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && !bytes.Contains(body, []byte("command=ls-refs"))
+}
+
 // record returns the reply of the repository to the next fetch of s. The fetch itself fails.
 func record(t *testing.T, g git, dir string) recorded {
 	t.Helper()
 	var pack recorded
 	backend := gitHTTP(t, g)
 	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
+		if !asksForPack(r) {
 			backend.ServeHTTP(w, r)
 			return
 		}
@@ -228,7 +240,7 @@ func record(t *testing.T, g git, dir string) recorded {
 func serveReply(t *testing.T, g git, header http.Header, body func() (reply []byte, abort bool)) *httptest.Server {
 	backend := gitHTTP(t, g)
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
+		if !asksForPack(r) {
 			backend.ServeHTTP(w, r)
 			return
 		}

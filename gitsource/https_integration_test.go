@@ -323,7 +323,7 @@ func TestHTTPSFallsBackFromAHangingPack(t *testing.T) {
 	backend := gitHTTP(t, g)
 	hung := make(chan struct{}, 1)
 	hanging := ca.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
+		if !asksForPack(r) {
 			backend.ServeHTTP(w, r)
 			return
 		}

@@ -47,7 +47,7 @@ func (s *Source) askRefs(ctx context.Context, at int) *refsReply {
 		if r.session, err = s.remotes[at].Dial(r.ctx, r.remaining); err != nil {
 			return err
 		}
-		if r.advertisement, err = remote.ReadAdvertisement(r.ctx, r.session); err != nil {
+		if r.advertisement, err = remote.ReadRefs(r.ctx, r.session, s.tracking(), s.opts.Notes); err != nil {
 			return err
 		}
 		r.tip, err = r.advertisement.Branch(s.opts.Branch)

@@ -2,7 +2,7 @@
 // trusts nothing that it reads, and stores nothing.
 //
 // A Config is what the operator wrote. Parse checks it, refuses unsafe URLs and returns a Remote. Remote.Dial begins a Session, which reads the refs
-// (ReadAdvertisement) and then at most one pack (RequestPack). Session.End closes everything.
+// (ReadRefs) and then at most one pack (RequestPack). Session.End closes everything.
 //
 // Every read obeys the context and the bytes that the caller allows. Redirects to another host are refused. Keys, tokens and certificates are read
 // from files for each session and are never logged. An error whose cause is known here has a fault, see package fault.

@@ -122,7 +122,7 @@ func (s *httpSession) refs(ctx context.Context) (io.Reader, error) {
 	return body, nil
 }
 
-func (s *httpSession) pack(ctx context.Context, request []byte) (io.Reader, error) {
+func (s *httpSession) send(ctx context.Context, request []byte, _ bool) (io.Reader, error) {
 	u := s.base.JoinPath("git-upload-pack")
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(request))
 	if err != nil {
@@ -136,6 +136,7 @@ func (s *httpSession) pack(ctx context.Context, request []byte) (io.Reader, erro
 // do sends req and checks that the reply is from a git server. It returns the body and the URL after redirects.
 func (s *httpSession) do(req *http.Request, kind string) (io.Reader, *url.URL, error) {
 	req.Header.Set("User-Agent", "git/gitops-agent") // some servers serve git only to clients whose name begins with git
+	req.Header.Set("Git-Protocol", protocol)
 	if s.token != "" {
 		req.SetBasicAuth(s.user, s.token)
 	}

@@ -6,27 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
-	"gitops-agent/gitsource/fault"
-	"gitops-agent/gitsource/packs"
-
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/pktline"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"gitops-agent/gitsource/packs"
 )
 
-// A Session is one exchange with upload-pack on a remote, in protocol version 0: the refs, then at most one pack. It is
-// used instead of go-git's transports, so that every read obeys the context and the byte limit, redirects to other hosts
-// are refused, and neither ssh_config nor a process-wide table of protocols is read.
+// A Session is one exchange with upload-pack on a remote: the refs, then at most one pack. It is used instead of go-git's transports, so that every read obeys
+// the context and the byte limit, redirects to other hosts are refused, and neither ssh_config nor a process-wide table of protocols is read.
 type Session interface {
 	refs(ctx context.Context) (io.Reader, error)
-	pack(ctx context.Context, request []byte) (io.Reader, error)
+	// send sends a request, and returns what follows. The last request asks for the pack.
+	send(ctx context.Context, request []byte, last bool) (io.Reader, error)
 	End() (message string) // closes everything and returns what the remote wrote to stderr, if anything
 }
+
+// protocol is what asks a server for version 2, in a header or in the environment.
+//
+// Source: gitprotocol-v2(5), gitprotocol-http(5).
+const protocol = "version=2"
 
 // Dial begins a session that may read *remaining bytes.
 func (r Remote) Dial(ctx context.Context, remaining *int64) (Session, error) {
@@ -40,118 +39,107 @@ func (r Remote) Dial(ctx context.Context, remaining *int64) (Session, error) {
 	}
 }
 
-// sha256Capability is protocol text: a server announces it in the first line of the refs if its repository uses SHA-256.
-// Source: gitprotocol-capabilities, object-format.
-const sha256Capability = "object-format=sha256"
-
-// An Advertisement contains the refs and the capabilities that a remote announces.
-type Advertisement struct {
-	Refs         map[string]plumbing.Hash
-	capabilities *capability.List
-}
-
-// ReadAdvertisement reads the refs. It returns a *FormatError for a SHA-256 repository.
-func ReadAdvertisement(ctx context.Context, s Session) (Advertisement, error) {
-	stream, err := s.refs(ctx)
-	if err != nil {
-		return Advertisement{}, err
-	}
-	var start bytes.Buffer
-	adv := packp.NewAdvRefs()
-	err = adv.Decode(io.TeeReader(stream, &prefixWriter{&start, 8 << 10}))
-	switch {
-	case bytes.Contains(start.Bytes(), []byte(sha256Capability)):
-		return Advertisement{}, &FormatError{"the remote is a SHA-256 repository: only SHA-1 is supported", SHA256Remedy}
-	case errors.Is(err, packp.ErrEmptyAdvRefs):
-		return Advertisement{}, fault.New(fault.NotFound, errors.New("the remote repository is empty"))
-	case errors.Is(err, packp.ErrEmptyInput):
-		return Advertisement{}, errors.New("the remote sent nothing")
-	case err != nil:
-		return Advertisement{}, fmt.Errorf("read refs: %w", err)
-	}
-	return Advertisement{adv.References, adv.Capabilities}, nil
-}
-
-// Branch returns the commit that a branch points at.
-func (a Advertisement) Branch(name string) (plumbing.Hash, error) {
-	if h, ok := a.Refs["refs/heads/"+name]; ok && !h.IsZero() {
-		return h, nil
-	}
-	var others []string
-	for ref := range a.Refs {
-		if b, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
-			others = append(others, b)
-		}
-	}
-	slices.Sort(others)
-	const most = 5
-	has := "it has no branch at all"
-	switch n := len(others); {
-	case n > most:
-		has = fmt.Sprintf("it has %s and %d more", strings.Join(others[:most], ", "), n-most)
-	case n > 0:
-		has = "it has " + strings.Join(others, ", ")
-	}
-	if _, isTag := a.Refs["refs/tags/"+name]; isTag {
-		has += "; a tag has this name"
-	}
-	return plumbing.ZeroHash, fault.New(fault.NotFound, fmt.Errorf("the remote has no branch %q: %s", name, has))
-}
-
-// Tag returns the object that a tag points at.
-func (a Advertisement) Tag(name string) (plumbing.Hash, error) {
-	if h, ok := a.Refs["refs/tags/"+name]; ok && !h.IsZero() {
-		return h, nil
-	}
-	return plumbing.ZeroHash, fmt.Errorf("the remote has no tag %q: %w", name, packs.ErrNotFound)
-}
-
-// Notes returns where a ref with notes points, or "".
-func (a Advertisement) Notes(ref string) string {
-	if h, ok := a.Refs[ref]; ok && !h.IsZero() {
-		return h.String()
-	}
-	return ""
-}
-
 // RequestPack requests all objects that are reachable from want and not from haves. It returns the pack as a stream.
 func RequestPack(ctx context.Context, s Session, a Advertisement, want plumbing.Hash, haves []plumbing.Hash) (io.Reader, error) {
-	req := packp.NewUploadPackRequest()
-	req.Wants, req.Haves = []plumbing.Hash{want}, haves
-	for _, c := range []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.NoProgress} {
-		if a.capabilities.Supports(c) {
-			if err := req.Capabilities.Set(c); err != nil {
-				return nil, fmt.Errorf("request pack: %w", err)
-			}
-		}
+	request := requestV0(a, want, haves)
+	if a.v2 {
+		request = requestV2(want, haves)
 	}
-	var body bytes.Buffer
-	if err := encodeRequest(&body, req); err != nil {
-		return nil, fmt.Errorf("request pack: %w", err)
-	}
-	stream, err := s.pack(ctx, body.Bytes())
+	stream, err := s.send(ctx, request, true)
 	if err != nil {
 		return nil, fmt.Errorf("request pack: %w", err)
 	}
-	reply := packp.NewUploadPackResponse(req)
-	if err := reply.Decode(io.NopCloser(stream)); err != nil {
-		return nil, fmt.Errorf("read reply: %w", err)
+	a.in.follow(stream)
+	if a.v2 {
+		if err := a.skipToPack(); err != nil {
+			return nil, fmt.Errorf("read reply: %w", unexpectedEOF(err))
+		}
+		return &sideband{from: a.in}, nil
 	}
-	if req.Capabilities.Supports(capability.Sideband64k) {
-		return sideband.NewDemuxer(sideband.Sideband64k, reply), nil
+	pack, err := a.packV0(len(haves) + maxAnswers)
+	if err != nil {
+		return nil, fmt.Errorf("read reply: %w", unexpectedEOF(err))
 	}
-	return reply, nil
+	return pack, nil
 }
 
-// encodeRequest writes the request as upload-pack reads it: the wants, the haves, and "done".
-func encodeRequest(w io.Writer, req *packp.UploadPackRequest) error {
-	if err := req.UploadRequest.Encode(w); err != nil {
-		return err
+// skipToPack reads up to the section with the pack. A shallow repository sends a section before it.
+func (a Advertisement) skipToPack() error {
+	for range maxRefs {
+		line, err := a.in.line()
+		switch {
+		case errors.Is(err, errFlush): // a section ends
+		case err != nil:
+			return err
+		case line == "packfile":
+			return nil
+		case line != "shallow-info" && !strings.HasPrefix(line, "shallow ") && !strings.HasPrefix(line, "unshallow "):
+			return fmt.Errorf("got %.100q, want the pack", line)
+		}
 	}
-	if err := req.UploadHaves.Encode(w, false); err != nil {
-		return err
+	return fmt.Errorf("shallow commits: %w of %d", packs.ErrTooLarge, maxRefs)
+}
+
+// requestV2 is a request in protocol version 2.
+func requestV2(want plumbing.Hash, haves []plumbing.Hash) []byte {
+	request := appendPacket(nil, "command=fetch\n")
+	request = append(request, delimPacket...)
+	request = appendPacket(request, "ofs-delta\n")
+	request = appendPacket(request, "no-progress\n")
+	request = appendPacket(request, "want %s\n", want)
+	return append(endRequest(request, haves), flushPacket...)
+}
+
+// requestV0 is a request in protocol version 0.
+func requestV0(a Advertisement, want plumbing.Hash, haves []plumbing.Hash) []byte {
+	var capabilities strings.Builder
+	if a.sideband {
+		capabilities.WriteString(" side-band-64k no-progress")
 	}
-	return pktline.NewEncoder(w).EncodeString("done\n")
+	if a.ofsDelta {
+		capabilities.WriteString(" ofs-delta")
+	}
+	request := append(appendPacket(nil, "want %s%s\n", want, capabilities.String()), flushPacket...)
+	return endRequest(request, haves)
+}
+
+// endRequest adds what the client has, and that it has nothing more to say.
+func endRequest(request []byte, haves []plumbing.Hash) []byte {
+	for _, h := range haves {
+		request = appendPacket(request, "have %s\n", h)
+	}
+	return appendPacket(request, "done\n")
+}
+
+// maxAnswers bounds the answers to the haves in protocol version 0, above one for each. Some servers repeat an answer.
+const maxAnswers = 10
+
+// packV0 reads the answers to the haves, and returns the pack behind them.
+func (a Advertisement) packV0(most int) (io.Reader, error) {
+	for n := 0; ; n++ {
+		start, err := a.in.in.Peek(8)
+		if err != nil && (!errors.Is(err, io.EOF) || len(start) == 0) {
+			return nil, err
+		}
+		text := start[min(len(start), 4):]
+		isAnswer := bytes.HasPrefix(text, []byte("NAK")) || bytes.HasPrefix(text, []byte("ACK ")) || bytes.HasPrefix(text, []byte("ERR "))
+		switch {
+		case !isAnswer && n > 0 && a.sideband:
+			return &sideband{from: a.in}, nil
+		case !isAnswer && n > 0:
+			return a.in.in, nil
+		case !isAnswer:
+			return nil, fmt.Errorf("got %q before an answer", start)
+		case n == most:
+			return nil, errors.New("the remote repeats its answers")
+		}
+		if _, err := a.in.next(); err != nil {
+			return nil, err
+		}
+		if _, err := a.in.in.Peek(1); errors.Is(err, io.EOF) {
+			return a.in.in, nil // without a pack
+		}
+	}
 }
 
 // A prefixWriter stores the first max bytes that are written to it and drops the rest.

@@ -21,13 +21,15 @@ const maxMessage = 1 << 10 // bytes of a remote's stderr that are kept
 
 func (s *stream) refs(context.Context) (io.Reader, error) { return s.out, nil }
 
-func (s *stream) pack(_ context.Context, request []byte) (io.Reader, error) {
-	s.requested = true
+func (s *stream) send(_ context.Context, request []byte, last bool) (io.Reader, error) {
+	s.requested = s.requested || last
 	if _, err := s.in.Write(request); err != nil {
 		return nil, fmt.Errorf("write to the remote: %w", err)
 	}
-	// Upload-pack has the whole request. It may have sent its reply and ended by now: package ssh then returns io.EOF. The pack is checked in any case.
-	_ = s.in.Close()
+	if last {
+		// Upload-pack has the whole request. It may have sent its reply and ended by now: package ssh then returns io.EOF. The pack is checked in any case.
+		_ = s.in.Close()
+	}
 	return s.out, nil
 }
 

@@ -21,6 +21,7 @@ func dialFile(ctx context.Context, r Remote, remaining *int64) (Session, error) 
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, "git", "upload-pack", r.url.Path) // #nosec G204 -- an absolute path, so no option
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	cmd.Env = append(cmd.Env, "GIT_PROTOCOL="+protocol)
 	cmd.WaitDelay = 5 * time.Second
 	s := &stream{stderr: new(bytes.Buffer)}
 	cmd.Stderr = &prefixWriter{s.stderr, maxMessage}

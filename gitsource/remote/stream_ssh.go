@@ -142,6 +142,8 @@ func startUploadPack(client *ssh.Client, command string, remaining *int64) (*str
 		return nil, err
 	}
 	s.out = &budgetReader{r: out, remaining: remaining}
+	// A host that refuses it speaks version 0. No answer is waited for, as in OpenSSH.
+	_, _ = session.SendRequest("env", false, ssh.Marshal(struct{ Name, Value string }{"GIT_PROTOCOL", protocol}))
 	if err := session.Start(command); err != nil {
 		return nil, fmt.Errorf("run git-upload-pack: %w", err)
 	}

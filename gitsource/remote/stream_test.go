@@ -17,7 +17,7 @@ func TestReplyOfAnEndedProgram(t *testing.T) {
 	remaining := int64(100)
 	in := new(endedProgram)
 	s := &stream{in: in, out: &budgetReader{r: strings.NewReader("the pack"), remaining: &remaining}}
-	out, err := s.pack(t.Context(), []byte("the request"))
+	out, err := s.send(t.Context(), []byte("the request"), true)
 	if err != nil {
 		t.Fatalf("got %v, want the reply", err)
 	}
