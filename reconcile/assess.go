@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/volumes"
@@ -90,6 +92,10 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	a.judgeRollout(t, p, judge, now, present)
 	a.judgeSuspension(judge.Policies.Of(p.Ref).Suspend, now)
 	a.snapshots = e.snapshotReport(t, p.Ref.VMID, now)
+	if on, queued := e.queue.WaitOf(keyOf(p.Ref)); queued {
+		a.queued = true
+		a.conditions = append(a.conditions, e.queuedCondition(on))
+	}
 	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
 	if len(copies) > 0 {
 		a.conditions = append(a.conditions, plan.MarkerCopiesCondition(copies, judge.Owned[p.Ref.VMID].Tag))
@@ -251,6 +257,22 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 		})
 	}
 	return list
+}
+
+// queuedCondition returns the condition of a guest whose released step waits for work on others.
+func (e *Engine) queuedCondition(on queue.Wait) plan.Condition {
+	c := plan.Condition{Type: plan.WaitsFor, Reason: reason.WaitsFor, Hint: reason.RaiseLimits.Text}
+	switch {
+	case on.Object != object.Key{}:
+		c.Message, c.Hint = fmt.Sprintf("it waits in the queue for %s, which another step needs now", cmp.Or(e.labelOf(on.Object), on.Object.String())), ""
+	case on.Resource.Storage != "":
+		c.Message = fmt.Sprintf("it waits in the queue: the storage %s gets as many copies as limits.copies_per_storage allows", on.Resource.Storage)
+	case on.Resource.Node != "":
+		c.Message = fmt.Sprintf("it waits in the queue: on node %s the agent works on as many guests as limits.guests_per_node allows", on.Resource.Node)
+	default:
+		c.Message = "it waits in the queue: the agent works on as many guests as parallel allows"
+	}
+	return c
 }
 
 // overrideCondition returns the condition of a guest whose run state an order overrides.

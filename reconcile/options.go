@@ -38,7 +38,7 @@ type Options struct {
 	Resync    time.Duration          // within which every guest is read in full; 0 is 60 s
 	VMList    string                 // the vmlist file, /etc/pve/.vmlist on a node; "" uses none
 	Check     time.Duration          // within which guests are read in full that did not change according to VMList; 0 is 10 times Resync
-	Parallel  int                    // lanes that work at the same time; 0 is 8
+	Parallel  int                    // lanes that work at the same time, without those that only wait for a task; 0 is 8
 	Limits    queue.Limits           // of the resources that these lanes share
 	Tasks     cluster.TaskTimes      // how long tasks may run
 	Evidence  intake.Evidence        // about commits of gitsign's online mode; nil finds none

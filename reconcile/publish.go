@@ -150,6 +150,8 @@ func (e *Engine) dependencies() map[string][]string {
 // operationOf returns what the agent does with a guest now.
 func operationOf(a assessment) report.Operation {
 	switch {
+	case a.queued:
+		return report.Waiting
 	case a.busy:
 		return report.Busy
 	case a.released || len(a.held) > 0:

@@ -58,6 +58,7 @@ type assessment struct {
 	waits      map[string]report.HeldStep // why orders wait, by their keys; nil if none does
 	snapshots  *report.Snapshots          // nil without a schedule
 	busy       bool                       // its lane works on it, or it waits for its lane
+	queued     bool                       // it waits for its lane
 }
 
 // learn takes the result of a turn of the guest's lane. It reports whether the result is a new failure: the first failure in a row, or the

@@ -44,7 +44,7 @@ type Config struct {
 	Listen *string `yaml:"listen"`
 	// Status defines who may read the status page, /status.json and /metrics.
 	Status StatusConfig `yaml:"status"`
-	// Parallel is the number of guests that the agent works on at the same time. Default 8.
+	// Parallel is the number of guests that the agent works on at the same time. A guest for which it only waits until a task in Proxmox ends does not count. Default 8.
 	Parallel int `yaml:"parallel"`
 	// Limits bound the load of that work on the cluster.
 	Limits LimitsConfig `yaml:"limits"`

@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/queue"
 )
 
 // How long a lane waits for an effect that comes after the task of a call, and how often it looks for the effect.
@@ -37,10 +38,14 @@ func poll(ctx context.Context, timeout time.Duration, there func(context.Context
 		if !time.Now().Before(deadline) {
 			return errors.Join(fmt.Errorf("%w within %s", errNoEffect, timeout), trouble)
 		}
-		select {
-		case <-ctx.Done():
+		queue.WithoutSlot(ctx, func() {
+			select {
+			case <-ctx.Done():
+			case <-time.After(effectPoll):
+			}
+		})
+		if ctx.Err() != nil {
 			return fmt.Errorf("wait for the effect: %w", ctx.Err())
-		case <-time.After(effectPoll):
 		}
 	}
 }

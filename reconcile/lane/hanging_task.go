@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/queue"
 )
 
 // HangingTaskError reports a task that still runs after the time that its operation may take. The lane stops waiting, so that other guests get
@@ -107,7 +108,9 @@ func (r boundedReader) Wait(ctx context.Context, upid string) (cluster.Task, err
 	if r.op == cluster.OpDownload {
 		defer r.progress.follow(bounded, r.Reader, upid)()
 	}
-	task, err := r.Reader.Wait(bounded, upid)
+	var task cluster.Task
+	var err error
+	queue.WithoutSlot(ctx, func() { task, err = r.Reader.Wait(bounded, upid) })
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(bounded), hanging) {
 		return cluster.Task{}, hanging
 	}

@@ -7,7 +7,7 @@
 // Invariants:
 //
 //   - Two running items never hold the same object.
-//   - At most Options.Parallel items run, and no resource exceeds its limit.
+//   - At most Options.Parallel items work, and no resource exceeds its limit. An item that only waits (WithoutSlot) does not work, and still uses its resources.
 //   - Close returns after the last running item. No item starts after Close.
 //   - A panic in an item ends only that item.
 //

@@ -12,15 +12,16 @@ import (
 	"gitops-agent/reconcile/object"
 )
 
-// Queue runs work in one lane per object: serial within an object and parallel across objects. At most Parallel items run at once, and no more
-// than the limit of each resource allows. A lane keeps one waiting item, the newest. A lane ends when it is idle. Only running work has a
+// Queue runs work in one lane per object: serial within an object and parallel across objects. At most Parallel items work at once, and no more
+// than the limit of each resource allows. An item that only waits gives its slot back with WithoutSlot. A lane keeps one waiting item, the newest. A lane ends when it is idle. Only running work has a
 // goroutine, and an item that ends looks only at the lanes that waited for what it used: the cost of an item does not depend on how many wait.
 type Queue struct {
 	opts Options
 
 	mu      sync.Mutex
 	lanes   map[object.Key]*lane
-	running int                 // number of running items
+	running int                 // number of running items that have a slot
+	back    []chan struct{}     // running items that want their slot back, in order
 	held    map[object.Key]bool // objects that running work holds
 	used    map[Resource]int    // number of running items by resource
 	blocked blockedLanes
@@ -178,16 +179,27 @@ func (q *Queue) end(l *lane, work Work) {
 	} else {
 		q.blocked.add(slots, l) // after the lanes that already wait
 	}
-	for q.running < q.opts.Parallel {
-		next := q.blocked.next(q.isFree)
-		if next == nil {
-			break
-		}
-		q.begin(next)
-	}
+	q.fillSlots()
 	q.mu.Unlock()
 	if ended {
 		q.laneEnded(l.key)
+	}
+}
+
+// fillSlots gives free slots to the items that want theirs back, and then to blocked lanes. The caller holds mu.
+func (q *Queue) fillSlots() {
+	for q.running < q.opts.Parallel {
+		if len(q.back) > 0 {
+			close(q.back[0])
+			q.back = q.back[1:]
+			q.running++
+			continue
+		}
+		next := q.blocked.next(q.isFree)
+		if next == nil {
+			return
+		}
+		q.begin(next)
 	}
 }
 
@@ -244,5 +256,5 @@ func (q *Queue) run(ctx context.Context, work Work) {
 			q.opts.OnPanic(work.Key, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
 		}
 	}()
-	work.Run(ctx)
+	work.Run(context.WithValue(ctx, slotKey{}, q))
 }

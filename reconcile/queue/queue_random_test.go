@@ -42,6 +42,15 @@ func (u *usage) begin(work Work) {
 	}
 }
 
+// pause notes that an item gives its slot back, or has one again.
+func (u *usage) pause(change int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.running += change; u.running > u.most {
+		u.Errorf("got %d items that work at once, want at most %d", u.running, u.most)
+	}
+}
+
 func (u *usage) end(work Work) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -84,9 +93,15 @@ func runRandomWork(t *testing.T, random *rand.Rand) {
 			work.Uses = append(work.Uses, Resource{Storage: fmt.Sprint("lvm", random.IntN(2))})
 		}
 		length := time.Duration(random.IntN(50)) * time.Millisecond
-		work.Run = func(context.Context) {
+		waits := random.IntN(3) == 0
+		work.Run = func(ctx context.Context) {
 			u.begin(work)
 			time.Sleep(length)
+			if waits {
+				u.pause(-1)
+				WithoutSlot(ctx, func() { time.Sleep(2 * length) })
+				u.pause(1)
+			}
 			u.end(work)
 			u.mu.Lock()
 			defer u.mu.Unlock()
@@ -109,8 +124,8 @@ func runRandomWork(t *testing.T, random *rand.Rand) {
 			t.Errorf("%s: got no report of the end of its lane", key)
 		}
 	}
-	if len(q.blocked.by) != 0 || len(q.held) != 0 || len(q.used) != 0 || q.running != 0 {
-		t.Errorf("got %v, %v, %v, %d left in an idle queue, want nothing", q.blocked.by, q.held, q.used, q.running)
+	if len(q.blocked.by) != 0 || len(q.held) != 0 || len(q.used) != 0 || q.running != 0 || len(q.back) != 0 {
+		t.Errorf("got %v, %v, %v, %d, %d left in an idle queue, want nothing", q.blocked.by, q.held, q.used, q.running, len(q.back))
 	}
 }
 

@@ -71,6 +71,7 @@ var (
 	AwaitDeletion       = Remedy{Text: "wait until it has ended, or until the call cannot act any more; the agent then goes on by itself"}
 	EndDeletions        = Remedy{Text: "if the storage was removed for good, accept a manifest of the Image with prune: false, which ends the deletions; it may be removed in the commit after that", Edits: []Edit{{Manifest, "spec.prune", "false"}}}
 	LookAtChecks        = Remedy{Text: "look at the guest that is not ready; spec.health of its manifest says what is checked", Edits: []Edit{{Manifest, "spec.health", ""}}}
+	RaiseLimits         = Remedy{Text: "it begins by itself; parallel and limits in the config of the agent say how many guests it works on at the same time", Edits: []Edit{{Config, "parallel", ""}}}
 	Enforce             = Remedy{Text: "set spec.mode: enforce", Edits: []Edit{{Manifest, "spec.mode", "enforce"}}}
 	CorrectNode         = Remedy{Text: "move it in Proxmox, correct the node in the manifest, or set spec.placement: prefer lists the nodes where it may be, migrate lets the agent move it", Edits: []Edit{{Manifest, "spec.node", ""}, {Manifest, "spec.placement.migrate", ""}}}
 	EndOverride         = Remedy{Text: "it ends by itself; an order without for=, back to the state of the manifest, ends it now"}

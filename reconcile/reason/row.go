@@ -86,7 +86,7 @@ var types = []TypeRow{
 	{TypeDrifted, "Drifted", SeverityWarning, Notice{}, "GitopsAgentGuestDrifted"},
 	{TypeHeld, "Held", SeverityWarning, Notice{}, ""},
 	{TypeSuspended, "Suspended", SeverityInfo, Notice{}, "GitopsAgentSuspendedTooLong"},
-	{TypeWaitsFor, "Waits for another guest", SeverityInfo, Notice{}, ""},
+	{TypeWaitsFor, "Waits for others", SeverityInfo, Notice{}, ""},
 	{TypeOrphaned, "Orphaned", SeverityWarning, Notice{}, ""},
 	{TypeLeftover, "Unused volumes", SeverityInfo, Notice{}, ""},
 	{TypeWarned, "Warnings", SeverityWarning, Notice{}, ""},

@@ -197,9 +197,9 @@ var rows = []Row{
 		Remedies: []Remedy{AttachLost},
 	},
 	{
-		Name: WaitsFor, Held: TypeWaitsFor, Act: Wait, Severity: SeverityInfo, Events: []event.Name{event.StepHeld},
-		Sentence: "other guests come first: they are not created, not started, not changed yet, or do not pass the checks in `spec.health` of their manifests; the step does not count as held",
-		Remedies: []Remedy{LookAtChecks},
+		Name: WaitsFor, Types: []Type{TypeWaitsFor}, Held: TypeWaitsFor, Act: Wait, Severity: SeverityInfo, Events: []event.Name{event.StepHeld},
+		Sentence: "other guests come first: they are not created, not started, not changed yet, or do not pass the checks in `spec.health` of their manifests; the step does not count as held. Or its turn has not come: the agent works on as many others as it may",
+		Remedies: []Remedy{LookAtChecks, RaiseLimits},
 		Docs:     "The text names the guest, or the check and what it found; [manifests.md](manifests.md#order) describes the checks",
 	},
 	{
