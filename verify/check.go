@@ -119,7 +119,7 @@ func (p *Policy) checkPath(ctx context.Context, repo *gitsource.Repository, l li
 	}
 	verified, err := p.admitPath(ctx, repo, l)
 	if err != nil {
-		return nil, admitted{}, err
+		return nil, admitted{}, wayOut(ctx, repo, l, err)
 	}
 	commits, err := p.judge(ctx, repo, verified, before.tree, since)
 	return commits, verified[len(verified)-1], err

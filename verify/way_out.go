@@ -1,0 +1,38 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"gitops-agent/gitsource"
+)
+
+// wayOut returns a refusal of a commit without a signature of gitsign with the remedy for its place in the history. A merge of a forge has no signature of a
+// person, and a signed commit on top of either does not help. Every other error is returned unchanged.
+func wayOut(ctx context.Context, repo *gitsource.Repository, l lineage, err error) error {
+	var rejected *RejectedError
+	if !errors.As(err, &rejected) || rejected.Reason != ReasonUnsigned && rejected.Reason != ReasonNotSigstore || !slices.Contains(l.path, rejected.Commit) {
+		return err
+	}
+	o, readErr := readCommit(ctx, repo, rejected.Commit)
+	if readErr != nil {
+		return err //nolint:nilerr // the refusal stands without a better remedy
+	}
+	named := *rejected
+	named.Hint = hintInPlace(l, rejected.Commit, o.parents, rejected.Hint)
+	return &named
+}
+
+// hintInPlace returns the remedy for a commit of a path with these parents that has no signature.
+func hintInPlace(l lineage, id gitsource.ID, parents []gitsource.ID, hint string) string {
+	tip := l.path[len(l.path)-1]
+	others := ", or let a signer with the role seal push a signed commit with the trailer Gitops-Seal: " + string(l.floor) + ".." + string(tip) + "; a signed commit on top alone does not help"
+	switch {
+	case len(parents) > 1:
+		hint = string(id) + " is a merge that no person signed, as a forge makes it: merge locally with git reset --hard " + string(parents[0]) + " && git merge --no-ff -S " + string(parents[1]) + others
+	case len(parents) == 1 && id != tip:
+		hint = "sign it and those above it again: git rebase --rebase-merges --exec 'git commit --amend --no-edit --allow-empty -S' " + string(parents[0]) + others
+	}
+	return hint
+}
