@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"fmt"
+	"net/netip"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
@@ -89,5 +91,28 @@ func checkGateway(l *lowering, ip, gateway opt[string]) {
 		l.problem(gateway.place, message, "")
 	default:
 		l.missing(gateway.place, message, "")
+	}
+}
+
+// checkGateways warns of a gateway outside of the interface's network. Proxmox accepts it, and it works only with a route that the guest adds by itself. A network of one
+// address has its gateway elsewhere on purpose, and so has a link-local gateway.
+func (p *parser) checkGateways(warnings *report) {
+	for _, g := range p.set.Guests {
+		for _, in := range g.desired.Intents {
+			for _, family := range [][2]string{{"ip", "gw"}, {"ip6", "gw6"}} {
+				network, err := netip.ParsePrefix(in.Sub[family[0]])
+				if err != nil || network.IsSingleIP() {
+					continue
+				}
+				gateway, err := netip.ParseAddr(in.Sub[family[1]])
+				if err != nil || gateway.IsLinkLocalUnicast() || network.Contains(gateway) {
+					continue
+				}
+				warnings.add(Problem{
+					Origin: in.Origin, Guest: g.Label(), Field: in.Key,
+					Message: fmt.Sprintf("got the gateway %s, which is outside of the network %s", gateway, network.Masked()), Hint: "the guest cannot reach it without a route of its own",
+				})
+			}
+		}
 	}
 }

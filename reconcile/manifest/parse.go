@@ -50,6 +50,7 @@ func (p *parser) warnings() []Problem {
 		p.checkUnusedClasses(r)
 		p.checkUnusedRollouts(r)
 		p.checkShared(r)
+		p.checkGateways(r)
 		p.checkSchedules(r)
 	}
 	return r.sorted()
