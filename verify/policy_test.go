@@ -212,6 +212,7 @@ func TestNewPolicyRefuses(t *testing.T) {
 	}{
 		"deny_short_payload":         {denyPayload("12"), "payload"},
 		"root_not_json":              {func(o *verify.Options) { o.TrustedRoot = []byte("{") }, "trusted root"},
+		"root_of_something_else":     {func(o *verify.Options) { o.TrustedRoot = []byte("{}") }, "cosign trusted-root create"},
 		"root_empty":                 {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no transparency log"},
 		"root_without_ca":            {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate authority"},
 		"root_without_ct":            {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate log"},

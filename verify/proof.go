@@ -98,7 +98,7 @@ func (p *prover) verify(s signature, e entity) (proof, error) {
 	}
 	log, trusted := p.logAt(e, proven.provenTime)
 	if !trusted {
-		return proof{}, refuse(ReasonUntrustedLog, "log %s is not trusted at %s", log, proven.provenTime.Format(time.RFC3339))
+		return proof{}, refuse(ReasonUntrustedLog, "%s", p.whyUntrusted(e, proven.provenTime))
 	}
 	proven.log = log
 	return proven, nil
@@ -141,7 +141,7 @@ func (p *prover) explain(s signature, e entity, cause error) error {
 	}
 	integrated := e.entry.IntegratedTime()
 	if _, trusted := p.logAt(e, integrated); !trusted && (!integrated.IsZero() || !p.hasLog(e)) {
-		return refusal(ReasonUntrustedLog, cause)
+		return refusal(ReasonUntrustedLog, fmt.Errorf("%w: %s", cause, p.whyUntrusted(e, integrated)))
 	}
 	if e.HasInclusionPromise() && tlog.VerifySET(e.entry, p.root.RekorLogs()) != nil {
 		return refusal(ReasonBadLogEntry, cause)
@@ -159,6 +159,22 @@ func (p *prover) explain(s signature, e entity, cause error) error {
 	}
 	return p.explainCertificate(e, times, cause)
 }
+
+// whyUntrusted says why the log of e is not trusted at a time, and what helps.
+func (p *prover) whyUntrusted(e entity, at time.Time) string {
+	id := hex.EncodeToString([]byte(e.entry.LogKeyID()))
+	why := "the trusted root has no log with the key " + id
+	if log, known := p.root.RekorLogs()[id]; known {
+		edge, limit := "until", log.ValidityPeriodEnd
+		if at.Before(log.ValidityPeriodStart) {
+			edge, limit = "only from", log.ValidityPeriodStart
+		}
+		why = "the trusted root has the key of " + log.BaseURL + " " + edge + " " + stamp(limit) + ", and the entry is of " + stamp(at)
+	}
+	return why + "; a newer one may have the right key: " + makeRoot
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // hasLog reports whether the trusted root contains the log of e at any time.
 func (p *prover) hasLog(e entity) bool {

@@ -3,6 +3,7 @@ package verify_test
 import (
 	"bytes"
 	"encoding/asn1"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,29 @@ func TestProveKeys(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestWhyALogIsNotTrusted: the error has the time at which the key of the log ended, and the command for a newer trusted root.
+func TestWhyALogIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		row  forgery
+		want string
+	}{
+		"unknown": {forgery{sign: func(l *testRepo) sigtest.SignOptions { return sigtest.SignOptions{Log: foreign(l)} }}, `has no log with the key [0-9a-f]{64}; .*: cosign trusted-root create`},
+		"ended":   {forgery{policy: retired(sigtest.RekorV1, -time.Second)}, `until \d{4}-\d\d-\d\dT[0-9:]+Z, and the entry is of \d{4}-.*Z; .*: cosign trusted-root create`},
+		"v2_ended": {
+			forgery{sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2}), policy: retired(sigtest.RekorV2, -time.Second)},
+			`until \d{4}-\d\d-\d\dT[0-9:]+Z, and the entry is of \d{4}-.*Z; .*: cosign trusted-root create`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if v := test.row.verdict(t); v.Err == nil || !regexp.MustCompile(test.want).MatchString(v.Err.Error()) {
+				t.Errorf("got %v, want %s", v.Err, test.want)
+			}
+		})
 	}
 }
 

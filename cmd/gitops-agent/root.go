@@ -117,6 +117,7 @@ var wordsOfOthers = map[string]string{
 	"destroy":  "remove the manifest in a signed commit, and push it; gitops-agent approve releases the step that destroys the guest",
 	"diff":     "gitops-agent plan shows what differs, and plan --dir DIR what a working copy would change",
 	"get":      "gitops-agent status lists all guests, and status KIND/NAME shows one; gitops-agent render shows a manifest with all inherited values",
+	"history":  "gitops-agent status KIND/NAME shows what was done to a guest, and by which commit; gitops-agent journal show lists everything that the agent did",
 	"import":   "gitops-agent adopt writes the manifests of existing guests",
 	"logs":     "the agent logs to stderr: journalctl -u gitops-agent; gitops-agent journal show lists what it did",
 	"rollback": "git revert, in a signed commit that is pushed, brings manifests back; gitops-agent order rollback KIND/NAME name=SNAPSHOT a guest to a snapshot",
