@@ -10,6 +10,9 @@
 // Afterwards the test evaluates every query over its whole time: no alert, recording rule, panel, annotation or variable of the dashboards may fail, and
 // each must have had data. With -picture it draws one panel of each type for the documents.
 //
+// TestOutlets lets each source of the agent fail beside running agents, and compares what every outlet says with the table in docs/reliability.md. Its rows
+// are in troubles_test.go; -update rewrites the table.
+//
 // # What differs from a real installation
 //
 // The rules are the shipped files, with times divided (package promtest): `for`, ranges and ages below a day by 60, ages of a day or more by 43,200. So
