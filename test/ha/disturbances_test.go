@@ -127,7 +127,7 @@ var disturbances = []disturbance{
 			w.healEtcd(standby)
 			w.await("the standby follows the journal again", func() bool {
 				log, err := os.ReadFile(standby.log)
-				return err == nil && bytes.Contains(log, []byte("journal is followed again"))
+				return err == nil && bytes.Contains(log, []byte(`"event":"journal.followed"`))
 			})
 		}
 	}},
