@@ -154,7 +154,7 @@ func operationOf(a assessment) report.Operation {
 		return report.Waiting
 	case a.busy:
 		return report.Busy
-	case a.released || len(a.held) > 0:
+	case a.released || len(a.held) > 0 || slices.ContainsFunc(a.conditions, func(c plan.Condition) bool { return c.Type == plan.WaitsFor }):
 		return report.Waiting
 	}
 	return report.Idle

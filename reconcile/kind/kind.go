@@ -107,6 +107,7 @@ type Found struct {
 type Unresolved struct {
 	Cause         Cause
 	Message, Hint string
+	Guests        []int // of NotInHA: the vmids of these guests
 }
 
 // Cause is the cause of Unresolved.

@@ -34,6 +34,45 @@ func templateToRead(d *guest.Desired, inventory cluster.Inventory) (vmid int, fo
 	return template.VMID, err == nil
 }
 
+// TemplateGuest returns the guest of a manifest from which another one is cloned, and whether there is one. A clone that names a snapshot, or a vmid, may be of a guest that
+// is no template.
+func TemplateGuest(d *guest.Desired, lists ...[]guest.Desired) (*guest.Desired, bool) {
+	clone := d.Source.Clone
+	if clone == nil {
+		return nil, false
+	}
+	for _, list := range lists {
+		for i := range list {
+			g := &list[i]
+			if g.Kind == d.Kind && g.Label() != d.Label() && (clone.VMID != 0 && g.VMID == clone.VMID || clone.VMID == 0 && g.Template && g.NameInProxmox() == clone.Name) {
+				return g, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// Awaited returns what a guest that is cloned from the guest of a manifest waits for: "does not exist yet", or "" if it may be cloned.
+func Awaited(template *guest.Desired, inventory cluster.Inventory) string {
+	row, exists := inventory.Row(template.VMID)
+	switch {
+	case !exists || template.VMID == 0:
+		return "does not exist yet"
+	case template.Template && !row.Template:
+		return "is not a template yet"
+	}
+	return ""
+}
+
+// awaitedTemplate returns the guest of a manifest that a clone waits for, and why; "" if it waits for none. What manifests describe is looked up before what the cluster has.
+func (want Desired) awaitedTemplate(d *guest.Desired, inventory cluster.Inventory) (template *guest.Desired, why string) {
+	template, described := TemplateGuest(d, want.Guests, want.Others)
+	if !described {
+		return nil, ""
+	}
+	return template, Awaited(template, inventory)
+}
+
 // TemplateOf returns the reading of the guest that is cloned if a guest is created, and whether there is one.
 func TemplateOf(d *guest.Desired, got cluster.Snapshot) (template guest.Observed, isRead bool) {
 	vmid, found := templateToRead(d, got.Inventory)

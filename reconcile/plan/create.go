@@ -53,6 +53,11 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		p.Conditions = append(p.Conditions, noNode(want.Unplaced[d.Label()]))
 		return p
 	}
+	if template, why := want.awaitedTemplate(d, got.Inventory); why != "" {
+		p.awaits = template.Ref
+		p.Conditions = append(p.Conditions, Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: fmt.Sprintf("it is cloned from %s, which %s", template.Label(), why)})
+		return p
+	}
 	call, err := createCall(&mine, got.Inventory)
 	if err != nil {
 		p.Conditions = append(p.Conditions, cannotCreate(d, err))

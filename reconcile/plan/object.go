@@ -348,13 +348,17 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 			return p
 		}
 	}
+	var awaits *Condition
+	if !o.exists {
+		awaits = o.awaits()
+	}
 	var isOwned bool
 	o.owned, isOwned = want.Objects.Owned[objectID(d)]
 	_, marker := kind.SplitComment(o.live.Keys[k.Note.Key])
 	claims := o.owned.Claiming && o.owned.Origin == journal.Adopted && marker == ""
 	switch {
-	case !o.exists && o.awaits() != "":
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Awaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", k.Noun, d.ID, o.awaits())})
+	case awaits != nil:
+		p.Conditions = append(p.Conditions, *awaits)
 	case !o.exists:
 		o.add(isOwned)
 	case k.Leaving(o.live) != "":
@@ -387,19 +391,42 @@ func (o *objectPlan) follow() {
 	}
 }
 
-// awaits returns why an object cannot be made yet, "" if it can: Proxmox refuses it without a guest that it needs, and while another object has what only one may have.
-func (o objectPlan) awaits() string {
+// awaits returns the condition of an object that cannot be made yet, nil if it can: Proxmox refuses it without a guest that it needs, and while another object has what
+// only one may have. It waits for a guest that a manifest describes.
+func (o objectPlan) awaits() *Condition {
 	for _, e := range o.edges {
 		if _, exists := o.got.Inventory.Row(e.To.VMID); e.Why == edge.NeedsFirst && e.To.VMID != 0 && !exists {
-			return fmt.Sprintf("guest %d does not exist", e.To.VMID)
+			if d, described := o.want.described(func(d *guest.Desired) bool { return d.VMID == e.To.VMID }); described {
+				return waitsFor("it needs %s, which does not exist yet", d.Label())
+			}
+			return o.cannotBeMade(fmt.Sprintf("guest %d does not exist", e.To.VMID))
 		}
 		if e.Why == edge.ExclusiveWith {
 			for other := range o.want.derived.live().To(e.To, edge.ExclusiveWith) {
-				return other.Text
+				return o.cannotBeMade(other.Text)
 			}
 		}
 	}
-	return ""
+	return nil
+}
+
+func (o objectPlan) cannotBeMade(why string) *Condition {
+	return &Condition{Type: Blocked, Reason: reason.Awaits, Message: fmt.Sprintf("the %s %s cannot be made yet: %s", o.kind.Noun, o.desired.ID, why)}
+}
+
+// waitsFor returns the condition of what waits for something that manifests describe. It is no fault.
+func waitsFor(format string, args ...any) *Condition {
+	return &Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: fmt.Sprintf(format, args...)}
+}
+
+// described returns the first guest of a manifest of which something is true, and whether there is one.
+func (want Desired) described(is func(d *guest.Desired) bool) (*guest.Desired, bool) {
+	for _, list := range [][]guest.Desired{want.Guests, want.Others} {
+		if i := slices.IndexFunc(list, func(d guest.Desired) bool { return is(&d) }); i >= 0 {
+			return &list[i], true
+		}
+	}
+	return nil, false
 }
 
 // missingNeed returns the condition of an object that needs another one which certainly does not exist: nothing is made of it, and what exists has no effect. Of an
@@ -415,7 +442,10 @@ func (o objectPlan) missingNeed() *Condition {
 		if _, exists := list.ByID[id]; exists || !list.Knows(id) || kind.IsOfFirewall(name) { // Proxmox refuses a rule that names nothing
 			continue
 		}
-		if !o.exists && slices.ContainsFunc(wanted.Wanted, func(d kind.Desired) bool { return d.Kind == name && d.ID == id }) {
+		if at := slices.IndexFunc(wanted.Wanted, func(d kind.Desired) bool { return d.Kind == name && d.ID == id }); at >= 0 {
+			if o.exists {
+				return waitsFor("it needs %s, which does not exist yet", wanted.Wanted[at].Label())
+			}
 			continue
 		}
 		what := id
@@ -467,9 +497,7 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snaps
 	found.Selected = slices.Compact(found.Selected)
 	for _, g := range d.Guests {
 		if found.Named[g.Label].VMID == 0 {
-			return d, &Condition{
-				Type: Blocked, Reason: reason.Awaits, Message: g.Label + " has no vmid yet", Hint: reason.AwaitVMID.Text,
-			}
+			return d, waitsFor("it names %s, which does not exist yet", g.Label)
 		}
 	}
 	resolved := d
@@ -479,10 +507,39 @@ func resolveGuests(k *kind.Kind, d kind.Desired, want Desired, got cluster.Snaps
 		}
 		var why *kind.Unresolved
 		if resolved, why = of(resolved, found); why != nil {
+			if waits := want.waitsForGuests(d, why); waits != nil {
+				return d, waits
+			}
 			return d, &Condition{Type: Blocked, Reason: causes[why.Cause], Message: why.Message, Hint: why.Hint}
 		}
 	}
 	return resolved, nil
+}
+
+// waitsForGuests returns the condition of an object that cannot be resolved before guests of manifests are made, or are under HA, as their manifests want it; nil if that
+// is not the cause.
+func (want Desired) waitsForGuests(d kind.Desired, why *kind.Unresolved) *Condition {
+	var waits []string
+	switch why.Cause {
+	case kind.SelectsNone:
+		if g, described := want.described(func(g *guest.Desired) bool { return g.VMID == 0 && hasLabels(g.Labels, d.Selects) }); described {
+			return waitsFor("it selects %s, which does not exist yet", g.Label())
+		}
+		return nil
+	case kind.NotInHA:
+		for _, vmid := range why.Guests {
+			g, described := want.described(func(g *guest.Desired) bool { return vmid != 0 && g.VMID == vmid && g.HA != nil && !g.HA.Absent })
+			if !described {
+				return nil
+			}
+			waits = append(waits, g.Label())
+		}
+	case kind.Impossible:
+	}
+	if len(waits) == 0 {
+		return nil
+	}
+	return waitsFor("it names %s, which the HA manager does not manage yet", strings.Join(waits, ", "))
 }
 
 // causes are the reasons of conditions for what a kind cannot resolve.

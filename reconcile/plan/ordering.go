@@ -61,6 +61,7 @@ func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Orderi
 	b := orderBuilder{plan: plan, guests: guests, opts: opts, going: goingDown(plan), idle: make(map[object.Key]bool), unchanged: make(map[object.Key]bool)}
 	b.unmet = make(map[object.Key]unmet)
 	b.addGuests()
+	b.addTemplates()
 	b.addImages()
 	b.addObjects()
 	b.needs = edge.New(b.edges)
@@ -131,6 +132,15 @@ func (b *orderBuilder) addGuests() {
 	}
 	for i := range b.edges {
 		b.edges[i].To = named[labelRef(b.edges[i].To.Label)]
+	}
+}
+
+// addTemplates adds the guests that clones wait for: those that are going to be their templates.
+func (b *orderBuilder) addTemplates() {
+	for i := range b.plan.Guests {
+		if p := &b.plan.Guests[i]; p.awaits != (guest.Ref{}) {
+			b.need(keyOf(p.Ref), keyOf(p.awaits), "source")
+		}
 	}
 }
 
@@ -324,6 +334,9 @@ func unfinished(p *Guest) string {
 
 // missingUntilDone returns why dependent guests wait for a guest that will be created or started, "" if they need not wait.
 func missingUntilDone(p *Guest) string {
+	if p.awaits != (guest.Ref{}) {
+		return "does not exist yet"
+	}
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
 		case s.Op == cluster.OpCreate:

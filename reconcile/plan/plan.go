@@ -33,8 +33,9 @@ type Guest struct {
 	Configured bool              // the guest was created and not seen configured yet, and now it has what its manifest lists under ignoreFields
 	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 
-	keptOn    []string // of an Image: where its file is looked for
-	unstarted bool     // a secret is missing without which the guest is not started
+	awaits    guest.Ref // of a clone that is not made yet: the guest of a manifest that is going to be its template; the zero Ref if it waits for none
+	keptOn    []string  // of an Image: where its file is looked for
+	unstarted bool      // a secret is missing without which the guest is not started
 }
 
 // Empty reports whether every guest, and every guard, is as wanted.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kind/pool"
 )
@@ -13,8 +14,9 @@ type ClusterContext struct {
 	Nodes, Pools []string
 	Storages     []cluster.Storage
 	Inventory    cluster.Inventory
-	Granted      Granted        // privileges of the token; nil if they were not read
-	Objects      []kind.Desired // of all manifests: the agent makes them, and a guest waits for them
+	Granted      Granted         // privileges of the token; nil if they were not read
+	Objects      []kind.Desired  // of all manifests: the agent makes them, and a guest waits for them
+	Made         []guest.Desired // the guests of all manifests: a clone waits for the one that is going to be its template
 }
 
 // storage returns a storage, and whether the cluster shows it.

@@ -91,6 +91,9 @@ func possibleNodes(d *guest.Desired, around ClusterContext) []string {
 	case exists || len(nodes) > 0 || d.Source.Clone == nil:
 		return nodes
 	}
+	if template, described := plan.TemplateGuest(d, around.Made); described && plan.Awaited(template, around.Inventory) != "" {
+		return nodesOf(template)
+	}
 	template, err := plan.FindTemplate(d, around.Inventory)
 	if err != nil {
 		return nil // UnresolvedOnCluster reports the template

@@ -51,6 +51,9 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		if exists || d.Source.Clone == nil {
 			continue
 		}
+		if template, described := plan.TemplateGuest(d, around.Made); described && plan.Awaited(template, around.Inventory) != "" {
+			continue // it waits for the template
+		}
 		if _, err := plan.FindTemplate(d, around.Inventory); err != nil {
 			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, keySource, d.Origin})
 		}

@@ -59,7 +59,6 @@ var (
 	CorrectSource       = Remedy{Text: "correct spec.source and spec.node, or create what they name", Edits: []Edit{{Manifest, "spec.source", ""}, {Manifest, "spec.node", ""}}}
 	AddSource           = Remedy{Text: "add spec.source to create the guest, or correct spec.vmid if the guest exists", Edits: []Edit{{Manifest, "spec.source", ""}, {Manifest, "spec.vmid", ""}}}
 	WidenVMIDs          = Remedy{Text: "widen spec.vmids of the Cluster, or give the manifest a vmid", Edits: []Edit{{Cluster, "spec.vmids", ""}, {Manifest, "spec.vmid", ""}}}
-	AwaitVMID           = Remedy{Text: "it gets one when the agent creates it; or give its manifest a vmid", Edits: []Edit{{Manifest, "spec.vmid", ""}}}
 	EndMaintenance      = Remedy{Text: "end the maintenance when it is done: ha-manager crm-command node-maintenance disable {node}", Command: "ha-manager crm-command node-maintenance disable {node}"}
 	StartNode           = Remedy{Text: "start the node, or wait until it is back; the agent does not create the guest on another node"}
 	StartTarget         = Remedy{Text: "start the node, or wait until it is back; the agent creates nothing on another node instead"}

@@ -24,7 +24,7 @@ var rows = []Row{
 	{
 		Name: Awaits, Types: []Type{TypeBlocked}, Act: EditManifest, Severity: SeverityWarning,
 		Sentence: "an object cannot be made, or has no effect, before what its manifest names exists: the guest of a replication job, the pool of a backup job, a guest that has the labels, or a guest of an `AffinityRule` that the HA manager manages",
-		Remedies: []Remedy{AddNamed, SetHA, GiveLabels, AwaitVMID},
+		Remedies: []Remedy{AddNamed, SetHA, GiveLabels},
 	},
 	{
 		Name: Copied, Types: []Type{TypeWarned}, Act: FixCluster, Severity: SeverityWarning,
@@ -198,7 +198,7 @@ var rows = []Row{
 	},
 	{
 		Name: WaitsFor, Types: []Type{TypeWaitsFor}, Held: TypeWaitsFor, Act: Wait, Severity: SeverityInfo, Events: []event.Name{event.StepHeld},
-		Sentence: "other guests come first: they are not created, not started, not changed yet, or do not pass the checks in `spec.health` of their manifests; the step does not count as held. Or its turn has not come: the agent works on as many others as it may",
+		Sentence: "other guests or objects of the manifests come first: they are not created, not started, not changed yet, or do not pass the checks in `spec.health` of their manifests; the step does not count as held. Or its turn has not come: the agent works on as many others as it may",
 		Remedies: []Remedy{LookAtChecks, RaiseLimits},
 		Docs:     "The text names the guest, or the check and what it found; [manifests.md](manifests.md#order) describes the checks",
 	},

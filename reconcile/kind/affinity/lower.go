@@ -90,17 +90,18 @@ func resolve(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) 
 		ids = append(ids, resourceID(found.Named[g.Label]))
 	}
 	var waits []string
+	var vmids []int
 	for _, id := range ids {
 		_, vmid, _ := strings.Cut(id, ":")
 		if n, err := strconv.Atoi(vmid); err != nil || !found.HA[n] {
-			waits = append(waits, id)
+			waits, vmids = append(waits, id), append(vmids, n)
 		}
 	}
 	if len(waits) > 0 {
 		slices.Sort(waits)
 		return d, &kind.Unresolved{
 			Cause: kind.NotInHA, Message: "the HA manager does not manage " + strings.Join(slices.Compact(waits), ", ") + ", and Proxmox has no rule with such guests",
-			Hint: reason.SetHA.Text,
+			Hint: reason.SetHA.Text, Guests: vmids,
 		}
 	}
 	d.Put(kind.Intent{Key: keyResources, Text: listText(ids), Origin: at})

@@ -42,6 +42,8 @@ func actionOf(p plan.Guest) action {
 		return actionUnknown
 	case has(cluster.OpCreate), has(cluster.OpObjectAdd) && !has(cluster.OpObjectSet):
 		return actionCreate
+	case !p.Present && len(p.Steps) == 0 && slices.ContainsFunc(p.Conditions, func(c plan.Condition) bool { return c.Type == plan.WaitsFor }):
+		return actionCreate // when what it waits for is there
 	case has(cluster.OpDestroy), has(cluster.OpObjectRemove):
 		return actionDestroy
 	case len(p.Steps) > 0:

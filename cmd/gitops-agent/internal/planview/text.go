@@ -66,8 +66,11 @@ func (t textPrinter) writeGuest(g guestView) {
 	}
 	for _, c := range g.remarks() {
 		colour := term.Red
-		if c.Type == plan.PendingRestart {
+		switch c.Type { //nolint:exhaustive // the other types are faults
+		case plan.PendingRestart:
 			colour = term.Yellow
+		case plan.WaitsFor:
+			colour = term.Plain
 		}
 		t.line(colour, "    ", string(c.Type)+" ("+string(c.Reason)+"): "+c.Message)
 		t.line(term.Plain, "      ", c.Hint)

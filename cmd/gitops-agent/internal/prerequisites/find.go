@@ -15,6 +15,7 @@ import (
 // Options state what is checked.
 type Options struct {
 	Guests    []guest.Desired
+	Made      []guest.Desired    // the guests of all manifests, also those that stay as they are: a clone waits for its template
 	Inventory *cluster.Inventory // nil reads it
 	Objects   []kind.Desired     // of all manifests, also those that stay as they are: the agent makes what a guest refers to
 	// Writer is the token with which the agent writes, "user@realm!name", if the client reads with another one. Its privileges are compared with those
@@ -48,7 +49,7 @@ func (f Found) Missing(guests []guest.Desired, images []image.Desired, former []
 
 // Find reads the cluster and returns what the guests need and the cluster does not have.
 func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
-	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects}}
+	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Made: opts.Made}}
 	s.readCluster(ctx)
 	if s.writer != nil {
 		s.found.Unresolved = append(s.found.Unresolved, preflight.RestrictedTags(opts.Guests, s.tags, s.writer)...)
