@@ -2,6 +2,7 @@ package packs
 
 import (
 	"bufio"
+	"cmp"
 	"compress/zlib"
 	"context"
 	"encoding/binary"
@@ -202,7 +203,7 @@ func (r *receiver) entry() error {
 	if e.size > maxReceived {
 		return tooLarge(e.size, maxReceived)
 	}
-	if err := r.spend(objectWork + e.size); err != nil {
+	if err := r.spend(objectWork); err != nil { // and what is unpacked, while it is: a large object is many bytes of the pack
 		return err
 	}
 	content, err := r.inflate(&r.tap)
@@ -275,6 +276,9 @@ func (r *receiver) plain(n uint32, rec *record, content io.Reader, size int64) e
 		if err := fill(content, part); err != nil {
 			return err
 		}
+		if err := r.spend(int64(len(part))); err != nil {
+			return err
+		}
 		left -= int64(len(part))
 		if err := o.write(part); err != nil {
 			return err
@@ -290,14 +294,14 @@ func (r *receiver) delta(rec *record, content io.Reader, size int64) error {
 		at := len(r.arena)
 		r.arena = append(r.arena, make([]byte, size)...)
 		rec.keepDelta(at, int(size))
-		if err := fill(content, r.arena[at:]); err != nil {
-			return err
-		}
-		return nil
+		return cmp.Or(fill(content, r.arena[at:]), r.spend(size))
 	}
 	for left := size; left > 0; {
 		part := r.buffer[:min(left, chunk)]
 		if err := fill(content, part); err != nil {
+			return err
+		}
+		if err := r.spend(int64(len(part))); err != nil {
 			return err
 		}
 		left -= int64(len(part))

@@ -212,6 +212,17 @@ func fillRandom(b []byte) { fillRandomWith(rand.NewChaCha8([32]byte{1}), b) }
 
 func fillRandomWith(r *rand.ChaCha8, b []byte) { _, _ = r.Read(b) } // it never fails
 
+// TestReceiveCompressible receives an object that is more than the least work of a pack, and compresses well.
+func TestReceiveCompressible(t *testing.T) {
+	t.Parallel()
+	b := newBuilder(t)
+	const size = minWork + 1<<20
+	b.add(some, plumbing.BlobObject, size, nil, b.deflate(zeros(size)))
+	if p, err := receive(t, b.whole(), enough); err != nil || p.Few != nil {
+		t.Errorf("got error %v, want the object, and not in memory", err)
+	}
+}
+
 // TestReceiveFew keeps the objects of a small pack.
 func TestReceiveFew(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,160 @@
+//go:build integration
+
+package memory
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/gooverlay"
+	"gitops-agent/internal/sigtest"
+)
+
+var full = flag.Bool("memory-full", false, "the limits of a release, and inputs that reach them")
+
+// shapeVariable is the environment variable with the shape that the test binary sends when it runs as git.
+const shapeVariable = "MEMORY_SHAPE"
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "git" {
+		s := &server{in: bufio.NewReader(os.Stdin), out: bufio.NewWriter(os.Stdout), size: 1}
+		name, isFull := strings.CutSuffix(os.Getenv(shapeVariable), " full")
+		if isFull {
+			s.size = 16
+		}
+		defer func() { _ = recover() }() // the agent has closed the stream
+		shapes[name](s)
+		return
+	}
+	if err := gooverlay.NoteSources(filepath.Join("..", "..")); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
+
+// lowered are limits of the agent, and the lower ones with which it is built.
+var lowered = []struct{ file, code, instead string }{
+	{"gitsource/pack.go", "maxObjects = 2_000_000", "maxObjects = 125_000"},
+	{"gitsource/pack.go", "maxWork = 4 << 30", "maxWork = 256 << 20"},
+	{"gitsource/pack.go", "workPerObject = 64 << 10", "workPerObject = 4 << 10"},
+	{"gitsource/packs/receive.go", "maxRefs     = 500_000", "maxRefs     = 30_000"},
+	{"gitsource/packs/receive.go", "minWork     = 256 << 20", "minWork     = 16 << 20"},
+	{"gitsource/packs/receive.go", "inMemory    = 8 << 20", "inMemory    = 1 << 19"},
+	{"gitsource/packs/receive.go", "maxHeld     = 24 << 20", "maxHeld     = 2 << 20"},
+	{"gitsource/remote/refs.go", "maxAdvertisement = 64 << 20", "maxAdvertisement = 4 << 20"},
+}
+
+// The goal: memory above what the agent holds without a hostile input, and processor time.
+const (
+	mostMemory       = 256 << 20
+	mostLoweredBytes = 48 << 20
+	mostTime         = 30 * time.Second
+)
+
+// TestHostileReplies verifies a remote that sends each shape.
+func TestHostileReplies(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "gitops-agent")
+	sources := map[string]string{}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lowered {
+		if *full {
+			break
+		}
+		path := filepath.Join(root, l.file)
+		if sources[path] == "" {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[path] = string(text)
+		}
+		if n := strings.Count(sources[path], l.code); n != 1 {
+			t.Fatalf("got %d places with %q in %s, want one", n, l.code, l.file)
+		}
+		sources[path] = strings.Replace(sources[path], l.code, l.instead, 1)
+	}
+	gooverlay.Build(t, sources, "build", "-o", program, "gitops-agent/cmd/gitops-agent")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "git")); err != nil {
+		t.Fatal(err)
+	}
+	sigstore, err := sigtest.New(sigtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted, err := sigstore.TrustedRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "trusted_root.json"), trusted, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	memory, _, out := verify(t, dir, "honest")
+	if !strings.Contains(out, "1 refused") {
+		t.Fatalf("got %s, want one unsigned commit", out)
+	}
+	most := int64(mostLoweredBytes)
+	if *full {
+		most = mostMemory
+	}
+	for _, shape := range slices.Sorted(maps.Keys(shapes)) {
+		used, took, out := verify(t, dir, shape)
+		t.Logf("memory: %-20s %4d MiB above %d MiB, %5.1f s of processor time: %.200q", shape, max(used-memory, 0)>>20, memory>>20, took.Seconds(), outcome(out))
+		if want := outcomes[shape]; !strings.Contains(out, want) || want == "" {
+			t.Errorf("%s: got %.1000s, want %q", shape, out, want)
+		}
+		if used-memory > most || took > mostTime {
+			t.Errorf("%s: got %d MiB and %s, want at most %d MiB and %s", shape, (used-memory)>>20, took, most>>20, mostTime)
+		}
+	}
+}
+
+// outcome returns the line with an error, or the last one.
+func outcome(out string) string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if n := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "error: ") }); n >= 0 {
+		_, text, _ := strings.Cut(lines[n], "remote.git: ")
+		return text
+	}
+	return lines[len(lines)-1]
+}
+
+// verify runs the agent against a shape, and returns its most resident memory, its processor time with that of the program git, and what it printed.
+func verify(t *testing.T, dir, shape string) (int64, time.Duration, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, "gitops-agent"), "verify", "--repo", "file:///remote.git", "--branch", "main",
+		"--trusted-root", filepath.Join(dir, "trusted_root.json"), "--signer", "https://accounts.test=alice@example.org")
+	if *full {
+		shape += " full"
+	}
+	cmd.Env = []string{"PATH=" + dir, "TMPDIR=" + t.TempDir(), "HOME=" + dir, shapeVariable + "=" + shape}
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok || cmd.ProcessState.ExitCode() < 0 {
+		t.Fatalf("%s: got %v, want the agent to end by itself:\n%.2000s", shape, cmd.ProcessState, out)
+	}
+	own := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return usage.Maxrss << 10, own, string(out)
+}
