@@ -108,7 +108,7 @@ func TestObserverAsksForAChangedRunState(t *testing.T) {
 		listed guest.Status
 		want   []string
 	}{
-		"first":         {"", guest.StatusRunning, []string{"observe 201"}},
+		"first":         {"", guest.StatusRunning, []string{"status 201", "observe 201"}},
 		"first_unknown": {"", guest.StatusUnknown, []string{"status 201", "observe 201"}},
 		"same":          {guest.StatusRunning, guest.StatusRunning, []string{"observe 201"}},
 		"changed":       {guest.StatusRunning, guest.StatusStopped, []string{"status 201", "observe 201"}},

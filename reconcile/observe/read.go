@@ -7,13 +7,12 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// rowOf returns where to look for a guest, and whether the inventory lists it: its row there, or else the place of the last reading. The
-// inventory lags, so the run state is unknown where it differs from the last reading.
+// rowOf returns where to look for a guest, and whether the inventory lists it: its row there, or else the place of the last reading.
 func (o *Observer) rowOf(vmid int) (cluster.Row, bool) {
 	row, listed := o.inventory.Row(vmid)
 	known, wasSeen := o.seen[vmid]
 	switch {
-	case listed && wasSeen && known.Status != row.Status:
+	case listed && !isConfirmed(row, known, wasSeen):
 		row.Status = guest.StatusUnknown
 	case !listed && wasSeen:
 		row = cluster.Row{
@@ -23,6 +22,14 @@ func (o *Observer) rowOf(vmid int) (cluster.Row, bool) {
 		row = cluster.Row{VMID: vmid}
 	}
 	return row, listed
+}
+
+// isConfirmed reports whether the run state of a row of the inventory counts. The inventory lags for up to ten seconds behind a start or a stop, so its run state counts
+// only if the last reading of the guest agrees; ReadGuest asks the guest for any other one. A template does not run.
+//
+// Source: pvestatd, which updates the run states of GET /cluster/resources every ten seconds.
+func isConfirmed(row cluster.Row, last guest.Observed, wasSeen bool) bool {
+	return row.Template || wasSeen && last.Status == row.Status
 }
 
 // keep stores a reading that began at a time. After a failure the guest stays due, and its last reading keeps its age. What a lane read later is newer.

@@ -108,8 +108,8 @@ func TestAdoptAFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One call is for the configuration of a guest, four for a firewall without sets, and one for the firewall of the datacenter.
-	if got, want := sim.Counters().Reads, 5*guests+4; got > want {
+	// One call is for the configuration of a guest, one for its run state, four for a firewall without sets, and one for the firewall of the datacenter.
+	if got, want := sim.Counters().Reads, 6*guests+4; got > want {
 		t.Errorf("got %d calls for %d guests, want %d at most: %v", got, guests, want, sim.Counters().Routes)
 	}
 	a := adopter{opts: Options{Dir: t.TempDir()}, progress: term.NewProgress(io.Discard)}
