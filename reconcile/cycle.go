@@ -73,7 +73,7 @@ func (e *Engine) planGuests(ctx context.Context, c *turn) {
 	made := report.PlanOutcome{Revision: e.basis.Load().Revision, Duration: time.Since(started), Steps: countSteps(c.planned)}
 	e.opts.Hooks.plan(made)
 	e.notePlan(c.planned, made)
-	e.endConfiguring(ctx, c.planned)
+	e.noteCreated(ctx, c.planned)
 	e.followValues(ctx, c.planned)
 	e.setBasis(e.order(c.planned, e.checkHealth(ctx, c.planned)).Waits)
 }

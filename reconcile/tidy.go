@@ -100,17 +100,17 @@ func (e *Engine) baselines() func(vmid int, owned journal.Owned) (string, bool) 
 	}
 }
 
-// endConfiguring journals which new guests a plan found configured, if the lane's turn ended before it could.
-func (e *Engine) endConfiguring(ctx context.Context, planned plan.Plan) {
+// noteCreated journals which new guests a plan found configured, or started, if the lane's turn ended before it could.
+func (e *Engine) noteCreated(ctx context.Context, planned plan.Plan) {
 	if !e.lease.mayWrite(e.revision.force) {
 		return
 	}
 	state := e.opts.Journal.State()
 	var records []journal.Body
 	for _, g := range planned.Guests {
-		if owned, isOwned := state.Owned[g.Ref.VMID]; g.Configured && isOwned && owned.Configuring && !e.queue.Busy(object.Guest(g.Ref.VMID)) && !isOpen(state, g.Ref.VMID) {
-			owned.Configuring = false
-			records = append(records, owned)
+		owned, isOwned := state.Owned[g.Ref.VMID]
+		if isOwned && g.Created(owned) != owned && !e.queue.Busy(object.Guest(g.Ref.VMID)) && !isOpen(state, g.Ref.VMID) {
+			records = append(records, g.Created(owned))
 		}
 	}
 	if len(records) == 0 {

@@ -163,6 +163,8 @@ func (v Verdict) with(other Verdict) Verdict {
 // judgeManifest decides what orders, dependencies and the guest's manifest say of a step.
 func (g Gate) judgeManifest(step plan.Step, own Policy) Verdict {
 	switch {
+	case len(step.Lacks) > 0:
+		return held(reason.NeedsRoot, "a new guest is not started for the first time before its configuration has "+strings.Join(step.Lacks, ", ")+", which only root@pam may set", step.LacksHint)
 	case step.Order != nil:
 		return g.judgeRun(step)
 	case step.Starts():
@@ -399,7 +401,8 @@ func held(because reason.Name, message, hint string) Verdict {
 	return Verdict{Held: true, Reason: because, Message: message, Hint: hint}
 }
 
-// Next returns the first step of the guest's plan that may run now, those of orders first. After a held create or adoption it returns no later step.
+// Next returns the first step of the guest's plan that may run now, those of orders first. After a held create or adoption, and after a held step that gives a new guest
+// a mount or device, it returns no later step.
 func (g Gate) Next(p plan.Guest) (plan.Step, Verdict, bool) {
 	for _, step := range p.Orders {
 		if verdict := g.Judge(step); !verdict.Held {
@@ -411,7 +414,7 @@ func (g Gate) Next(p plan.Guest) (plan.Step, Verdict, bool) {
 		if !verdict.Held {
 			return step, verdict, true
 		}
-		if step.Op == cluster.OpCreate || step.Op == cluster.OpObjectAdd || step.TakesOwnership {
+		if step.Op == cluster.OpCreate || step.Op == cluster.OpObjectAdd || step.TakesOwnership || step.BeforeStart {
 			break
 		}
 	}

@@ -63,7 +63,7 @@ func (c *comparison) addWrite(in *Intent, e edit, next string) {
 			e.to = part
 		case part != next:
 			c.addWrite(in, edit{live: e.live, key: e.key, row: e.row, from: e.from, to: part}, next)
-			next = part
+			next, e.to = part, e.row.syntax.beginningWith(part, e.to)
 		case e.row.Canonical(next) != e.row.Canonical(e.from) && !c.creating:
 			c.addWaiting(in, e.row, e.from, next)
 		}

@@ -32,9 +32,12 @@ type Desired struct {
 	Health    Health            // what shows that the guest is ready; the zero value is its run state
 	Wave      int               // lower waves first
 	Ignore    []string          // native keys, or key.subkey, that are not compared
-	Marker    string            // ownership tag that the guest must have, without any other marker; "" while it is not owned
-	UUID      string            // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
-	Settings  []Setting         // where the fields are set that are guards
+
+	StartWithout []string `json:",omitempty"` // mounts and devices without which a new guest may be started; sorted
+
+	Marker   string    // ownership tag that the guest must have, without any other marker; "" while it is not owned
+	UUID     string    // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
+	Settings []Setting // where the fields are set that are guards
 
 	Labels map[string]string // metadata.labels of the manifest, for policies; not sent to the cluster
 

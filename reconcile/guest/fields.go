@@ -26,6 +26,7 @@ func ChangedFields(a, b Desired) []string {
 	note("spec.suspend", reflect.DeepEqual(a.Suspend, b.Suspend))
 	note("metadata.labels", maps.Equal(a.Labels, b.Labels))
 	noteLifecycle(note, a.Lifecycle, b.Lifecycle)
+	note("spec.lifecycle.startWithout", slices.Equal(a.StartWithout, b.StartWithout))
 	a, b = a.WithoutOrigins(), b.WithoutOrigins()
 	note("spec.snapshots", reflect.DeepEqual(a.Snapshots, b.Snapshots))
 	note("spec.firewall", reflect.DeepEqual(a.Firewall, b.Firewall))
@@ -52,6 +53,7 @@ func (d Desired) others() Desired {
 	d.Placement, d.WhyNode = nil, ""
 	d.Backup, d.Firewall = false, nil
 	d.Observe, d.Suspend, d.Invalid, d.Labels, d.Snapshots = false, nil, nil, nil, nil
+	d.StartWithout = nil
 	d.Lifecycle, d.HA, d.Intents, d.Secrets, d.Ignore, d.Origin = Lifecycle{}, nil, nil, nil, nil, Origin{}
 	return d
 }

@@ -49,6 +49,12 @@ func Canonical(kind Kind, key, text string) (string, bool) {
 	return r.Canonical(text), true
 }
 
+// IsDevice reports whether the key is a mount point, a drive or another device of a guest.
+func IsDevice(kind Kind, key string) bool {
+	r, _ := find(kind, key)
+	return r.device
+}
+
 // RootOnly reports whether Proxmox lets only root@pam write the key: no API token may, not even a token of root@pam. Some values of other
 // keys need root@pam too, such as a USB device of the host; the Change states that.
 func RootOnly(kind Kind, key string) bool {

@@ -131,6 +131,19 @@ func (s *syntax) native(p properties) string {
 	return b.String()
 }
 
+// beginningWith returns text with the sub-keys that first has, in their order, before the others: as it will be written after first is there.
+func (s *syntax) beginningWith(first, text string) string {
+	order, all := s.parse(nil, first), s.parse(nil, text)
+	at := func(p pair) int {
+		if i := order.find(p.name); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(all, func(a, b pair) int { return at(a) - at(b) })
+	return s.native(all)
+}
+
 // canonical returns the same text for all spellings of a value: first the bare sub-key, then the others sorted, without defaults.
 func (s *syntax) canonical(text string) string {
 	var buffer [24]pair

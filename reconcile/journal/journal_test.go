@@ -32,7 +32,7 @@ func oneOfEach() []Body {
 		Dispatched{Step: "s1", UPID: "UPID:pve1:1"},
 		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\"", Sent: true},
 		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
-		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created, Task: "UPID:pve1:a", Configuring: true, CreatedWith: "secrets.key=0a source=0b"},
+		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created, Task: "UPID:pve1:a", Configuring: true, Unstarted: true, CreatedWith: "secrets.key=0a source=0b"},
 		Guarded{
 			VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve", Identity: "i1", Gone: true, File: "web/web-1.yaml",
 			Rules: GuardRules{RebootPolicy: "window", Window: "Sat 02:00-04:00 UTC", ShutdownSeconds: 180, Suspended: "without end", MovedTo: 102},

@@ -95,7 +95,7 @@ var kinds = []*kind{
 	row[Owned]{
 		name: "owned", version: 1,
 		newer: func(b Owned) int {
-			return max(laterField(5, b.Task != "" || b.Origin == Recovered), laterField(23, b.Configuring), laterField(26, b.CreatedWith != ""))
+			return max(laterField(5, b.Task != "" || b.Origin == Recovered), laterField(23, b.Configuring), laterField(26, b.CreatedWith != ""), laterField(28, b.Unstarted))
 		},
 		complete: func(b Owned) bool { return b.VMID > 0 && b.Identity != "" && b.Origin.valid() },
 		fold:     func(f *fold, r Record, b Owned) { f.owned.set(b.VMID, r, b) },

@@ -58,6 +58,7 @@ func TestDecodePayloadRefuses(t *testing.T) {
 		"firewall_as_without":        `{"v":16,"records":[{"guarded":{"vmid":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
 		"firewall_as_beside":         `{"v":16,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"rules":{"firewall":"f"},"firewallAs":2}}]}`,
 		"version_13_with_shared":     `{"v":13,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		"version_23_with_unstarted":  `{"v":23,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","unstarted":true}}]}`,
 		"version_5_with_configuring": `{"v":5,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","configuring":true}}]}`,
 		"version_5_with_object":      `{"v":5,"records":[{"flapping":{"kind":"BackupJob","name":"nightly","level":5}}]}`,
 		"bytes_after_it":             `{"v":1,"records":[{"event":{"name":"x"}}]} {}`,
@@ -125,6 +126,10 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 		"guest_with_what_it_was_created_with": {
 			[]Body{Owned{VMID: 1, Identity: "i", Origin: Created, CreatedWith: "source=0a"}},
 			`{"v":26,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","createdWith":"source=0a"}}]}`,
+		},
+		"guest_that_was_not_started_yet": {
+			[]Body{Owned{VMID: 1, Identity: "i", Origin: Created, Unstarted: true}},
+			`{"v":28,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","unstarted":true}}]}`,
 		},
 		"orders_with_a_scope": {
 			[]Body{Ordered{Key: "k", State: OrderSeen, Entry: "e"}, Ordered{Key: "l", State: OrderSeen, Entry: "e", Guests: []string{"VirtualMachine/web-*"}, Paths: []string{"web"}}},

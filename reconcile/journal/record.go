@@ -198,6 +198,10 @@ type Owned struct {
 	// CreatedWith is what the manifest said of the fields that are used at creation only, as the text of a secret.Baseline: keyed fingerprints. It is "" in a record of
 	// an older release, and until an adopted guest was compared for the first time.
 	CreatedWith string `json:"createdWith,omitempty"`
+
+	// Unstarted is true from the call that creates the guest until the guest was seen started for the first time. It is false in a record of an older release, and
+	// for a guest that the agent did not create.
+	Unstarted bool `json:"unstarted,omitempty"`
 }
 
 // Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached, Snapshots,

@@ -11,14 +11,15 @@ import (
 )
 
 // beginConfiguring returns the record of a guest that a step is about to create: with what it is created, which a manifest that was corrected after a failure says
-// in another way. From now until the guest was seen configured, the fields that its manifest lists under ignoreFields are written too.
+// in another way. From now until the guest was seen configured, the fields that its manifest lists under ignoreFields are written too, and until it was seen
+// started, its start is the first one.
 func (w *Worker) beginConfiguring(basis *Basis, step plan.Step, state journal.State) []journal.Body {
 	before, isOwned := state.Owned[step.Guest.VMID]
 	if step.Op != cluster.OpCreate || !isOwned {
 		return nil
 	}
 	owned := before
-	owned.Configuring = true
+	owned.Configuring, owned.Unstarted = true, true
 	if d, named := basis.desired(step.Guest.VMID); named {
 		owned.CreatedWith = w.vault.CreatedWith(*d).String()
 	}
@@ -28,10 +29,10 @@ func (w *Worker) beginConfiguring(basis *Basis, step plan.Step, state journal.St
 	return []journal.Body{owned}
 }
 
-// endConfiguring journals that a new guest was configured: from now on, the fields that its manifest lists under ignoreFields are left alone.
-func (w *Worker) endConfiguring(ctx context.Context, owned journal.Owned) error {
-	owned.Configuring = false
-	return w.append(ctx, owned)
+// noteCreated journals what a plan found of a new guest: that it was configured, so that the fields that its manifest lists under ignoreFields are left alone from
+// now on, and that it was started.
+func (w *Worker) noteCreated(ctx context.Context, owned journal.Owned, p plan.Guest) error {
+	return w.append(ctx, p.Created(owned))
 }
 
 // onlyConfigures reports whether a plan contains a step only because the guest was not seen configured yet. If such a step was just executed, the guest had its first

@@ -119,10 +119,13 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	judge := basis.Gate(state, time.Now())
 	judge.Seen = got.Guests
 	step, verdict, ok := judge.Next(planned.Guests[0])
+	if ok && t.Steps > 0 && sameEffect(t.last, step) && onlyConfigures(want, got, step) {
+		planned.Guests[0].Configured = true
+	}
 	switch {
-	case planned.Guests[0].Configured || ok && t.Steps > 0 && sameEffect(t.last, step) && onlyConfigures(want, got, step):
+	case planned.Guests[0].Configured, planned.Guests[0].Started:
 		t.kept = &got
-		return true, w.endConfiguring(ctx, state.Owned[t.Key.VMID])
+		return true, w.noteCreated(ctx, state.Owned[t.Key.VMID], planned.Guests[0])
 	case !ok:
 		return false, w.endTurn(ctx, t)
 	case step.Refused != "":

@@ -42,7 +42,7 @@ func everyFirewallField() *guest.FirewallSeen {
 
 var wishes = []string{
 	"backup", "placement.prefer", "placement.migrate", "placement.auto.prefer", "placement.auto.antiAffinity", "placement.auto.nodes", "ha.absent", "class", "mode", "suspend.reason", "suspend.author", "suspend.until", "dependsOn", "health.agent", "health.tcp", "health.http", "firewall.keepOthers", "firewall.guarded", "snapshots.schedule", "snapshots.keep", "wave", "lifecycle.destroy", "lifecycle.recreate", "lifecycle.rebootPolicy",
-	"lifecycle.window", "lifecycle.shutdownTimeout", "lifecycle.forceStop", "ignoreFields", "unset",
+	"lifecycle.window", "lifecycle.shutdownTimeout", "lifecycle.forceStop", "lifecycle.startWithout", "ignoreFields", "unset",
 	"source.clone.template", "source.clone.name", "source.clone.full", "source.clone.storage", "source.clone.snapshot",
 	"source.backup.volume", "source.backup.storage", "source.backup.unique",
 }

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -15,6 +17,7 @@ type lifecycle struct {
 	window          opt[string]
 	shutdownTimeout opt[time.Duration]
 	forceStop       opt[bool]
+	startWithout    textList
 	protection      opt[bool]
 }
 
@@ -26,6 +29,7 @@ func (c *lifecycle) fields() []field {
 		{"window", "", "When rebootPolicy window may restart the guest: days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin.", window(&c.window)},
 		{"shutdownTimeout", "", "How long the guest may take to shut down. Default: 3m.", duration(&c.shutdownTimeout, maxDelay)},
 		{"forceStop", "", "Stop the guest hard when a shutdown takes longer; data that it has not written is lost. Of a restart, Proxmox decides: that of a virtual machine fails then, and a container is always stopped hard. Default: false.", flag(&c.forceStop)},
+		{"startWithout", "", "Mounts and devices that only root@pam may set, such as mp0, without which a new guest may be started. It is not started for the first time before it has the others.", withExamples(list(&c.startWithout, nativeKey, ""), `["mp0"]`)},
 		{"protection", "protection", "Proxmox's own protection flag: refuses to remove the guest or its disks.", flag(&c.protection)},
 	}
 }
@@ -38,6 +42,23 @@ func (c *lifecycle) check(l *lowering) {
 	if c.window.set && policy != guest.RebootWindow {
 		l.missing(c.window.place, "got a window without rebootPolicy: window, so the window has no effect", "")
 	}
+}
+
+// startsWithout returns the mounts and devices without which a new guest may be started, sorted. Each is one that the manifest names.
+func (c *lifecycle) startsWithout(l *lowering) []string {
+	var keys []string
+	for _, slot := range c.startWithout.value {
+		switch in, named := l.intents[slot.value]; {
+		case !guest.IsDevice(l.kind, slot.value):
+			l.problem(slot.place, fmt.Sprintf("got %q, want the slot of a mount or a device", slot.value), "such as mp0, dev0 or hostpci0")
+		case !named || in.Verb == guest.Absent:
+			l.problem(slot.place, fmt.Sprintf("got %q, which the manifest does not set", slot.value), "name one of its mounts and devices")
+		default:
+			keys = append(keys, slot.value)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // value returns the lifecycle with its defaults. Recreate is empty if the manifest does not set it: its default depends on the whole guest.

@@ -31,6 +31,7 @@ func describe(d guest.Desired) string {
 		{"lifecycle", fmt.Sprintf("%s %s %s %q %s", d.Lifecycle.Destroy, d.Lifecycle.Recreate, d.Lifecycle.RebootPolicy, d.Lifecycle.Window, d.Lifecycle.ShutdownTimeout)},
 		{"depends on", strings.Join(d.DependsOn, ", ")},
 		{"ignores", strings.Join(d.Ignore, ", ")},
+		{"starts without", strings.Join(d.StartWithout, ", ")},
 	} {
 		if part.value != "" {
 			fmt.Fprintf(&b, "  %s: %s\n", part.name, part.value)

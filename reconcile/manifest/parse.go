@@ -173,6 +173,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		Source: l.source(s), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
 		DependsOn: texts(c.dependsOn), Health: c.health.checks(), Ignore: c.finish(l, s),
 	}
+	d.StartWithout = c.lifecycle.startsWithout(l)
 	if c.firewall.set {
 		d.Firewall = c.firewall.value.wanted(l, c.firewall.place)
 	}

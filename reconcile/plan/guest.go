@@ -47,7 +47,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p.Conditions = append(p.Conditions, *c)
 		return p
 	}
-	p.Present = true
+	p.Present, p.Started = true, owned.Unstarted && (live.Status == guest.StatusRunning || live.Status == guest.StatusPaused)
 	former := formerVolumes(want, d, recordOf(owned, isOwned), live, volumes)
 	later := d
 	d = WantedNow(d, owned)
@@ -74,6 +74,9 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		return p
 	}
 	p = planExisting(p, d, live, !isOwned)
+	if owned.Unstarted && live.Status == guest.StatusStopped {
+		p = holdFirstStart(p, d, live)
+	}
 	if neverGiven(want, d, live, owned) || d.Firewall != nil && !firewallKnown(live) {
 		p = withoutStart(p, live)
 	}

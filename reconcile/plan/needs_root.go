@@ -13,7 +13,7 @@ import (
 // needsRoot returns the condition of a guest with differences that only root@pam may remove, and whether there are any. The hint is the exact
 // command for the shell of the guest's node. An empty node, or the vmid 0, is not known yet.
 func needsRoot(changes []guest.Change, ref guest.Ref, node string) (Condition, bool) {
-	var keys, set, removed []string
+	var keys []string
 	for _, c := range changes {
 		if !c.RootOnly {
 			continue
@@ -23,14 +23,27 @@ func needsRoot(changes []guest.Change, ref guest.Ref, node string) (Condition, b
 			key += " (" + c.Origin.String() + ")"
 		}
 		keys = append(keys, key)
-		if c.RootValue == "" {
-			removed = append(removed, c.Key)
-		} else {
-			set = append(set, "--"+c.Key+" "+shellQuoted(c.RootValue))
-		}
 	}
 	if len(keys) == 0 {
 		return Condition{}, false
+	}
+	return Condition{
+		Type: Warned, Reason: reason.NeedsRoot, Message: "Proxmox lets only root@pam set this, and no API token: " + strings.Join(keys, ", "),
+		Hint: commandOfRoot(changes, ref, node),
+	}, true
+}
+
+// commandOfRoot returns the command by which root makes all changes that only root@pam may make, with the node on which it is run.
+func commandOfRoot(changes []guest.Change, ref guest.Ref, node string) string {
+	var set, removed []string
+	for _, c := range changes {
+		switch {
+		case !c.RootOnly:
+		case c.RootValue == "":
+			removed = append(removed, c.Key)
+		default:
+			set = append(set, "--"+c.Key+" "+shellQuoted(c.RootValue))
+		}
 	}
 	if len(removed) > 0 {
 		set = append(set, "--delete "+strings.Join(removed, ","))
@@ -42,10 +55,7 @@ func needsRoot(changes []guest.Change, ref guest.Ref, node string) (Condition, b
 	if ref.VMID != 0 {
 		vmid = strconv.Itoa(ref.VMID)
 	}
-	return Condition{
-		Type: Warned, Reason: reason.NeedsRoot, Message: "Proxmox lets only root@pam set this, and no API token: " + strings.Join(keys, ", "),
-		Hint: reason.SetAsRoot.With(cmp.Or(node, "its node"), tool+" set "+vmid+" "+strings.Join(set, " ")),
-	}, true
+	return reason.SetAsRoot.With(cmp.Or(node, "its node"), tool+" set "+vmid+" "+strings.Join(set, " "))
 }
 
 // plainInShell are the characters that a shell takes as they are.

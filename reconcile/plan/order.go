@@ -53,6 +53,9 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		}
 		p.Orders = append(p.Orders, step)
 	}
+	if owned.Unstarted && live.Status == guest.StatusStopped {
+		return withLacks(p, d, live.Node)
+	}
 	return p
 }
 

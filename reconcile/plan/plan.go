@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // Plan is the work that would bring the observed guests to the desired state. It is immutable.
@@ -30,6 +31,7 @@ type Guest struct {
 	Present    bool              // it exists, and is what the manifest means
 	ReadAt     time.Time         // of an object of package kinds: when it was read
 	Lacking    map[string]string // of an Image: why nothing can be created from it, by node; by "" if all nodes share its storage
+	Started    bool              // the guest was created and not seen started yet, and now it is
 	Configured bool              // the guest was created and not seen configured yet, and now it has what its manifest lists under ignoreFields
 	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 
@@ -58,6 +60,13 @@ func (g Guest) Converged() bool {
 // WantsRunState reports whether the plan contains a step to the run state that the manifest wants.
 func (g Guest) WantsRunState() bool {
 	return slices.ContainsFunc(g.Steps, func(s Step) bool { return s.Op.IsRunState() })
+}
+
+// Created returns the record of ownership of a new guest with what the plan found.
+func (g Guest) Created(owned journal.Owned) journal.Owned {
+	owned.Configuring = owned.Configuring && !g.Configured
+	owned.Unstarted = owned.Unstarted && !g.Started
+	return owned
 }
 
 // Steps returns every step of the plan in order.

@@ -45,8 +45,12 @@ type Step struct {
 	Order   *order.Open // the signed order that asks for the step; nil for a step of a plan
 	Refused string      // of an order: why the guest does not allow it now, which ends the order; such a step has no calls
 
-	File   string           // of an Image or an object of package kinds: where its manifest lies; "" without one
-	Object *ObjectStep      // of an object of package kinds
+	File        string      // of an Image or an object of package kinds: where its manifest lies; "" without one
+	Object      *ObjectStep // of an object of package kinds
+	Lacks       []string    // of the first start of a new guest: mounts and devices of its manifest that it does not have, and that only root@pam may give it; sorted
+	LacksHint   string      // what ends that
+	BeforeStart bool        // of a new guest that was never started: the step gives it a mount or device, so the guest is not started while the step is held
+
 	Prunes bool             // of a download: the manifest lets the agent delete the file when nothing uses it any more
 	Former *journal.File    // of the deletion of a file: the record of its download
 	Loses  []kind.Weakening // what the step takes from guests with guards; it then needs an approval

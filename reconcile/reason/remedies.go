@@ -51,6 +51,7 @@ var (
 	MeantOwned          = Remedy{Text: "set spec.vmid to the vmid of the guest that is meant, such as {vmid}, or to a free vmid", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}}}
 	MeantUUID           = Remedy{Text: "if the manifest means guest {vmid}: set spec.vmid: {vmid} and spec.adopt: ifUnmanaged, or claim it with gitops-agent recover; if not: give the manifest another uuid", Command: "gitops-agent recover", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}, {Manifest, "spec.adopt", "ifUnmanaged"}}}
 	SetAsRoot           = Remedy{Text: "as root on {node}: {command}", Command: "{command}"}
+	SetBeforeStart      = Remedy{Text: "{command}; or lifecycle.startWithout: [{keys}] starts it without", Command: "{command}", Edits: []Edit{{Manifest, "spec.lifecycle.startWithout", "[{keys}]"}}}
 	GrantJobAudit       = Remedy{Text: "the token needs Sys.Audit on /"}
 	AddToJob            = Remedy{Text: "add it to a BackupJob, or enable one"}
 	UndoJobEdit         = Remedy{Text: "the agent repairs what the manifest of the job says and no hold prevents; undo the rest in Proxmox, or write it into the manifest"}

@@ -151,5 +151,5 @@ func named(is func(Row) bool) []Name {
 
 // HoldNotices lists the notices about held steps, in the order of pages.
 func HoldNotices() []Notice {
-	return []Notice{approvalNotice, guardNotice, guardedNotice, forbiddenNotice, usedNotice, scopeNotice, policyNotice}
+	return []Notice{approvalNotice, guardNotice, guardedNotice, forbiddenNotice, firstStartNotice, usedNotice, scopeNotice, policyNotice}
 }

@@ -4,13 +4,14 @@ import "gitops-agent/reconcile/event"
 
 // The notices of pages about held steps. Reasons with one notice are counted together.
 var (
-	approvalNotice  = Notice{"1 guest waits for a signed approval", "%d guests wait for a signed approval"}
-	guardNotice     = Notice{"The manifest of 1 guest weakens a guard, which waits for a signed approval", "The manifests of %d guests weaken guards, which wait for signed approvals"}
-	guardedNotice   = Notice{"1 guest is not destroyed because of a guard", "%d guests are not destroyed because of a guard"}
-	forbiddenNotice = Notice{"1 guest stays as it is because its manifest forbids the step", "%d guests stay as they are because their manifests forbid the step"}
-	usedNotice      = Notice{"1 guest waits because something else uses what the step needs", "%d guests wait because something else uses what the steps need"}
-	scopeNotice     = Notice{"1 guest waits because its signer may not touch what its manifest names", "%d guests wait because their signers may not touch what their manifests name"}
-	policyNotice    = Notice{"1 guest waits because of a policy", "%d guests wait because of a policy"}
+	approvalNotice   = Notice{"1 guest waits for a signed approval", "%d guests wait for a signed approval"}
+	guardNotice      = Notice{"The manifest of 1 guest weakens a guard, which waits for a signed approval", "The manifests of %d guests weaken guards, which wait for signed approvals"}
+	guardedNotice    = Notice{"1 guest is not destroyed because of a guard", "%d guests are not destroyed because of a guard"}
+	forbiddenNotice  = Notice{"1 guest stays as it is because its manifest forbids the step", "%d guests stay as they are because their manifests forbid the step"}
+	usedNotice       = Notice{"1 guest waits because something else uses what the step needs", "%d guests wait because something else uses what the steps need"}
+	firstStartNotice = Notice{"1 new guest is not started before root has given it its mounts and devices", "%d new guests are not started before root has given them their mounts and devices"}
+	scopeNotice      = Notice{"1 guest waits because its signer may not touch what its manifest names", "%d guests wait because their signers may not touch what their manifests name"}
+	policyNotice     = Notice{"1 guest waits because of a policy", "%d guests wait because of a policy"}
 )
 
 // rows is the table. Each reason has one row.
@@ -104,9 +105,9 @@ var rows = []Row{
 		Docs:     "For an owned guest, `mode: enforce` waits for an approval, see `guard`",
 	},
 	{
-		Name: NeedsRoot, Types: []Type{TypeWarned, TypeFailed}, Act: FixCluster, Severity: SeverityWarning, Events: []event.Name{event.GuestFailed},
-		Sentence: "Proxmox allows the setting to root@pam only, and to no API token",
-		Remedies: []Remedy{SetAsRoot, LeaveOutRootKey},
+		Name: NeedsRoot, Types: []Type{TypeWarned, TypeFailed}, Held: TypeHeld, Act: FixCluster, Severity: SeverityWarning, Events: []event.Name{event.GuestFailed, event.StepHeld}, Notice: firstStartNotice,
+		Sentence: "Proxmox allows the setting to root@pam only, and to no API token; a new guest is not started for the first time before it has the mounts and devices of its manifest",
+		Remedies: []Remedy{SetAsRoot, SetBeforeStart, LeaveOutRootKey},
 	},
 	{
 		Name: NoBackup, Types: []Type{TypeWarned}, Act: EditManifest, Severity: SeverityWarning,

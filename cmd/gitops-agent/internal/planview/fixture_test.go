@@ -50,7 +50,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), heldByPolicy(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(), inRollout(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), heldByPolicy(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(), inRollout(), unstarted(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), formerFile(), pool(), orphanedPool(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -252,6 +252,17 @@ func taskHangs() plannedGuest {
 	return plannedGuest{
 		plan:     plan.Guest{Ref: ref(guest.VirtualMachine, "files-2", 220), Node: "pve1", Managed: true, Origin: at("guests/files.yaml", 20, 1), Steps: []plan.Step{start}},
 		verdicts: []gate.Verdict{held(reason.TaskHangs, "2 tasks hang on pve1", "look at the tasks of this node in Proxmox, and stop those that will not end")},
+	}
+}
+
+// unstarted is a new guest without a device that root has to give it.
+func unstarted() plannedGuest {
+	start := step(cluster.OpStart, guest.Live, "state: running")
+	start.Calls = []cluster.Call{{Op: cluster.OpStart, Node: "pve1"}}
+	return plannedGuest{
+		plan:     plan.Guest{Ref: ref(guest.Container, "vpn-1", 232), Node: "pve1", Managed: true, Origin: at("guests/vpn.yaml", 1, 1), Steps: []plan.Step{start}},
+		verdicts: []gate.Verdict{held(reason.NeedsRoot, "a new guest is not started for the first time before its configuration has dev0, which only root@pam may set",
+			"as root on pve1: pct set 232 --dev0 /dev/net/tun; or lifecycle.startWithout: [dev0] starts it without")},
 	}
 }
 
