@@ -45,7 +45,7 @@ var (
 	guestObserved  = describe("guest_last_observed_timestamp_seconds", "When the guest was last read in full, 0 if not since the agent started.", "kind", "vmid")
 
 	fleetGuests    = describe("guests", "Guests by sync state.", "sync")
-	fleetDrift     = describe("drift_keys", "Configuration keys that differ, by class of the change.", "class")
+	fleetDrift     = describe("drift_keys", "Configuration keys that differ, by class of the change; root if only root@pam may make it.", "class")
 	fleetUnmanaged = describe("unmanaged_guests", "Guests of the cluster that no manifest names and that the agent does not own.")
 	fleetLost      = describe("lost_guests", "Guests that have a marker and no ownership record, by the verdict of recover.", "verdict")
 	fleetOrphaned  = describe("orphaned_guests", "Guests that the agent owns and that no manifest names.")
@@ -209,6 +209,9 @@ func sendRollouts(send sender, r *report.Report) {
 	}
 }
 
+// classRoot is the label of the changes that only root@pam may make, in place of their class.
+const classRoot = "root"
+
 func sendFleet(send sender, r *report.Report) {
 	sync, class, held, conditions := map[string]int{}, map[string]int{}, map[string]int{}, map[reason.Name]int{}
 	orphaned, suspended, oldest := 0, 0, 0.0
@@ -228,6 +231,10 @@ func sendFleet(send sender, r *report.Report) {
 	for _, g := range r.Guests {
 		sync[string(g.Sync)]++
 		for _, change := range g.Changes {
+			if change.Root {
+				class[classRoot]++
+				continue
+			}
 			class[string(change.Class)]++
 		}
 		for _, h := range g.Held {
@@ -251,6 +258,7 @@ func sendFleet(send sender, r *report.Report) {
 	for _, c := range guest.Classes() {
 		send(fleetDrift, float64(class[string(c)]), string(c))
 	}
+	send(fleetDrift, float64(class[classRoot]), classRoot)
 	for _, h := range reason.Holds() {
 		send(fleetHeld, float64(held[string(h)]), string(h))
 	}

@@ -46,6 +46,7 @@ func (e *Engine) publish(planned plan.Plan) {
 	slices.SortFunc(r.Guests, func(a, b report.Guest) int {
 		return cmp.Or(cmp.Compare(a.VMID, b.VMID), cmp.Compare(a.Label(), b.Label()))
 	})
+	r.Except = report.NewExcept(r.Guests)
 	if lost := e.recovery.Result; len(lost.Guests) > 0 {
 		r.Recovery = &lost
 	}

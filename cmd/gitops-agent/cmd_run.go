@@ -41,7 +41,7 @@ host, and the other agent was stopped. A restart never needs it, so do not put i
 
 SIGHUP makes the agent read its config again, with the files that it names. If anything in it is not valid, nothing changes and the log says why.`,
 			ending{term.ExitDone, "stopped; with --once: converged"}, ending{term.ExitError, "error"},
-			ending{term.ExitChanges, "with --once: changes, held steps or restarts are pending, or the state of a guest is unknown"},
+			ending{term.ExitChanges, "with --once: changes, held steps or restarts are pending, the state of a guest is unknown, or guests are in sync except for what only root can set"},
 			ending{term.ExitRefused, "with --once: the newest revision is refused, or waits for evidence; the last accepted one stays in force"}),
 		Example: `  gitops-agent run
   gitops-agent run --dry-run --log-level debug
@@ -148,7 +148,7 @@ func onceOutcome(r report.Report) error {
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint))
 	case r.Source.Waiting != nil:
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Waiting.Text()), r.Source.Waiting.Hint))
-	case !r.Converged, hasHeldSteps(r):
+	case !r.Converged, hasHeldSteps(r), r.Except != nil:
 		return term.WithStatus(term.ExitChanges, nil)
 	}
 	return nil

@@ -40,6 +40,7 @@ func TestOnceOutcome(t *testing.T) {
 		want   string
 	}{
 		"converged":  {report.Report{Converged: true}, term.ExitDone, ""},
+		"except":     {report.Report{Converged: true, Except: &report.Except{Guests: []string{"Container/dns-1"}, Root: 1}}, term.ExitChanges, ""},
 		"held":       {report.Report{Guests: []report.Guest{held}}, term.ExitChanges, ""},
 		"refused":    {report.Report{Source: refused, Guests: []report.Guest{held}}, term.ExitRefused, "reject x"},
 		"unverified": {report.Report{Writes: unverified, Source: refused}, term.ExitRefused, "reject y"},

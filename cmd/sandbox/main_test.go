@@ -193,6 +193,53 @@ func TestBlockedGuest(t *testing.T) {
 	}
 }
 
+// TestWhatOnlyRootMaySet: a guest without what only root@pam may set is not simply in sync, and each such setting has its command.
+func TestWhatOnlyRootMaySet(t *testing.T) {
+	t.Parallel()
+	container := func(name string, fields ...string) string {
+		return strings.Replace(machine(name, append(fields, "node: pve1", "unprivileged: true", "source: {template: {volume: \"local:vztmpl/debian-12.tar.zst\"}}",
+			"rootfs: {storage: local-lvm, size: 8Gi}", "state: running")...), "VirtualMachine", "Container", 1)
+	}
+	for name, row := range map[string]struct {
+		fields      string
+		want, never []string
+	}{
+		"keyctl": {
+			"features: {nesting: true, keyctl: true}",
+			[]string{"in sync except for 1 setting that needs root, running", "Converged except for 1 setting that needs root", "pct set 130 --features nesting=1,keyctl=1"},
+			[]string{"in the state of the manifests"},
+		},
+		"folder": {
+			"mounts: {mp0: {volume: /tank/media, path: /media}}", []string{"Not converged", "pct set 130 --mp0 /tank/media,mp=/media", "startWithout: [mp0]"},
+			[]string{"in sync, running", "Converged"},
+		},
+		"device": {
+			`raw: {dev0: "/dev/net/tun"}`, []string{"Not converged", "pct set 130 --dev0 /dev/net/tun"}, []string{"in sync, running", "Converged"},
+		},
+		"device_that_may_be_missing": {
+			"raw: {dev0: \"/dev/net/tun\"}\n  lifecycle: {startWithout: [dev0]}", []string{"in sync except for 1 setting that needs root, running"}, []string{"in the state of the manifests"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := sandboxed(t, "--once", write(t, map[string]string{"cluster.yaml": clusterYAML, "docker.yaml": container("docker", "vmid: 130", row.fields)}))
+			if r.status != exitPending {
+				t.Errorf("got status %d, want %d\n%s\n%s", r.status, exitPending, r.out, r.notes)
+			}
+			for _, text := range row.want {
+				if !strings.Contains(r.out, text) {
+					t.Errorf("got no %q\n%s", text, r.out)
+				}
+			}
+			for _, text := range row.never {
+				if strings.Contains(r.out, text) {
+					t.Errorf("got %q\n%s", text, r.out)
+				}
+			}
+		})
+	}
+}
+
 // TestExisting: a guest that exists with other values is adopted and repaired.
 func TestExisting(t *testing.T) {
 	t.Parallel()

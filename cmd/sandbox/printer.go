@@ -46,6 +46,7 @@ type assumedCluster struct {
 	Guests    []string `json:"guests,omitempty"`
 	Secrets   []string `json:"secrets,omitempty"`
 	Missing   []string `json:"missing,omitempty"`
+	Firewall  bool     `json:"firewall,omitempty"` // the firewall of the datacenter is on
 }
 
 func (p printer) document(d document) {
@@ -133,13 +134,16 @@ func (p printer) world(s *session, content snapshot, secrets []string) {
 			p.line("  %s: %s", row.name, strings.Join(row.names, ", "))
 		}
 	}
+	if w.firewall {
+		p.line("  the firewall of the datacenter, which is on")
+	}
 	if len(w.assumed) > 0 && !p.json {
 		p.note("no source creates %s, so the manifests describe guests that exist; they exist here as described (--existing describes them otherwise)", strings.Join(w.assumed, ", "))
 	}
 	if len(w.unknown) > 0 {
 		p.note("the simulated cluster cannot have: %s", strings.Join(w.unknown, ", "))
 	}
-	p.document(document{State: "assumed", Assumed: &assumedCluster{w.nodes, w.storages, w.bridges, w.pools, w.volumes, templates, images, existing, secrets, w.unknown}})
+	p.document(document{State: "assumed", Assumed: &assumedCluster{w.nodes, w.storages, w.bridges, w.pools, w.volumes, templates, images, existing, secrets, w.unknown, w.firewall}})
 }
 
 // plan prints what the agent would do first.
@@ -164,7 +168,7 @@ func (p printer) plan(r report.Report) {
 func planOf(g report.Guest) string {
 	switch {
 	case g.Sync == report.Synced:
-		return "in sync"
+		return inSync(g)
 	case g.Health == report.Missing:
 		return "create"
 	case slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Type == plan.Blocked }):
@@ -175,6 +179,9 @@ func planOf(g report.Guest) string {
 		return "change"
 	}
 }
+
+// inSync describes a guest that is in sync, with what it lacks nevertheless.
+func inSync(g report.Guest) string { return strings.TrimSpace("in sync " + g.Except().String()) }
 
 func (p printer) conditions(g report.Guest) {
 	for _, c := range g.Conditions {
@@ -216,7 +223,7 @@ func stateOf(g report.Guest) string {
 	case g.Operation == report.Busy:
 		return "working"
 	case g.Sync == report.Synced && g.Health == report.Healthy:
-		return strings.TrimSuffix("in sync, "+string(g.Status), ", ")
+		return strings.TrimSuffix(inSync(g)+", "+string(g.Status), ", ")
 	case needsPerson(g) && len(g.Conditions) > 0:
 		return fmt.Sprintf("%s: %s", g.Conditions[0].Type, g.Conditions[0].Message)
 	default:
@@ -245,6 +252,15 @@ func (p printer) state(e *sandbox.Environment, r report.Report, commit string) {
 	case final && outcome == nil:
 		d.State = "converged"
 		p.line("Converged: %s in the state of the manifests.", objects(r))
+	case r.Converged && r.Except != nil:
+		p.line("Converged %s, as with a real cluster:", r.Except)
+		for _, g := range r.Guests {
+			if g.Except() != nil || needsPerson(g) {
+				p.line("  %s: %s", label(g), stateOf(g))
+				p.conditions(g)
+				p.held(e, g)
+			}
+		}
 	case r.Source.Refused != nil && r.Source.Refused.Commit == commit:
 		d.State = "refused"
 		p.line("Refused: %s", r.Source.Refused.Error)

@@ -325,7 +325,10 @@ func judge(r report.Report, commit string, rests bool) (outcome error, final boo
 			waiting = append(waiting, g.Label())
 		}
 	}
-	if r.Converged && len(waiting) == 0 {
+	switch {
+	case r.Converged && len(waiting) == 0 && r.Except != nil:
+		return &statusError{exitPending, fmt.Errorf("in sync %s: %s", r.Except, strings.Join(r.Except.Guests, ", "))}, true
+	case r.Converged && len(waiting) == 0:
 		return nil, true
 	}
 	return &statusError{exitPending, fmt.Errorf("not converged: %s", strings.Join(waiting, ", "))}, !busy && rests

@@ -31,6 +31,7 @@ type world struct {
 	templates              []template
 	images                 []image.Desired // whose files are on the web servers that the nodes reach
 	existing               []guest.Desired // guests that are there at the start
+	firewall               bool            // the firewall of the datacenter is on, since a guest has one
 	assumed                []string        // of these, the labels of guests without a source, that the manifests expect to exist
 	unknown                []string        // what manifests name and the sandbox cannot make
 }
@@ -59,6 +60,7 @@ func deriveWorld(guests, existing []guest.Desired, set manifest.Set, nodes []str
 		w.nodes, w.storages = append(w.nodes, d.Nodes...), append(w.storages, d.Storage)
 	}
 	all := slices.Concat(guests, existing)
+	w.firewall = slices.ContainsFunc(all, func(d guest.Desired) bool { return d.Firewall != nil && d.Firewall.Options["enable"] == "1" })
 	for _, u := range preflight.UnresolvedOnCluster(all, preflight.ClusterContext{Nodes: []string{}, Pools: []string{}, Storages: []cluster.Storage{}}) {
 		switch u.What {
 		case "node":
@@ -214,6 +216,9 @@ func (w *world) start(opts pvesim.Options) (*pvesim.Sim, error) {
 		opts.Storages = append(opts.Storages, s)
 	}
 	sim := pvesim.New(opts)
+	if w.firewall {
+		sim.EnableFirewall()
+	}
 	var problems []error
 	for _, name := range w.pools {
 		sim.AddPool(name, "")

@@ -82,6 +82,8 @@ func acceptedStatus(r report.Report) Status {
 		return newStatus(Held, "held: %s", first)
 	case held > 1:
 		return newStatus(Held, "%d steps are held: %s", held, first)
+	case !r.Source.Accepted.Converged.IsZero() && r.Except != nil:
+		return newStatus(Converged, "every guest was in sync, %s", r.Except)
 	case !r.Source.Accepted.Converged.IsZero():
 		return newStatus(Converged, "every guest was in sync")
 	case !r.Writes.Allowed:

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/internal/status/words"
@@ -23,7 +24,7 @@ const (
 	Refused     State = "refused"     // its agent refused the newest commit
 	Waiting     State = "waiting"     // its agent cannot decide about the newest commit yet
 	Held        State = "held"        // steps wait for a person
-	OutOfSync   State = "out-of-sync" // guests differ from their manifests, or were not read yet
+	OutOfSync   State = "out-of-sync" // guests differ from their manifests, be it in what only root can set, or were not read yet
 	Converged   State = "converged"
 )
 
@@ -104,6 +105,8 @@ func judge(r report.Report, row Row, now time.Time) (State, string) {
 		return Waiting, fmt.Sprintf("%.10s: %s", source.Waiting.Commit, words.WithReason(source.Waiting.Reason, source.Waiting.Text()))
 	case row.Held > 0:
 		return Held, firstHeld(r)
+	case r.Converged && r.Except != nil:
+		return OutOfSync, "in sync " + r.Except.String() + ": " + strings.Join(r.Except.Guests, ", ")
 	case r.Converged:
 		return Converged, source.Error // the agent goes on with the revision in force
 	}

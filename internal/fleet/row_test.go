@@ -34,6 +34,11 @@ func TestNewRow(t *testing.T) {
 		want   func(*Row)
 	}{
 		"converged": {func(*report.Report) {}, func(*Row) {}},
+		"except": {func(r *report.Report) {
+			r.Except = &report.Except{Guests: []string{"VirtualMachine/web-1", "Container/dns-1"}, Root: 2, Firewall: 1}
+		}, func(r *Row) {
+			r.State, r.Problem = OutOfSync, "in sync except for 2 settings that need root and 1 part of a firewall that has no effect: VirtualMachine/web-1, Container/dns-1"
+		}},
 		"stale": {func(r *report.Report) { r.Time = now.Add(-StaleAfter - time.Second) }, func(r *Row) {
 			r.State, r.Problem, r.Time = Stale, "the newest report is of 2026-11-24T11:54:59Z", now.Add(-StaleAfter-time.Second)
 		}},

@@ -311,6 +311,11 @@ func (s *Sim) RemovePool(id string) {
 	})
 }
 
+// EnableFirewall turns on the firewall of the datacenter, as a person would.
+func (s *Sim) EnableFirewall() {
+	_ = s.locked(func() error { s.firewallOf(clusterFirewall).options["enable"] = "1"; return nil })
+}
+
 // SetAlias makes or replaces an alias of the datacenter's firewall, as a person would.
 func (s *Sim) SetAlias(name, cidr, comment string) {
 	_ = s.locked(func() error {

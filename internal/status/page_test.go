@@ -303,6 +303,7 @@ func TestPageShowsEveryText(t *testing.T) {
 	body = html.UnescapeString(body)
 	elsewhere := map[string]string{
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
+		".Guests.Conditions.Settings": "the message holds them",
 		".Guests.Conditions.Act":      "the remedy says it in words; the act is for programs",
 
 		".Guests.WhyNode":            "the page of the guest shows it",
@@ -364,7 +365,18 @@ func TestPageTexts(t *testing.T) {
 		want   []string
 		not    []string
 	}{
-		"all_well":     {func(*report.Report) {}, []string{"<title>All 4 guests match main@3f2a1c94 · pve-lab"}, []string{"Needs attention"}},
+		"all_well": {func(*report.Report) {}, []string{"<title>All 4 guests match main@3f2a1c94 · pve-lab"}, []string{"Needs attention"}},
+		"all_but_root": {func(r *report.Report) {
+			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Warned, Reason: reason.NeedsRoot, Message: "Proxmox lets only root@pam set this", Hint: "as root on pve1: qm set 201 --args -x", Settings: []string{"args"}}}
+			r.Except = report.NewExcept(r.Guests)
+		}, []string{
+			"<title>All 4 guests match main@3f2a1c94, except for 1 setting that needs root", `<article class="notice warn">`, "as root on pve1: qm set 201 --args -x", "Synced, except 1",
+		}, []string{`<article class="notice good">`}},
+		"no_firewall_and_drift": {func(r *report.Report) {
+			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Warned, Reason: reason.FirewallIneffective, Hint: "turn it on", Settings: []string{"net0 has no firewall=1", "the firewall of the datacenter is off"}}}
+			r.Guests[1].Sync, r.Converged = report.OutOfSync, false
+			r.Except = report.NewExcept(r.Guests)
+		}, []string{"In sync except for 2 parts of firewalls that have no effect", "turn it on"}, []string{"guests match"}},
 		"one_guest":    {func(r *report.Report) { r.Guests = r.Guests[:1] }, []string{"The only guest matches main@3f2a1c94"}, nil},
 		"nothing_kept": {func(r *report.Report) { r.Guests = nil }, []string{"No guests to manage: main@3f2a1c94 names none", "The revision in force names no guest"}, nil},
 		"refused": {func(r *report.Report) { *r = troubled() }, []string{

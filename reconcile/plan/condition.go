@@ -32,10 +32,11 @@ const (
 type Condition struct {
 	Type     ConditionType `json:"type"`
 	Reason   reason.Name   `json:"reason"`
-	Act      reason.Act    `json:"act,omitempty"`    // what ends it, in the report
-	Message  string        `json:"message"`          // for people
-	Hint     string        `json:"hint,omitempty"`   // what would end it
-	Digest   string        `json:"digest,omitempty"` // of the held step, for an approval
+	Act      reason.Act    `json:"act,omitempty"`      // what ends it, in the report
+	Message  string        `json:"message"`            // for people
+	Hint     string        `json:"hint,omitempty"`     // what would end it
+	Digest   string        `json:"digest,omitempty"`   // of the held step, for an approval
+	Settings []string      `json:"settings,omitempty"` // what the guest lacks although it counts as in sync: keys that only root@pam may set, parts of its firewall without effect
 	Since    time.Time     `json:"since,omitzero"`
 	Revision string        `json:"revision,omitempty"`
 }

@@ -27,7 +27,7 @@ func withFirewall(p Guest, d *guest.Desired, live guest.Observed, got cluster.Sn
 	if why := withoutFirewallEffect(d, live, got.Datacenter); len(why) > 0 {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: reason.FirewallIneffective, Message: "its firewall, or a part of it, has no effect: " + strings.Join(why, "; "),
-			Hint: reason.EnableFirewall.Text,
+			Hint: reason.EnableFirewall.Text, Settings: why,
 		})
 	}
 	return p

@@ -13,12 +13,13 @@ import (
 // needsRoot returns the condition of a guest with differences that only root@pam may remove, and whether there are any. The hint is the exact
 // command for the shell of the guest's node. An empty node, or the vmid 0, is not known yet.
 func needsRoot(changes []guest.Change, ref guest.Ref, node string) (Condition, bool) {
-	var keys []string
+	var keys, settings []string
 	for _, c := range changes {
 		if !c.RootOnly {
 			continue
 		}
 		key := c.Key
+		settings = append(settings, key)
 		if c.Origin.File != "" {
 			key += " (" + c.Origin.String() + ")"
 		}
@@ -29,7 +30,7 @@ func needsRoot(changes []guest.Change, ref guest.Ref, node string) (Condition, b
 	}
 	return Condition{
 		Type: Warned, Reason: reason.NeedsRoot, Message: "Proxmox lets only root@pam set this, and no API token: " + strings.Join(keys, ", "),
-		Hint: commandOfRoot(changes, ref, node),
+		Hint: commandOfRoot(changes, ref, node), Settings: settings,
 	}, true
 }
 

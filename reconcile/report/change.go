@@ -9,6 +9,7 @@ type Change struct {
 	To     string      `json:"to"`   // "" is unset
 	Class  guest.Class `json:"class"`
 	Note   string      `json:"note,omitempty"`
+	Root   bool        `json:"root,omitempty"`   // only root@pam may make it
 	Waits  bool        `json:"waits,omitempty"`  // already written; takes effect at the next start
 	Origin string      `json:"origin,omitempty"` // the manifest line that asks for the value: "web.yaml:12:5"
 }
@@ -18,7 +19,7 @@ const Concealed = "**********"
 
 // NewChange returns a change for printing. The planner already hides secrets; NewChange hides the values of secret keys again.
 func NewChange(c guest.Change) Change {
-	change := Change{c.Key, c.From, c.To, c.Class, c.Note, c.Waits, c.Origin.String()}
+	change := Change{Key: c.Key, From: c.From, To: c.To, Class: c.Class, Note: c.Note, Root: c.RootOnly, Waits: c.Waits, Origin: c.Origin.String()}
 	if c.Write == guest.WriteSecret || isSecretKey(c.Key) {
 		change.From, change.To = conceal(c.From), conceal(c.To)
 	}

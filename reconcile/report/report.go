@@ -35,6 +35,7 @@ type Report struct {
 	QueueDepth int              `json:"queueDepth"`
 	Cycle      uint64           `json:"cycle"` // counts from the start of the agent
 	Converged  bool             `json:"converged"`
+	Except     *Except          `json:"except,omitempty"` // what guests in sync lack although nothing is left for the agent to do; nil if that is nothing
 }
 
 // Replica describes one of several agents that share a journal: one leads, the others are ready to.

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"strconv"
+
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
@@ -24,9 +26,13 @@ type badge struct {
 	Title string // tooltip
 }
 
-func syncBadge(s report.Sync) badge {
-	b := badge{Tone: idle, Text: string(s)}
-	switch s {
+// syncBadge returns the sync state of a guest, with what it lacks although it is in sync.
+func syncBadge(g report.Guest) badge {
+	b := badge{Tone: idle, Text: string(g.Sync)}
+	if except := g.Except(); except != nil {
+		return badge{warn, "Synced, except " + strconv.Itoa(except.Root+except.Firewall), "in sync " + except.String()}
+	}
+	switch g.Sync {
 	case report.Synced:
 		b.Tone = good
 	case report.OutOfSync:

@@ -113,7 +113,7 @@ func (p *graphPage) layOut(guests map[string]report.Guest, chosen map[string]boo
 		}
 		n := node{guestLink: p.links.guest(label), Name: label, State: "no manifest names it", Tone: idle, layer: layers[object.Key{Label: label}]}
 		if found {
-			n.Name, n.State, n.Tone = g.Name, syncBadge(g.Sync).Text+", "+healthBadge(g.Health).Text, worst(g)
+			n.Name, n.State, n.Tone = g.Name, syncBadge(g).Text+", "+healthBadge(g.Health).Text, worst(g)
 		}
 		if runes := []rune(n.Name); len(runes) > maxName {
 			n.Name = string(runes[:maxName-1]) + "…"
@@ -225,5 +225,5 @@ func placeBand(nodes []node, top int, graph *edge.Graph, at map[string]*node) in
 }
 
 func (p *graphPage) neighbour(g report.Guest) neighbour {
-	return neighbour{p.links.guest(g.Label()), []badge{syncBadge(g.Sync), healthBadge(g.Health)}}
+	return neighbour{p.links.guest(g.Label()), []badge{syncBadge(g), healthBadge(g.Health)}}
 }

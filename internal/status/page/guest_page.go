@@ -93,7 +93,7 @@ func (p guestPage) neighbour(label string) neighbour {
 	n := neighbour{guestLink: p.links.guest(label)}
 	for _, g := range p.Report.Guests {
 		if g.Label() == label {
-			n.Badges = []badge{syncBadge(g.Sync), healthBadge(g.Health)}
+			n.Badges = []badge{syncBadge(g), healthBadge(g.Health)}
 		}
 	}
 	return n
@@ -101,7 +101,7 @@ func (p guestPage) neighbour(label string) neighbour {
 
 // worst returns the most severe colour of a guest's sync and health.
 func worst(g report.Guest) tone {
-	s, h := syncBadge(g.Sync).Tone, healthBadge(g.Health).Tone
+	s, h := syncBadge(g).Tone, healthBadge(g.Health).Tone
 	if severity(h) < severity(s) {
 		return h
 	}

@@ -95,7 +95,7 @@ func (v guestView) ShortKind() string {
 
 // Badges returns the three axes, in the order of the columns.
 func (v guestView) Badges() []badge {
-	return []badge{syncBadge(v.Sync), healthBadge(v.Health), operationBadge(v.Guest)}
+	return []badge{syncBadge(v.Guest), healthBadge(v.Health), operationBadge(v.Guest)}
 }
 
 // ConditionBadges returns every condition as a badge.

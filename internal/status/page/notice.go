@@ -31,7 +31,8 @@ type notice struct {
 // maxLinks bounds the guests that a notice names. The table contains all of them.
 const maxLinks = 12
 
-// notices returns the messages above the table, most urgent first. A converged cluster has one message that states it.
+// notices returns the messages above the table, most urgent first. A converged cluster has one message that states it, and
+// what its guests lack although they are in sync.
 func notices(r report.Report, now time.Time) []notice {
 	if r.Time.IsZero() {
 		return []notice{{Tone: busy, Title: "Starting", Text: "The first cycle has not ended yet."}}
@@ -46,7 +47,10 @@ func notices(r report.Report, now time.Time) []notice {
 	list = append(list, guestNotices(r)...)
 	list = append(list, lostNotices(r)...)
 	slices.SortStableFunc(list, func(a, b notice) int { return severity(a.Tone) - severity(b.Tone) })
-	if r.Converged {
+	switch {
+	case r.Except != nil:
+		list = append(list, exceptNotice(r))
+	case r.Converged:
 		list = append(list, notice{Tone: good, Title: convergedTitle(r)})
 	}
 	return append(list, warningNotices(r)...)
@@ -67,6 +71,24 @@ func convergedTitle(r report.Report) string {
 	default:
 		return fmt.Sprintf("All %d guests match %s", len(r.Guests), revision)
 	}
+}
+
+// exceptNotice says what guests in sync lack although nothing is left for the agent to do, with what ends it.
+func exceptNotice(r report.Report) notice {
+	n := notice{Tone: warn, Title: "In sync " + r.Except.String(), Guests: r.Except.Guests[:min(len(r.Except.Guests), maxLinks)]}
+	if r.Converged {
+		n.Title = convergedTitle(r) + ", " + r.Except.String()
+	}
+	var hints []string
+	for _, g := range r.Guests {
+		for _, c := range g.Conditions {
+			if g.Except() != nil && len(c.Settings) > 0 && len(hints) < maxLinks {
+				hints = append(hints, g.Label()+": "+c.Hint)
+			}
+		}
+	}
+	n.Text = strings.Join(hints, "\n")
+	return n
 }
 
 // lostNotices returns a notice of the guests whose ownership records were lost.

@@ -40,13 +40,19 @@ type Summary struct {
 	Unknown int `json:"unknown"` // guests that could not be read, so it is unknown whether they differ
 	InSync  int `json:"inSync"`
 
+	Except *report.Except `json:"except,omitempty"` // what those that are in sync lack although nothing is left for the agent to do
+
 	Problems int `json:"problems,omitempty"` // that would stop the agent, without those that could not be checked
 }
 
 // String returns "Plan: 1 to create, 2 to change, 0 to destroy, 1 held; 12 in sync".
 func (s Summary) String() string {
-	if s == (Summary{InSync: s.InSync}) {
-		return fmt.Sprintf("No changes: %d in sync", s.InSync)
+	inSync := fmt.Sprintf("%d in sync", s.InSync)
+	if s.Except != nil {
+		inSync += fmt.Sprintf(" (%d of them %s)", len(s.Except.Guests), s.Except)
+	}
+	if s == (Summary{InSync: s.InSync, Except: s.Except}) {
+		return "No changes: " + inSync
 	}
 	text := fmt.Sprintf("Plan: %d to create, %d to change, %d to destroy, %d held", s.Create, s.Change, s.Destroy, s.Held)
 	if s.Blocked > 0 {
@@ -61,7 +67,7 @@ func (s Summary) String() string {
 	if s.Problems > 0 {
 		text += ", " + term.Count(s.Problems, "problem")
 	}
-	return text + fmt.Sprintf("; %d in sync", s.InSync)
+	return text + "; " + inSync
 }
 
 // NewDocument returns the plan of the guests with the given labels, or of all guests if there are none. The error names a label that is not
@@ -97,6 +103,7 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 			document.add(newGuestView(g, judge).readAt(preview.Observed.Guests[g.Ref.VMID].ReadAt, preview.Gate.Now))
 		}
 	}
+	document.Summary.Except = report.NewExcept(document.warned())
 	document.Notes = newNotes(preview, labels)
 	for _, s := range preview.Plan.Guards {
 		document.Guards = append(document.Guards, newStepView(s, judge(s)))
@@ -108,9 +115,20 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 	return document, nil
 }
 
-// Differs reports whether the plan contains anything to do or to decide.
+// Differs reports whether the plan contains anything to do or to decide, or a guest lacks what only root can set.
 func (d Document) Differs() bool {
-	return len(d.Guards) > 0 || slices.ContainsFunc(d.Guests, func(g guestView) bool { return g.Action != actionWarned })
+	return len(d.Guards) > 0 || d.Summary.Except != nil || slices.ContainsFunc(d.Guests, func(g guestView) bool { return g.Action != actionWarned })
+}
+
+// warned returns the guests that are in sync and that a person should know something about.
+func (d Document) warned() []report.Guest {
+	var guests []report.Guest
+	for _, g := range d.Guests {
+		if g.Action == actionWarned {
+			guests = append(guests, report.Guest{GuestName: g.GuestName, Sync: report.Synced, Conditions: g.Conditions})
+		}
+	}
+	return guests
 }
 
 // heldGuards counts the changes that would weaken a guard, each once: one change may concern several guests.

@@ -260,7 +260,7 @@ func unstarted() plannedGuest {
 	start := step(cluster.OpStart, guest.Live, "state: running")
 	start.Calls = []cluster.Call{{Op: cluster.OpStart, Node: "pve1"}}
 	return plannedGuest{
-		plan:     plan.Guest{Ref: ref(guest.Container, "vpn-1", 232), Node: "pve1", Managed: true, Origin: at("guests/vpn.yaml", 1, 1), Steps: []plan.Step{start}},
+		plan: plan.Guest{Ref: ref(guest.Container, "vpn-1", 232), Node: "pve1", Managed: true, Origin: at("guests/vpn.yaml", 1, 1), Steps: []plan.Step{start}},
 		verdicts: []gate.Verdict{held(reason.NeedsRoot, "a new guest is not started for the first time before its configuration has dev0, which only root@pam may set",
 			"as root on pve1: pct set 232 --dev0 /dev/net/tun; or lifecycle.startWithout: [dev0] starts it without")},
 	}

@@ -51,11 +51,14 @@ func guestRows(d report.GuestDocument) [][]term.Cell {
 	add(term.Plain, "vmid", vmid)
 	add(term.Plain, "node", g.Node)
 	add(term.Plain, "chosen as", g.WhyNode)
-	sync := string(g.Sync)
+	sync, colour := string(g.Sync), syncColour(g.Sync)
+	if except := g.Except(); except != nil {
+		sync, colour = sync+" "+except.String(), term.Yellow
+	}
 	if !g.DriftSince.IsZero() {
 		sync += " for " + span(d.Time.Sub(g.DriftSince))
 	}
-	add(syncColour(g.Sync), "sync", sync)
+	add(colour, "sync", sync)
 	add(healthColour(g.Health), "health", string(g.Health))
 	add(term.Plain, "operation", g.OperationText())
 	add(term.Plain, "status", string(g.Status))

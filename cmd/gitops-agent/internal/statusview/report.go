@@ -71,6 +71,8 @@ func Select(document report.Document, s selection.Selection) ([]byte, error) {
 // stateOf returns whether the cluster is converged, in colour.
 func stateOf(r report.Report, p term.Palette) string {
 	switch {
+	case r.Converged && r.Except != nil:
+		return p.Paint(term.Yellow, "converged "+r.Except.String())
 	case r.Converged:
 		return p.Paint(term.Green, "converged")
 	case r.Source.Accepted == nil:
@@ -272,7 +274,11 @@ func summary(r report.Report) string {
 	for _, g := range r.Guests {
 		count[g.Sync]++
 	}
-	text := fmt.Sprintf("%s: %d in sync, %d not", size(r), count[report.Synced], count[report.OutOfSync])
+	except := ""
+	if r.Except != nil {
+		except = fmt.Sprintf(" (%d of them %s)", len(r.Except.Guests), r.Except)
+	}
+	text := fmt.Sprintf("%s: %d in sync%s, %d not", size(r), count[report.Synced], except, count[report.OutOfSync])
 	if unknown := count[report.SyncUnknown]; unknown > 0 {
 		text += fmt.Sprintf(", %d unknown", unknown)
 	}

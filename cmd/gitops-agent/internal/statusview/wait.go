@@ -59,7 +59,8 @@ func (c Client) Await(ctx context.Context, w Wait) (document report.Document, bo
 	}
 }
 
-// waitIsOver reports whether the revision is converged, or its rollouts are done, or was refused, which is an error.
+// waitIsOver reports whether the revision is converged, or its rollouts are done, or was refused, which is an error. What the agent cannot do
+// is one too.
 func waitIsOver(r report.Report, w Wait) (bool, error) {
 	revision := w.Revision
 	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
@@ -68,7 +69,13 @@ func waitIsOver(r report.Report, w Wait) (bool, error) {
 	if w.Rollout {
 		return rolloutsOver(r, revision)
 	}
-	return r.Converged && inForce(r, revision), nil
+	if !r.Converged || !inForce(r, revision) {
+		return false, nil
+	}
+	if r.Except != nil {
+		return true, term.WithStatus(term.ExitChanges, fmt.Errorf("in sync %s: %s", r.Except, strings.Join(r.Except.Guests, ", ")))
+	}
+	return true, nil
 }
 
 // inForce reports whether the accepted revision begins with these digits.
