@@ -24,7 +24,6 @@ func TestIncidentFailedDestroysPassTheLimit(t *testing.T) {
 		"rejected":         {fault: pvesim.Fault{Kind: pvesim.ErrorText, Text: "VM is locked (backup)"}},
 		"reply_lost":       {fault: pvesim.Fault{Kind: pvesim.DropBefore}},
 		"gateway":          {fault: pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 596}},
-		"gateway_no_task":  {fault: pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 595}},
 		"lost_worker":      {fault: pvesim.Fault{Kind: pvesim.LostWorker}},
 		"after_a_restart":  {fault: pvesim.Fault{Kind: pvesim.TaskFails, Text: "storage is busy"}, restart: true},
 		"rejected_restart": {fault: pvesim.Fault{Kind: pvesim.ErrorText, Text: "VM is locked (backup)"}, restart: true},

@@ -76,7 +76,7 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 		"bad_gateway":      {respond(502, "Bad Gateway", "<html>"), notReady, unknown},
 		"unavailable":      {respond(503, "Service Unavailable", ""), notReady, unknown},
 		"gateway_timeout":  {respond(504, "Gateway Time-out", ""), notReady, unknown},
-		"refused_595":      {respond(595, "Connection refused", ""), notReady, unknown},
+		"refused_595":      {respond(595, "Connection refused", ""), notReady, notReady},
 		"timeout_596":      {respond(596, "Connection timed out", ""), notReady, unknown},
 		"body_597":         {respond(597, "Broken pipe", ""), notReady, unknown},
 		"other_599":        {respond(599, "", ""), notReady, unknown},
@@ -139,7 +139,6 @@ func TestCallsThatMayTakeEffectLater(t *testing.T) {
 		"no_worker":       {refused("got no worker upid - start worker failed"), false},
 		"half_applied":    {respond(400, "Parameter verification failed.", `{"errors":{"net0":"hotplug problem - device in use"}}`), false},
 		"names_no_task":   {ok(`"nonsense"`), false},
-		"refused_595":     {respond(595, "Connection refused", ""), false},
 		"timeout_596":     {respond(596, "Connection timed out", ""), true},
 		"body_597":        {respond(597, "Broken pipe", ""), true},
 		"other_599":       {respond(599, "", ""), true},
@@ -152,6 +151,17 @@ func TestCallsThatMayTakeEffectLater(t *testing.T) {
 				t.Errorf("got error %v, want one whose call may take effect later: %t", err, test.late)
 			}
 		})
+	}
+}
+
+// TestUnconnectedCallsWereNotSent: of the statuses of a proxy, 595 alone says that the call did not reach its node.
+func TestUnconnectedCallsWereNotSent(t *testing.T) {
+	t.Parallel()
+	for status, notSent := range map[int]bool{502: false, 504: false, 595: true, 596: false, 597: false, 598: false, 599: false} {
+		_, err := inProcess(t, always(status, "No route to host", "")).Do(t.Context(), startCall, nil)
+		if errors.Is(err, cluster.ErrNotSent) != notSent || errors.Is(err, cluster.ErrOutcomeUnknown) == notSent || errors.Is(err, cluster.ErrNotReady) != notSent {
+			t.Errorf("status %d: got %v, want an error that says that the call was not sent: %t", status, err, notSent)
+		}
 	}
 }
 

@@ -170,7 +170,6 @@ func TestInvalidReplyMeansUnknownOutcome(t *testing.T) {
 		"truncated":       "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"data\":",
 		"no_json":         raw(200, "OK", `{"data":<html>`),
 		"not_a_task":      raw(200, "OK", `{"data":"started"}`),
-		"connect_failed":  raw(595, "Connection refused", ""),
 		"proxy_timed_out": raw(596, "Connection timed out", ""),
 		"proxy_gave_up":   raw(599, "Too many redirections", ""),
 		"lost_worker":     raw(500, "got no worker upid - start worker failed", `{"message":"got no worker upid - start worker failed\n","data":null}`),

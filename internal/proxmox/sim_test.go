@@ -52,7 +52,7 @@ func TestCreateUnderFaults(t *testing.T) {
 	}{
 		"drop_before":         {pvesim.Fault{Kind: pvesim.DropBefore}, unknown, 0, 0},
 		"drop_after":          {pvesim.Fault{Kind: pvesim.DropAfter}, unknown, 1, 1},
-		"connection_refused":  {pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 595}, unknown, 0, 0},
+		"connection_refused":  {pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 595}, cluster.ErrNotReady, 0, 0},
 		"timeout_but_created": {pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 596, AfterActing: true}, unknown, 1, 1},
 		"truncated_body":      {pvesim.Fault{Kind: pvesim.TruncatedBody}, unknown, 1, 1},
 		"invalid_json":        {pvesim.Fault{Kind: pvesim.InvalidJSON}, unknown, 1, 1},

@@ -69,7 +69,7 @@ var (
 	ErrNoTask         = errors.New("no such task")
 	ErrWritesStopped  = errors.New("writes are stopped") // the call was not sent: retry when writes are allowed again
 	ErrOutcomeUnknown = errors.New("outcome unknown")    // dispatched without a valid reply
-	ErrNotSent        = errors.New("not sent")           // no connection was made, so the call certainly reached no node
+	ErrNotSent        = errors.New("not sent")           // no connection was made, by this client or by the endpoint, so the call certainly reached no node
 	ErrUnanswered     = fmt.Errorf("no answer, and the call may still take effect: %w", ErrOutcomeUnknown)
 	ErrRefusedLate    = error(lateRefusal{}) // Proxmox refused the call, and may have written some of it before; nothing follows later
 	ErrIsMember       = fmt.Errorf("the guest is in that pool already: %w", ErrConflict)

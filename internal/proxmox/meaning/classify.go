@@ -30,7 +30,8 @@ func Of(x *wire.Exchange, err error) error {
 // classifyCall wraps the error of an exchange in the error of package cluster that states what the call did.
 //
 // A write may have taken effect or not. Proxmox rejects a write with status 400, 401, 403 or 500 before it changes anything, except
-// for the texts below and the config call of a container. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply.
+// for the texts below and the config call of a container. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply. The
+// status 595 of pveproxy says that it had no connection to the node of the call, so the call was not sent.
 func classifyCall(x *wire.Exchange, err error) error {
 	var unsent *wire.CheckError
 	if errors.As(err, &unsent) {
@@ -72,7 +73,7 @@ func classifyCall(x *wire.Exchange, err error) error {
 	}
 }
 
-// notSentError is the error of a write that did not leave this client. Its text is that of the cause.
+// notSentError is the error of a write that did not leave this client, or the endpoint that should pass it on. Its text is that of the cause.
 type notSentError struct{ error }
 
 func (e notSentError) Unwrap() error        { return e.error }
@@ -97,7 +98,7 @@ func meaningOf(x *wire.Exchange, e *wire.APIError) error {
 	case !isFromGateway(e.Status):
 		return nil
 	case x.Writes() && e.Status == wire.StatusUnconnected:
-		return cluster.ErrOutcomeUnknown
+		return notSentError{cluster.ErrNotReady}
 	case x.Writes():
 		return cluster.ErrUnanswered
 	default:

@@ -12,9 +12,10 @@ import (
 	"gitops-agent/internal/proxmox/route"
 )
 
-// StatusUnconnected is the status of pveproxy, with an empty body, if it could not connect to its own daemon or to the node that a call is for.
+// StatusUnconnected is the status of pveproxy, with an empty body, if it could not connect to its own daemon or to the node that a call is for: the
+// node was offline, or its pveproxy not started yet. Nothing of the request was sent. After a connection that ended before the reply, the status is 596.
 //
-// Source: AnyEvent::HTTP, whose pseudo-status pveproxy passes on.
+// Source: AnyEvent::HTTP 2.25, whose pseudo-status pveproxy passes on: 595 ends a request in the callback of the connection, before the request is written.
 const StatusUnconnected = 595
 
 // APIError is a reply whose status is not 200. Proxmox has no codes for most failures: the text is the error. Older and newer releases put
