@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,6 +38,25 @@ func (p *Policy) Candidate(ctx context.Context, repo *gitsource.Repository, head
 		id = o.parents[0]
 	}
 	return head, nil
+}
+
+// TargetsBetween returns how many commits are above a candidate along first parents, and the targets that they name, sorted.
+func TargetsBetween(ctx context.Context, repo *gitsource.Repository, head, candidate gitsource.ID) (int, []string, error) {
+	named, commits := map[string]bool{}, 0
+	for id := head; id != candidate && commits < maxWalk; commits++ {
+		o, err := readCommit(ctx, repo, id)
+		if err != nil {
+			return 0, nil, err
+		}
+		for _, target := range values(parseTrailers(o.message), trailerTarget) {
+			named[target] = true
+		}
+		if len(o.parents) == 0 {
+			break
+		}
+		id = o.parents[0]
+	}
+	return commits, slices.Sorted(maps.Keys(named)), nil
 }
 
 // isForOthers reports whether a commit names targets in the right form, and none of this cluster. It is false if the policy does not bind by trailers.

@@ -28,7 +28,7 @@ manifest line, its configuration, and what was done to it by which commit.
 The flags that select, sort and group guests have the names and values of the parameters of the status page. A guest is shown if it matches all of
 them; --sync and --health take several values, separated by commas.`,
 			ending{term.ExitDone, "the report was printed; with --wait: converged, or all rollouts done"},
-			ending{term.ExitError, "the agent does not answer, it refused the revision of --revision, or a rollout goes on only with a person"}, ending{term.ExitChanges, "with --wait converged: the guests are in sync except for what only root can set, or for firewalls that have no effect"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
+			ending{term.ExitError, "the agent does not answer, it refused the revision of --revision, or a rollout goes on only with a person"}, ending{term.ExitChanges, "with --wait converged: the guests are in sync except for what only root can set, or for firewalls that have no effect"}, ending{term.ExitRefused, "the commit of --revision is for other targets only"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
 		Example: `  gitops-agent status
   gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 10m
   gitops-agent status --problems --sort drift

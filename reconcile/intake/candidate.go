@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
@@ -12,6 +13,7 @@ import (
 type selection struct {
 	policy          *verify.Policy
 	head, candidate gitsource.ID
+	ahead           *report.Ahead // nil if the head is the candidate
 }
 
 // candidate returns the commit that the branch with this head has for the cluster. While the policy cannot be read it is the head, which is then not
@@ -28,9 +30,15 @@ func (in *Intake) candidate(ctx context.Context, head gitsource.ID) (gitsource.I
 	if err != nil {
 		return head, err
 	}
+	selected := selection{policy: policy, head: head, candidate: id}
 	if id != head {
-		in.log.DebugContext(ctx, "newer commits name only other clusters", "head", string(head), "revision", string(id))
+		commits, targets, err := verify.TargetsBetween(ctx, in.source.Repository(), head, id)
+		if err != nil {
+			return head, err
+		}
+		selected.ahead = &report.Ahead{Commit: string(head), Commits: commits, Targets: targets}
+		in.log.InfoContext(ctx, "newer commits name only other clusters", "head", string(head), "revision", string(id), "commits", commits, "targets", targets)
 	}
-	in.selected = selection{policy, head, id}
+	in.selected = selected
 	return id, nil
 }

@@ -44,6 +44,7 @@ type Polled struct {
 	InForce   InForce             // the revision in force after the poll
 	Refusal   *report.Refused     // why the head was refused; nil if it was not
 	Waiting   *report.WaitingHead // what the head waits for before it can be decided; nil if it waits for nothing
+	Ahead     *report.Ahead       // the newer commits that name only other clusters; nil if there are none
 	Err       error               // why the head could not be fetched or read; the revision in force does not change
 	Unchecked error               // why the head could not be checked or accepted: an error of IsUnchecked; the revision in force does not change
 	Root      verify.RootInfo     // the trusted root in force; zero if the policy could not be read
@@ -97,6 +98,7 @@ func (in *Intake) poll(ctx context.Context) Polled {
 	if p.Head.Commit, p.Err = in.candidate(ctx, p.Head.Commit); p.Err != nil {
 		return p
 	}
+	p.Ahead = in.selected.ahead
 	if last != nil && last.Commit == string(p.Head.Commit) && in.checkedBy != nil {
 		if in.acceptedElsewhere(last) {
 			in.force.Since = time.Time{} // it comes into force now

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -41,6 +42,22 @@ func (w WaitingHead) Text() string {
 		return w.Error
 	}
 	return w.Error + ": " + strings.ReplaceAll(w.Problem, "\n", "; ")
+}
+
+// Ahead describes the commits of the branch above the candidate. They name only other clusters, so this agent passes over them.
+type Ahead struct {
+	Commit  string   `json:"commit"` // the head
+	Commits int      `json:"commits"`
+	Targets []string `json:"targets"` // that they name, sorted
+}
+
+// Text says it to people.
+func (a Ahead) Text() string {
+	commits := "1 commit"
+	if a.Commits != 1 {
+		commits = fmt.Sprintf("%d commits", a.Commits)
+	}
+	return fmt.Sprintf("the branch is %s ahead, up to %.10s, for other targets only: %s", commits, a.Commit, strings.Join(a.Targets, ", "))
 }
 
 // Refused describes the refused head.

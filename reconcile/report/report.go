@@ -75,6 +75,7 @@ type Source struct {
 	Accepted    *Revision    `json:"accepted,omitempty"`
 	Refused     *Refused     `json:"refused,omitempty"`
 	Waiting     *WaitingHead `json:"waiting,omitempty"`
+	Ahead       *Ahead       `json:"ahead,omitempty"`
 	LastSuccess time.Time    `json:"lastSuccess,omitzero"` // of a fetch
 	Reason      fault.Fault  `json:"reason"`               // whether the last fetch succeeded, and if not, why
 	Error       string       `json:"error,omitempty"`      // of the last fetch

@@ -174,6 +174,9 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 			Text: waiting.Text() + "\n" + inForce, Hint: waiting.Hint, Since: timeView{waiting.Since, now}, Heading: heading,
 		})
 	}
+	if ahead := r.Source.Ahead; ahead != nil {
+		list = append(list, notice{Tone: idle, Title: "Newer commits are for other targets", Text: words.Sentence(ahead.Text()) + "\n" + inForce})
+	}
 	if head := r.Source.Checking(); head != "" && r.Source.Accepted != nil {
 		list = append(list, notice{Tone: busy, Title: fmt.Sprintf("Revision %s is being checked", words.ShortID(head)), Text: inForce, Since: timeView{r.Source.HeadSeen, now}})
 	}

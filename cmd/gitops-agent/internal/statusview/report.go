@@ -104,6 +104,9 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Yellow, "waiting", fmt.Sprintf("%.10s: %s: %s", waiting.Commit, waiting.Reason, waiting.Text()))
 		add(term.Plain, "remedy", waiting.Hint)
 	}
+	if ahead := r.Source.Ahead; ahead != nil {
+		add(term.Yellow, "ahead", ahead.Text())
+	}
 	if head := r.Source.Checking(); head != "" {
 		add(term.Plain, "checking", fmt.Sprintf("%.10s, fetched at %s", head, r.Source.HeadSeen.UTC().Format(time.RFC3339)))
 	}

@@ -66,6 +66,9 @@ func waitIsOver(r report.Report, w Wait) (bool, error) {
 	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
 		return true, term.WithHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
 	}
+	if ahead := r.Source.Ahead; ahead != nil && revision != "" && strings.HasPrefix(ahead.Commit, revision) {
+		return true, term.WithStatus(term.ExitRefused, term.WithHint(fmt.Errorf("the agent passes over %s: %s", revision, ahead.Text()), "a commit for this cluster ends with the trailer Gitops-Target: <cluster>/<branch>; check how it is spelled"))
+	}
 	if w.Rollout {
 		return rolloutsOver(r, revision)
 	}
