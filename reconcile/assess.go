@@ -210,7 +210,7 @@ func heldStep(step plan.Step, v gate.Verdict, since time.Time) report.HeldStep {
 // heldCondition returns the condition of a guest with a held step.
 func heldCondition(h report.HeldStep) plan.Condition {
 	return plan.Condition{
-		Type: h.Reason.Row().Held, Reason: h.Reason, Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
+		Type: h.Reason.Row().Held, Reason: h.Reason, Message: h.Op.Words() + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
 	}
 }
 

@@ -222,6 +222,19 @@ func (op Op) Late() LateCall { return op.row().late }
 // IsAboutFile reports whether the operation concerns the file of an Image, and no guest.
 func (op Op) IsAboutFile() bool { return op == OpDownload || op == OpDeleteFile }
 
+// Words returns the operation for people. The operations on objects of other kinds have names that only the journal and metrics show.
+func (op Op) Words() string {
+	switch op { //nolint:exhaustive // the names of the others are words
+	case OpObjectAdd:
+		return "create"
+	case OpObjectSet:
+		return "change"
+	case OpObjectRemove:
+		return "remove"
+	}
+	return string(op)
+}
+
 // IsObject reports whether the operation concerns an object of a kind of package kind, which is no guest.
 func (op Op) IsObject() bool { return op == OpObjectAdd || op == OpObjectSet || op == OpObjectRemove }
 

@@ -66,3 +66,15 @@ func TestTaskTypesOfAClone(t *testing.T) {
 		}
 	}
 }
+
+// No operation has a name for people that names the model of the agent.
+func TestWordsOfOperations(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[Op]string{
+		OpObjectAdd: "create", OpObjectSet: "change", OpObjectRemove: "remove", OpCreate: "create", OpReboot: "reboot",
+	} {
+		if got := op.Words(); got != want {
+			t.Errorf("%s: got %q, want %q", op, got, want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ func closest(word string, options []string) string {
 	if len(word) > longest {
 		return ""
 	}
-	best, least := "", min(max(2, len(word)/3+1), len(word))
+	best, least := "", min(max(2, len(word)/3+1), (len(word)+1)/2) // another letter of two makes another word: xz is no misspelt gz
 	for _, option := range options {
 		if strings.EqualFold(option, word) {
 			return option

@@ -325,8 +325,8 @@ func unfinished(p *Guest) string {
 	}
 	var ops []string
 	for _, s := range p.Steps {
-		if !slices.Contains(ops, string(s.Op)) {
-			ops = append(ops, string(s.Op))
+		if !slices.Contains(ops, s.Op.Words()) {
+			ops = append(ops, s.Op.Words())
 		}
 	}
 	return "has steps left: " + strings.Join(ops, ", ")
