@@ -25,6 +25,28 @@ func (s *Sim) cloudInitImage(g *guest) cloudInitImage {
 	return cloudInitImage{user: userData(g.vmid, v), network: networkData(v)}
 }
 
+// CloudInitRead returns the text that the system of a running VM read from its cloud-init drive when it last booted. The API does not show it: a live
+// migration, a resumption from disk and a rollback with memory start a process and boot nothing.
+func (s *Sim) CloudInitRead(vmid int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.guests[vmid]; g != nil && g.running {
+		return g.seed.user + g.seed.network
+	}
+	return ""
+}
+
+// CloudInitNext returns the text that the system of a VM would read if its drive were made now.
+func (s *Sim) CloudInitNext(vmid int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.guests[vmid]; g != nil {
+		image := s.cloudInitImage(g)
+		return image.user + image.network
+	}
+	return ""
+}
+
 // meta returns the instance id. The id is a hash of everything else, so any change makes a new instance of the guest.
 func (i cloudInitImage) meta() string {
 	sum := sha1.Sum([]byte(i.user + i.network)) //nolint:gosec // see the import
@@ -200,6 +222,7 @@ func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 			}
 		}
 		logf("generating cloud-init ISO")
+		g.drive = s.cloudInitImage(g)
 		g.edit(func(conf *config) { conf.ImageValues = nil })
 	}
 	return nil

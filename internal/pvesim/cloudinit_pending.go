@@ -10,18 +10,24 @@ import (
 func isInCloudInitImage(key string) bool { return key == "name" || isNet(key) || isCloudInitKey(key) }
 
 // recordImageValues records what the cloud-init image of a running VM contains, for every key that now differs from the image. Keys
-// that the image does not contain are listed under "added". The section is removed when the image is generated again.
+// that the image does not contain are listed under "added". A password is recorded only if it is deleted. The section is removed when the image is
+// generated again.
+//
+// Source: qemu-server, PVE::QemuServer vmconfig_hotplug_pending, cloudinit_record_changed; PVE::API2::Qemu writes cipassword itself.
 func recordImageValues(c *config, before values) {
 	if !hasCloudInit(c) {
+		c.ImageValues = nil
 		return
 	}
 	added := listOf(c.ImageValues["added"])
+	changed := false
 	for k := range union(before, c.Values) {
 		old, had := before[k]
 		now, has := c.Values[k]
-		if !isInCloudInitImage(k) || had == has && old == now {
-			continue
+		if !isInCloudInitImage(k) || had == has && old == now || k == "cipassword" && has {
+			continue // Proxmox writes a password past the code that records changes
 		}
+		changed = true
 		_, recorded := c.ImageValues[k]
 		switch {
 		case recorded || slices.Contains(added, k): // the image is older than the previous change
@@ -31,7 +37,9 @@ func recordImageValues(c *config, before values) {
 			added = append(added, k)
 		}
 	}
-	pruneImageValues(c, added)
+	if changed {
+		pruneImageValues(c, added)
+	}
 }
 
 func setImageValue(c *config, key, old string) {
@@ -41,17 +49,17 @@ func setImageValue(c *config, key, old string) {
 	c.ImageValues[key] = old
 }
 
-// pruneImageValues removes the recorded values that the config has again.
+// pruneImageValues removes the recorded values that the config has again. The section itself stays, without values.
 func pruneImageValues(c *config, added []string) {
-	maps.DeleteFunc(c.ImageValues, func(k, old string) bool { return k != "added" && c.Values[k] == old })
+	maps.DeleteFunc(c.ImageValues, func(k, old string) bool { return k != "added" && c.Values[k] == old && k != "cipassword" })
 	added = slices.DeleteFunc(added, func(k string) bool { _, set := c.Values[k]; return !set })
 	slices.Sort(added)
 	delete(c.ImageValues, "added")
 	if len(added) > 0 {
 		setImageValue(c, "added", strings.Join(added, ","))
 	}
-	if len(c.ImageValues) == 0 {
-		c.ImageValues = nil
+	if c.ImageValues == nil {
+		c.ImageValues = values{}
 	}
 }
 

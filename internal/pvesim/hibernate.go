@@ -63,9 +63,15 @@ func (t *task) endHibernation(c *call, state string, err error) error {
 	return nil
 }
 
-// resumeHibernated starts a hibernated VM from its saved state. The state is locked.
-func (t *task) resumeHibernated(g *guest) {
+// resumeHibernated starts a hibernated VM from its saved state. Proxmox writes the cloud-init image as for every start, although the system goes on where it
+// was. The state is locked.
+//
+// Source: qemu-server, PVE::QemuServer vm_start_nolock.
+func (t *task) resumeHibernated(g *guest) error {
 	t.printf("Resuming suspended VM")
+	if err := t.sim.generateCloudInit(g, t.printf); err != nil {
+		return err
+	}
 	state := g.conf.Values["vmstate"]
 	t.printf("activating and using '%s' as vmstate", state)
 	g.edit(func(conf *config) {
@@ -77,4 +83,5 @@ func (t *task) resumeHibernated(g *guest) {
 	t.printf("Resumed VM, removing state")
 	t.sim.markRunning(g)
 	g.resumed = true
+	return nil
 }

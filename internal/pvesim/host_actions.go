@@ -54,7 +54,11 @@ func (s *Sim) SetRunning(vmid int, running bool) error {
 		}
 		switch {
 		case running && !g.running:
+			if err := s.generateCloudInit(g, func(string, ...any) {}); err != nil {
+				return err
+			}
 			s.markRunning(g)
+			g.seed = g.drive
 		case !running && g.running:
 			s.markStopped(g)
 		}
@@ -71,9 +75,11 @@ func (s *Sim) RestartInside(vmid int) error {
 			return fmt.Errorf("restart guest %d: the guest does not run", vmid)
 		}
 		if g.kind == QEMU {
+			g.seed = g.drive
 			return nil
 		}
-		g.startedAt = time.Now()
+		s.nextPID++
+		g.startedAt, g.pid = time.Now(), s.nextPID
 		g.processSince = g.startedAt
 		if !g.conf.HasPending() {
 			return nil

@@ -137,7 +137,7 @@ func canPlugDrive(key, old, value string, features map[string]bool) bool {
 	case err != nil:
 		return false
 	case o.isCDROM() && n.isCDROM():
-		return !n.isCloudInit() && !o.isCloudInit()
+		return true // another medium in the same tray
 	case o.file() != n.file():
 		return pluggable && o.isCDROM() == n.isCDROM()
 	}

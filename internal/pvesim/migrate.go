@@ -152,6 +152,10 @@ func (t *task) migrate(m migration) error {
 				return t.endMigration(m, from, err)
 			}
 		}
+		if m.kind == QEMU && wasRunning {
+			// The target node starts the process that takes the machine over, in a task of its own.
+			t.sim.spawn(m.target, "qmstart", itoa(m.vmid), m.vmid, "root@pam", nil, func(*task) error { return nil })
+		}
 		if err := t.endMigration(m, m.target, nil); err != nil {
 			return err
 		}
@@ -204,7 +208,10 @@ func (t *task) endMigration(m migration, node string, err error) error {
 			return apiErrorf("migration aborted (duration %s): %s", clock(t.duration), firstLine(err.Error()))
 		}
 		if g.node != node {
-			g.processSince = time.Now()
+			if g.running {
+				t.sim.nextPID++
+				g.pid, g.processSince = t.sim.nextPID, time.Now()
+			}
 			t.sim.turnReplication(m.vmid, g.node, node)
 		}
 		g.node = node

@@ -140,7 +140,7 @@ func resetVM(g *guest) error {
 	if err := g.checkLock(); err != nil {
 		return err
 	}
-	g.prelaunch = g.paused
+	g.prelaunch, g.seed = g.paused, g.drive
 	return nil
 }
 

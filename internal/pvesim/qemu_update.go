@@ -203,6 +203,11 @@ func (c *call) applyUpdate(u *update) error {
 	if g.running {
 		c.sim.hotplug(g)
 		g.edit(func(conf *config) { recordImageValues(conf, old) })
+		if hotplugFeatures(old)["cloudinit"] && len(g.conf.ImageValues) > 0 {
+			if err := c.sim.generateCloudInit(g, u.logf); err != nil {
+				return err
+			}
+		}
 	} else {
 		c.sim.applyPending(g)
 	}

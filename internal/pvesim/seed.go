@@ -106,6 +106,8 @@ func (s *Sim) addGuestLocked(kind Kind, g Guest) (int, error) {
 	if g.Running {
 		s.nextPID++
 		n.running, n.startedAt, n.processSince, n.pid = true, time.Now(), time.Now(), s.nextPID
+		n.drive = s.cloudInitImage(n)
+		n.seed = n.drive
 	}
 	return g.VMID, nil
 }

@@ -127,6 +127,12 @@ func (t *task) commitSnapshot(c *call, g *guest, name string) error {
 	})
 	if err == nil {
 		t.sim.countEffect(g.vmid, Snapshotted)
+		if state != "" {
+			if g.memories == nil {
+				g.memories = map[string]cloudInitImage{}
+			}
+			g.memories[name] = g.seed
+		}
 	}
 	return err
 }

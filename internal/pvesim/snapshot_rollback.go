@@ -21,8 +21,7 @@ func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 				if err := g.checkLock(); err != nil {
 					return err
 				}
-				t.sim.rollBack(g, snap)
-				return nil
+				return t.sim.rollBack(g, snap)
 			})
 			if err == nil && c.flag("start") {
 				t.startAfterRollback(kind)
@@ -45,7 +44,7 @@ func (t *task) startAfterRollback(kind Kind) {
 
 // rollBack replaces the current config by that of the snapshot, except the description. Disks that the snapshot does not have become unused.
 // Afterwards the guest runs if the snapshot contains its memory.
-func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot) {
+func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot) error {
 	if g.running {
 		g.running, g.paused = false, false
 		s.countEffect(g.vmid, Stopped)
@@ -70,9 +69,13 @@ func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot) {
 	s.restoreSizes(g)
 	s.countEffect(g.vmid, RolledBack)
 	if resume {
+		if err := s.generateCloudInit(g, func(string, ...any) {}); err != nil {
+			return err // the guest stays down
+		}
 		s.markRunning(g)
-		g.resumed = true
+		g.resumed, g.seed = true, g.memories[snap.Name]
 	}
+	return nil
 }
 
 // restoreSizes gives the volumes the sizes that they had in the snapshot.

@@ -63,8 +63,7 @@ func (t *task) startVM(node string, vmid int) error {
 				return err
 			}
 			if g.conf.Values["lock"] == "suspended" {
-				t.resumeHibernated(g)
-				return nil
+				return t.resumeHibernated(g)
 			}
 			t.sim.applyPending(g)
 			if err := t.sim.checkVolumes(g); err != nil {
@@ -78,6 +77,7 @@ func (t *task) startVM(node string, vmid int) error {
 				return err
 			}
 			t.sim.markRunning(g)
+			g.seed = g.drive
 			return nil
 		})
 	})

@@ -34,7 +34,7 @@ type Config struct {
 	Values      Values // the current section
 	Pending     Values // changes that wait for the guest's next start
 	Deletes     []PendingDelete
-	ImageValues Values     // values in the cloud-init image that differ from the current section; "added" lists the keys that the image lacks
+	ImageValues Values     // values in the cloud-init image that differ from the current section; "added" lists the keys that the image lacks; empty if every change was taken back, nil if there was none
 	Snapshots   []Snapshot // in the order of the file
 }
 

@@ -26,7 +26,7 @@ func (c *Config) Format(kind Kind) string {
 		}
 		writeSection(&b, p)
 	}
-	if len(c.ImageValues) > 0 {
+	if c.ImageValues != nil {
 		b.WriteString("\n" + cloudInitHeader + "\n")
 		writeSection(&b, c.ImageValues)
 	}
