@@ -64,6 +64,7 @@ func (e *Engine) putRight(ctx context.Context, c *turn) {
 	e.recoverOwnership(ctx)
 	e.beginRetry(c.began)
 	e.chooseNodes(ctx)
+	e.followBoots(ctx)
 }
 
 // planGuests plans every guest, and finds out which steps wait for others.

@@ -108,7 +108,7 @@ func (p *probe) count(op cluster.Op, vmid int) int {
 	return n
 }
 
-func (p *probe) Status(ctx context.Context, row cluster.Row) (guest.Status, error) {
+func (p *probe) Status(ctx context.Context, row cluster.Row) (guest.Status, *guest.Process, error) {
 	p.pass(ctx, row.VMID)
 	return p.Cluster.Status(ctx, row)
 }

@@ -36,7 +36,7 @@ func NewEngine(opts Options) *Engine {
 	opts.Check = cmp.Or(max(opts.Check, 0), 10*opts.Resync)
 	opts.DryRun = opts.DryRun || opts.Standby != ""
 	e := &Engine{
-		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[object.Key]*track),
+		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[object.Key]*track), boots: make(map[int]bootCheck),
 		vault: secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 	}
 	e.events = event.NewSink(opts.Logger, opts.Hooks.OnEvent, e.journalEvent)

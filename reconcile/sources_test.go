@@ -82,7 +82,7 @@ func (l *lab) makeBackup(vmid int) string {
 func TestCloudInitDriveIsWrittenAgain(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		web := func(user string) string {
-			return vmYAML("web-1", 201, "state: running", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
+			return vmYAML("web-1", 201, "state: running", "lifecycle: {rebootPolicy: auto}", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
 		}
 		l.files["web.yaml"] = web("ops")
 		l.push("one guest", alice)
@@ -103,7 +103,7 @@ func TestCloudInitDriveIsWrittenAgain(t *testing.T) {
 func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	web := func(user string) string {
-		return vmYAML("web-1", 201, "state: running", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
+		return vmYAML("web-1", 201, "state: running", "lifecycle: {rebootPolicy: auto}", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
 	}
 	const route = "PUT /nodes/{node}/qemu/{vmid}/cloudinit"
 	t.Run("call_fails", func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 			l.push("another user", alice)
 			l.converge()
 			l.mu.Lock()
-			last := l.steps[len(l.steps)-1]
+			last := l.steps[len(l.steps)-2] // before the restart
 			l.mu.Unlock()
 			if last.Step.Op != cluster.OpConfig || last.Result != journal.Unknown {
 				t.Errorf("got %s %s, want the configuration unknown, since its reply was lost", last.Step.Op, last.Result)

@@ -194,6 +194,8 @@ func decodeResource(c *reply.Cursor) (row cluster.Row, other otherResource, err 
 			row.MaxDisk, err = reply.Scalar(text).Size()
 		case "maxcpu":
 			row.MaxCPU, err = reply.Scalar(text).Float()
+		case "uptime":
+			row.Uptime = uptimeOf(text)
 		case "storage":
 			other.storage = text
 		case "shared":

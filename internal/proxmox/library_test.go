@@ -47,7 +47,7 @@ func TestReadsRequireData(t *testing.T) {
 		if granted, err := client.Permissions(t.Context()); err == nil {
 			t.Errorf("%s: got permissions %v, want an error", reply, granted)
 		}
-		if status, err := client.Status(t.Context(), vmRow); err == nil {
+		if status, _, err := client.Status(t.Context(), vmRow); err == nil {
 			t.Errorf("%s: got status %v, want an error", reply, status)
 		}
 	}

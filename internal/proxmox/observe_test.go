@@ -82,7 +82,7 @@ func TestAddressesAreChecked(t *testing.T) {
 		if _, err := client.Observe(t.Context(), row); err == nil {
 			t.Errorf("Observe(%v): got no error, want one", row)
 		}
-		if _, err := client.Status(t.Context(), row); err == nil {
+		if _, _, err := client.Status(t.Context(), row); err == nil {
 			t.Errorf("Status(%v): got no error, want one", row)
 		}
 		if _, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpStart, Kind: row.Kind, VMID: row.VMID, Node: row.Node}, nil); err == nil {
@@ -109,14 +109,14 @@ func TestStatus(t *testing.T) {
 			client := inProcess(t, byPath(t, map[string]stubReply{
 				"GET /nodes/pve1/qemu/100/status/current": ok(test.data),
 			}))
-			got, err := client.Status(t.Context(), vmRow)
+			got, _, err := client.Status(t.Context(), vmRow)
 			if err != nil || got != test.want {
 				t.Errorf("got %q, error %v, want %q", got, err, test.want)
 			}
 		})
 	}
 	client := inProcess(t, always(500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist", ""))
-	if got, err := client.Status(t.Context(), vmRow); got != guest.StatusUnknown || !errors.Is(err, cluster.ErrNotExist) {
+	if got, _, err := client.Status(t.Context(), vmRow); got != guest.StatusUnknown || !errors.Is(err, cluster.ErrNotExist) {
 		t.Errorf("got %q, error %v, want unknown and ErrNotExist", got, err)
 	}
 }

@@ -40,7 +40,7 @@ func TestSlotsLimitEachNode(t *testing.T) {
 		for i := range 20 {
 			for _, node := range []string{"pve1", "pve2"} {
 				all.Go(func() {
-					if _, err := client.Status(t.Context(), cluster.Row{Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
+					if _, _, err := client.Status(t.Context(), cluster.Row{Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
 						t.Error(err)
 					}
 				})

@@ -3,7 +3,10 @@ package proxmox
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
@@ -13,19 +16,69 @@ import (
 // Status reads the run state of a guest from its node.
 //
 // Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/status/current.
-func (r *Reader) Status(ctx context.Context, row cluster.Row) (guest.Status, error) {
+func (r *Reader) Status(ctx context.Context, row cluster.Row) (guest.Status, *guest.Process, error) {
 	about := route.AddressOf(row)
 	if err := about.Check(); err != nil {
-		return guest.StatusUnknown, fmt.Errorf("read status of %s: %w", about, err)
+		return guest.StatusUnknown, nil, fmt.Errorf("read status of %s: %w", about, err)
 	}
 	current, err := get[struct {
 		Status    string `json:"status"`
 		QMPStatus string `json:"qmpstatus"`
+
+		PID    reply.Scalar `json:"pid"`
+		Uptime reply.Scalar `json:"uptime"`
 	}](ctx, r, &wire.Exchange{Route: route.Current, Path: about.Path() + "/status/current", Node: about.Node, About: about})
 	if err != nil {
-		return guest.StatusUnknown, fmt.Errorf("read status of %s: %w", about, err)
+		return guest.StatusUnknown, nil, fmt.Errorf("read status of %s: %w", about, err)
 	}
-	return statusOf(current.Status, current.QMPStatus), nil
+	status := statusOf(current.Status, current.QMPStatus)
+	pid, err := current.PID.Whole()
+	if err != nil || pid <= 0 || status == guest.StatusStopped {
+		return status, nil, nil
+	}
+	return status, &guest.Process{PID: pid, Uptime: uptimeOf(string(current.Uptime))}, nil
+}
+
+// uptimeOf returns a number of seconds, 0 if it cannot be read.
+func uptimeOf(text string) time.Duration {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || seconds < 0 || seconds > maxUptime {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// CloudInit returns the values of a virtual machine that its cloud-init drive lacks, with those that the drive has.
+//
+// Source: PVE API, GET /nodes/{node}/qemu/{vmid}/cloudinit.
+func (r *Reader) CloudInit(ctx context.Context, row cluster.Row) (map[string]*string, error) {
+	about := route.AddressOf(row)
+	if err := about.Check(); err != nil {
+		return nil, fmt.Errorf("read cloud-init values of %s: %w", about, err)
+	}
+	entries, err := get[[]struct {
+		Key     string        `json:"key"`
+		Value   *reply.Scalar `json:"value"`
+		Pending *reply.Scalar `json:"pending"`
+		Delete  reply.Scalar  `json:"delete"`
+	}](ctx, r, &wire.Exchange{Route: route.CloudInit, Path: about.Path() + "/cloudinit", Node: about.Node, About: about})
+	if err != nil {
+		return nil, fmt.Errorf("read cloud-init values of %s: %w", about, err)
+	}
+	lacking := make(map[string]*string)
+	for _, e := range entries {
+		switch {
+		case e.Delete.Flag():
+			lacking[e.Key] = nil
+		case e.Pending == nil:
+		case e.Value == nil:
+			lacking[e.Key] = new(string)
+		default:
+			text := string(*e.Value)
+			lacking[e.Key] = &text
+		}
+	}
+	return lacking, nil
 }
 
 // statusOf combines the two properties that Proxmox has for a run state. A QEMU process whose machine does not run is paused: its guest

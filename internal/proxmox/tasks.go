@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"gitops-agent/internal/proxmox/meaning"
 	"gitops-agent/internal/proxmox/reply"
@@ -80,7 +81,11 @@ type taskEntry struct {
 // task returns the task of a row.
 func (e taskEntry) task(parsed meaning.UPID) cluster.Task {
 	if e.EndTime != "" {
-		return parsed.Ended(e.UPID, string(e.Status))
+		task := parsed.Ended(e.UPID, string(e.Status))
+		if seconds, err := strconv.ParseInt(string(e.EndTime), 10, 64); err == nil {
+			task.End = time.Unix(seconds, 0)
+		}
+		return task
 	}
 	return parsed.Task(e.UPID)
 }

@@ -28,7 +28,7 @@ func TestTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	created := endedTask
-	created.Outcome, created.Exit = cluster.TaskWarned, "WARNINGS: 1"
+	created.Outcome, created.Exit, created.End = cluster.TaskWarned, "WARNINGS: 1", time.Date(2026, 11, 20, 21, 56, 7, 0, time.UTC).Local()
 	started := cluster.Task{
 		UPID: testUPID2, Node: "pve1", Type: "qmstart", VMID: 101, User: "root@pam", Start: time.Unix(0x6B00C1F8, 0), Running: true,
 	}

@@ -73,7 +73,9 @@ func TestCloudInitMarksAsRecorded(t *testing.T) {
 // TestProcessesAndBoots compares what starts a process with what boots the system. Only a boot reads the cloud-init drive, and the file of a VM in the cluster says the
 // same in all cases.
 func TestProcessesAndBoots(t *testing.T) {
-	pid := func(c *client, path string) string { return string(c.ok("GET", path+"/status/current").fields(t)["pid"]) }
+	pid := func(c *client, path string) string {
+		return string(c.ok("GET", path+"/status/current").fields(t)["pid"])
+	}
 	for name, test := range map[string]struct {
 		change             func(t *testing.T, c *client)
 		newProcess, booted bool

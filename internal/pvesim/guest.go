@@ -20,11 +20,11 @@ type guest struct {
 	startedAt       time.Time // when its system was started
 	processSince    time.Time // when its process was: a live migration starts another one
 	pid             int
-	resumed         bool // runs on restored memory
+	resumed         bool                      // runs on restored memory
 	drive           cloudInitImage            // what its cloud-init drive contains
 	seed            cloudInitImage            // what its system read from the drive when it booted
 	memories        map[string]cloudInitImage // by snapshot with memory: what the system in it had read
-	unresponsive    bool // ignores shutdown requests; its agent does not answer
+	unresponsive    bool                      // ignores shutdown requests; its agent does not answer
 
 	configRow     *row // the row of the stopped guest, derived from the text on first use
 	lastBroadcast *row // the row in the last resource broadcast; nil before the first

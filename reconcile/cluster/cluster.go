@@ -39,8 +39,11 @@ type Reader interface {
 	Observe(ctx context.Context, row Row) (guest.Observed, error)
 	// Snapshots reads the snapshot sections of one guest's configuration. It fails with ErrConflict if the configuration changed meanwhile.
 	Snapshots(ctx context.Context, row Row) (guest.Snapshots, error)
-	// Status reads the run state of one guest from the guest itself.
-	Status(ctx context.Context, row Row) (guest.Status, error)
+	// Status reads the run state of one guest, and its process if it runs, from the guest itself.
+	Status(ctx context.Context, row Row) (guest.Status, *guest.Process, error)
+	// CloudInit returns the values of a virtual machine that its cloud-init drive lacks, by key: the value that the drive has instead, nil if it is not known.
+	// Proxmox leaves out most changes, so a key that is missing says nothing.
+	CloudInit(ctx context.Context, row Row) (map[string]*string, error)
 	// HA returns the resources of the HA manager by vmid, in one call.
 	HA(ctx context.Context) (map[int]guest.HA, error)
 	// Exists reports whether a guest of any kind has the vmid, also if the token may not see the guest.

@@ -51,6 +51,7 @@ type Row struct {
 	MaxMem   int64 // bytes
 	MaxDisk  int64 // bytes
 	MaxCPU   float64
+	Uptime   time.Duration // of the guest's process, in whole seconds; 0 if it does not run
 }
 
 // With returns the inventory with an additional row, for a guest that the inventory omitted.

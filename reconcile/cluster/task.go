@@ -14,6 +14,7 @@ type Task struct {
 	VMID    int    // of a clone: the vmid of its template
 	User    string // token user, "root@pam!agent"
 	Start   time.Time
+	End     time.Time // zero while it runs, and if it was not read from a list
 	Running bool
 
 	Outcome  TaskOutcome // TaskPending while running

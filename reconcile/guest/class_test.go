@@ -48,8 +48,9 @@ func TestClassOfRunningVirtualMachine(t *testing.T) {
 		"user_file":               {initiated(keys{"cicustom": "vendor=local:snippets/v.yaml"}), []Intent{text("cicustom", "user=local:snippets/u.yaml")}, []string{"cicustom set user=local:snippets/u.yaml [restart] " + cloudInitNote}},
 		"user_file_pinned":        {initiated(keys{"cicustom": "meta=local:snippets/m.yaml"}), []Intent{text("cicustom", "meta=local:snippets/m.yaml,user=local:snippets/u.yaml")}, []string{"cicustom set meta=local:snippets/m.yaml,user=local:snippets/u.yaml [restart] " + pinnedInitNote}},
 		"meta_file":               {initiated(keys{"cicustom": "meta=local:snippets/m.yaml"}), []Intent{text("cicustom", "meta=local:snippets/n.yaml")}, []string{"cicustom set meta=local:snippets/n.yaml [restart] " + cloudInitNote}},
-		"nic_mac_with_cloud_init": {initiated(keys{"net0": liveCard}), []Intent{subs("net0", "macaddr=BC:24:11:AA:00:02")}, []string{"net0 set virtio=BC:24:11:AA:00:02,bridge=vmbr0,firewall=1 [disruptive] " + replugNote + "; " + cloudInitNote}},
-		"nic_new_with_cloud_init": {initiated(nil), []Intent{subs("net1", "model=virtio", "bridge=vmbr0")}, []string{"net1 set virtio,bridge=vmbr0 [live] " + cloudInitNote}},
+		"nic_mac_with_cloud_init": {initiated(keys{"net0": liveCard, "ipconfig0": "ip=dhcp"}), []Intent{subs("net0", "macaddr=BC:24:11:AA:00:02")}, []string{"net0 set virtio=BC:24:11:AA:00:02,bridge=vmbr0,firewall=1 [disruptive] " + replugNote + "; " + cloudInitNote}},
+		"nic_without_ipconfig":    {initiated(nil), []Intent{subs("net1", "model=virtio", "bridge=vmbr0")}, []string{"net1 set virtio,bridge=vmbr0 [live]"}},
+		"nic_new_with_cloud_init": {initiated(keys{"ipconfig1": "ip=dhcp"}), []Intent{subs("net1", "model=virtio", "bridge=vmbr0")}, []string{"net1 set virtio,bridge=vmbr0 [live] " + cloudInitNote}},
 		"nic_tag_with_cloud_init": {initiated(keys{"net0": liveCard}), []Intent{subs("net0", "tag=5")}, []string{"net0 set virtio=BC:24:11:AA:00:01,bridge=vmbr0,firewall=1,tag=5 [disruptive] " + flapNote}},
 		"name_alone":              {running(keys{"name": "a"}), []Intent{text("name", "b")}, []string{"name set b [live]"}},
 

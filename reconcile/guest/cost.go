@@ -149,11 +149,12 @@ func shrinks(from, to string) bool {
 	return errA == nil && errB == nil && b < a
 }
 
-// cardCost follows vmconfig_update_net in qemu-server's QemuServer.pm. The MAC addresses of the cards are part of cloud-init's instance id
-// as well.
+// cardCost follows vmconfig_update_net in qemu-server's QemuServer.pm. The MAC address of a card that has an ipconfig is part of
+// cloud-init's instance id as well.
 func cardCost(e edit) (Class, string) {
 	class, note := e.cardClass()
-	if (e.from == "" || e.to == "" || e.differs("macaddr")) && e.hasCloudInit() {
+	configured := !isBlank(e.live.Keys["ipconfig"+strings.TrimPrefix(e.key, "net")].Text)
+	if configured && (e.from == "" || e.to == "" || e.differs("macaddr")) && e.hasCloudInit() {
 		note = strings.TrimPrefix(note+"; "+cloudInitNote, "; ")
 	}
 	return class, note

@@ -10,6 +10,9 @@ func driveCost(e edit) (Class, string) {
 		return e.effectCost()
 	case from != to && isCloudInit(from):
 		class, _ := e.effectCost()
+		if e.to != "" {
+			class = Live // another medium in the same tray
+		}
 		return class, "the cloud-init volume is created again when it is needed"
 	case from != to && !isTray(from):
 		return Disruptive, detachedNote
@@ -32,7 +35,7 @@ func (e edit) waitsForStart() bool {
 		return true
 	}
 	for i := range e.row.syntax.subs {
-		if sub := &e.row.syntax.subs[i]; sub.restart && e.differs(sub.name) {
+		if sub := &e.row.syntax.subs[i]; (sub.restart || sub.unlisted) && e.differs(sub.name) {
 			return true
 		}
 	}

@@ -19,6 +19,7 @@ type Observed struct {
 	Resource *HA    // its entry with the HA manager; nil if it has none or it was not read
 	Pool     string // "" if it has none or the token may not see it
 	ReadAt   time.Time
+	Process  *Process // nil if the guest does not run, or if its run state was not read from the guest itself
 
 	Firewall *FirewallSeen // nil if it was not read, since only some manifests describe one
 
@@ -55,6 +56,12 @@ const (
 	StatusPaused  Status = "paused"
 	StatusUnknown Status = "unknown"
 )
+
+// Process is the process of a running guest. A reboot from inside a virtual machine keeps it, and a live migration starts another one without a boot.
+type Process struct {
+	PID    int
+	Uptime time.Duration // in whole seconds
+}
 
 // HA is a guest's entry with the HA manager, as Proxmox shows it.
 //

@@ -30,6 +30,8 @@ type row struct {
 	blocks  *obstacle // nil never blocks a change
 	instead string    // the key under which Proxmox stores a written value, if it is another key
 
+	unlisted unlistedRule // what a running guest uses from its next boot on although nothing is pending; nil if there is nothing
+
 	// Who may write it, and which releases support it:
 	rootOnly  bool   // no API token may, not even one of root@pam
 	privilege string // that a token needs on the guest

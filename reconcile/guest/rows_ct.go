@@ -4,7 +4,7 @@ import "gitops-agent/reconcile/guest/form"
 
 // ctRows are the keys of containers that are not devices. The effects follow vmconfig_hotplug_pending in pve-container's LXC/Config.pm.
 var ctRows = []row{
-	{key: "hostname", scalar: asName, effect: atOnce, privilege: configNetwork},
+	{key: "hostname", scalar: asName, effect: atStart, unlisted: unlistedText, privilege: configNetwork},
 	{key: "description", scalar: asNotes, effect: atOnce, privilege: configOptions},
 	{key: "tags", scalar: asTags, effect: atOnce, privilege: configOptions},
 	{key: "onboot", scalar: yesNo, absentValue: "0", effect: atOnce, privilege: configOptions},
@@ -47,7 +47,7 @@ var ctRows = []row{
 
 // ctDeviceRows are the devices of containers.
 var ctDeviceRows = []row{
-	{key: "net", slots: 32, syntax: vethSyntax, device: true, effect: atOnce, cost: vethRule, privilege: configNetwork},
+	{key: "net", slots: 32, syntax: vethSyntax, device: true, effect: atOnce, cost: vethRule, unlisted: unlistedLink, privilege: configNetwork},
 	{key: "rootfs", syntax: rootSyntax, drive: true, device: true, required: true, effect: atStart, privilege: configDisk},
 	{key: "mp", slots: 256, syntax: mountSyntax, drive: true, device: true, effect: atOnce, privilege: configDisk},
 	{key: "dev", slots: 256, syntax: passSyntax, device: true, effect: atStart, rootOnly: true},

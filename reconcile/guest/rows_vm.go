@@ -17,7 +17,7 @@ const (
 
 // vmRows are the keys of virtual machines that are not devices. The effects follow vmconfig_hotplug_pending in qemu-server's QemuServer.pm.
 var vmRows = []row{
-	{key: "name", scalar: asName, effect: atOnce, cost: nameRule, privilege: configOptions},
+	{key: "name", scalar: asName, effect: atOnce, cost: nameRule, unlisted: unlistedInDrive, privilege: configOptions},
 	{key: "description", scalar: asNotes, effect: atOnce, privilege: configOptions},
 	{key: "tags", scalar: asTags, effect: atOnce, privilege: configOptions},
 	{key: "onboot", scalar: yesNo, absentValue: "0", effect: atOnce, privilege: configOptions},
@@ -74,13 +74,13 @@ var vmRows = []row{
 	{key: "amd-sev", syntax: sevSyntax, effect: atStart, rootOnly: true},
 	{key: "intel-tdx", syntax: tdxSyntax, effect: atStart, rootOnly: true, releases: since91},
 
-	{key: "citype", scalar: oneOf("nocloud", "configdrive2", "opennebula"), effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "ciuser", scalar: anyText, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "cipassword", scalar: asSecret, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "ciupgrade", scalar: yesNo, absentValue: "1", effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "cicustom", syntax: customSyntax, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "sshkeys", scalar: scalar{Form: form.Keys}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "nameserver", scalar: scalar{Form: form.List, Separator: " "}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "searchdomain", scalar: scalar{Form: form.List, Separator: " "}, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
-	{key: "ipconfig", slots: 32, syntax: ipconfigSyntax, absentValue: "ip=dhcp", effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
+	{key: "citype", scalar: oneOf("nocloud", "configdrive2", "opennebula"), effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
+	{key: "ciuser", scalar: anyText, effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
+	{key: "cipassword", scalar: asSecret, effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
+	{key: "ciupgrade", scalar: yesNo, absentValue: "1", effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
+	{key: "cicustom", syntax: customSyntax, effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
+	{key: "sshkeys", scalar: scalar{Form: form.Keys}, effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
+	{key: "nameserver", scalar: scalar{Form: form.List, Separator: " "}, effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
+	{key: "searchdomain", scalar: scalar{Form: form.List, Separator: " "}, effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
+	{key: "ipconfig", slots: 32, syntax: ipconfigSyntax, absentValue: "ip=dhcp", effect: atOnce, cost: cloudInitRule, unlisted: unlistedInDrive, privilege: configCloudInit},
 }

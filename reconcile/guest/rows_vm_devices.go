@@ -4,7 +4,7 @@ import "gitops-agent/reconcile/guest/form"
 
 // vmDeviceRows are the devices of virtual machines that are not drives, and the keys that only Proxmox writes.
 var vmDeviceRows = []row{
-	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardRule, privilege: configNetwork},
+	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardRule, unlisted: unlistedAddress, privilege: configNetwork},
 	{key: "serial", slots: 4, scalar: asPort, device: true, effect: atStart, blocks: notHostSerial, privilege: configHardware},
 	{key: "parallel", slots: 3, scalar: asPort, device: true, effect: atStart, rootOnly: true},
 	{key: "usb", slots: 14, syntax: usbSyntax, device: true, effect: plugUSB, cost: usbRule, blocks: notHostUSB, privilege: configHardware},
@@ -30,10 +30,10 @@ var vmDeviceRows = []row{
 
 // vmDriveRows are the drives of virtual machines, with as many slots as Proxmox has: there is no scsi31.
 var vmDriveRows = []row{
-	{key: "scsi", slots: 31, syntax: scsiSyntax, drive: true, device: true, effect: plugDisk, privilege: configDisk},
-	{key: "virtio", slots: 16, syntax: virtioSyntax, drive: true, device: true, effect: plugDisk, privilege: configDisk},
-	{key: "sata", slots: 6, syntax: sataSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
-	{key: "ide", slots: 4, syntax: ideSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
+	{key: "scsi", slots: 31, syntax: scsiSyntax, drive: true, device: true, effect: plugDisk, unlisted: unlistedOptions, privilege: configDisk},
+	{key: "virtio", slots: 16, syntax: virtioSyntax, drive: true, device: true, effect: plugDisk, unlisted: unlistedOptions, privilege: configDisk},
+	{key: "sata", slots: 6, syntax: sataSyntax, drive: true, device: true, effect: atStart, unlisted: unlistedOptions, privilege: configDisk},
+	{key: "ide", slots: 4, syntax: ideSyntax, drive: true, device: true, effect: atStart, unlisted: unlistedOptions, privilege: configDisk},
 	{key: "cdrom", scalar: anyText, effect: never, instead: "ide2"},
 	{key: "efidisk0", syntax: efiSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
 	{key: "tpmstate0", syntax: tpmSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},

@@ -42,6 +42,7 @@ type sub struct {
 	once        bool   // only used when the device is created, and not read back
 	fixed       bool   // cannot change after the device was created
 	restart     bool   // of a drive: does not apply to a running guest
+	unlisted    bool   // of a disk: likewise, and Proxmox writes it at once
 	releases
 }
 

@@ -97,7 +97,7 @@ var driveAlias = map[string]string{
 }
 
 // driveSubs are the sub-keys of the drives of every bus. The sub-keys that wait for a restart follow vmconfig_update_disk in qemu-server's
-// QemuServer.pm.
+// QemuServer.pm. It writes those with unlisted at once, and does not tell the running machine.
 var driveSubs = []sub{
 	subVolume,
 	{name: "size", scalar: asSize, owned: true},
@@ -110,11 +110,11 @@ var driveSubs = []sub{
 	{name: "backup", scalar: yesNo, absentValue: "1"},
 	{name: "replicate", scalar: yesNo, absentValue: "1"},
 	{name: "shared", scalar: yesNo, absentValue: "0"},
-	{name: "snapshot", scalar: yesNo, absentValue: "0"},
-	{name: "detect_zeroes", scalar: yesNo, absentValue: "1"},
-	{name: "rerror", scalar: oneOf("ignore", "report", "stop")},
-	{name: "werror", scalar: oneOf("enospc", "ignore", "report", "stop")},
-	{name: "serial", scalar: asEncoded},
+	{name: "snapshot", scalar: yesNo, absentValue: "0", unlisted: true},
+	{name: "detect_zeroes", scalar: yesNo, absentValue: "1", unlisted: true},
+	{name: "rerror", scalar: oneOf("ignore", "report", "stop"), unlisted: true},
+	{name: "werror", scalar: oneOf("enospc", "ignore", "report", "stop"), unlisted: true},
+	{name: "serial", scalar: asEncoded, unlisted: true},
 	geometry("cyls"), geometry("heads"), geometry("secs"),
 	{name: "trans", scalar: oneOf("none", "lba", "auto"), releases: until90},
 	limit("mbps"), limit("mbps_rd").not("mbps"), limit("mbps_wr").not("mbps"),
@@ -158,14 +158,14 @@ var (
 	subIOThread = sub{name: "iothread", scalar: yesNo, absentValue: "0", restart: true}
 	subReadOnly = sub{name: "ro", scalar: yesNo, absentValue: "0", restart: true}
 	subSSD      = sub{name: "ssd", scalar: yesNo, absentValue: "0", restart: true}
-	subWWN      = sub{name: "wwn", scalar: asHex}
+	subWWN      = sub{name: "wwn", scalar: asHex, unlisted: true}
 
 	scsiSyntax = driveSyntax(subIOThread, subReadOnly, subSSD, subWWN,
-		sub{name: "queues", scalar: whole(2, 0), restart: true}, sub{name: "scsiblock", scalar: yesNo, absentValue: "0"},
+		sub{name: "queues", scalar: whole(2, 0), restart: true}, sub{name: "scsiblock", scalar: yesNo, absentValue: "0", unlisted: true},
 		sub{name: "product", restart: true}, sub{name: "vendor", restart: true})
 	virtioSyntax = driveSyntax(subIOThread, subReadOnly)
 	sataSyntax   = driveSyntax(subSSD, subWWN)
-	ideSyntax    = driveSyntax(subSSD, subWWN, sub{name: "model", scalar: asEncoded})
+	ideSyntax    = driveSyntax(subSSD, subWWN, sub{name: "model", scalar: asEncoded, unlisted: true})
 
 	// Proxmox determines the size of a firmware volume itself.
 	efiSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{

@@ -38,7 +38,12 @@ func oneOfEach() []Body {
 			Rules: GuardRules{RebootPolicy: "window", Window: "Sat 02:00-04:00 UTC", ShutdownSeconds: 180, Suspended: "without end", MovedTo: 102},
 		},
 		ClusterGuarded{MaxDestroysPerDay: 3, Approvals: 2},
-		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
+		Applied{
+			VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}, Booted: true,
+			Process:  Process{Node: "pve1", PID: 4711, Uptime: 60, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)},
+			InEffect: map[string]Effect{"ipconfig0": {Print: "a1", Since: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}, "scsi1": {Device: "local-lvm:vm-101-disk-1", Unknown: true}},
+			Waiting:  map[string]string{"ipconfig0": "b2", "scsi1": ""},
+		},
 		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2", Over: true},
 		Attached{
 			VMID: 101, Identity: "i1", Volumes: map[string]string{"scsi0": "local-lvm:vm-101-disk-0", "scsi1": ""}, Filling: []string{"scsi2"},

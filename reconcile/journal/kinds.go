@@ -137,6 +137,10 @@ var kinds = []*kind{
 	}.kind(),
 	row[Applied]{
 		name: "applied", version: 2,
+		newer: func(b Applied) int {
+			return laterField(25, b.Process != Process{} || b.Booted || len(b.InEffect)+len(b.Waiting) > 0)
+		},
+		decode:   decodeVia(Applied.inUTC),
 		complete: func(b Applied) bool { return b.VMID > 0 && b.Identity != "" },
 		fold:     func(f *fold, r Record, b Applied) { f.applied.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `applied` or `disowned`",

@@ -142,6 +142,9 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{Guarded{VMID: 1, File: "a.yaml", Rules: GuardRules{Firewall: "f"}}, Guarded{VMID: 2, File: "b.yaml", Rules: GuardRules{Firewall: "f"}}},
 			`{"v":24,"records":[{"guarded":{"vmid":1,"file":"a.yaml","rules":{"firewall":"f"}}},{"guarded":{"vmid":2,"file":"b.yaml","firewallAs":1}}]}`,
 		},
+		"values_in_effect": {
+			[]Body{Applied{VMID: 1, Identity: "i", Waiting: map[string]string{"name": "b"}}}, `{"v":25,"records":[{"applied":{"vmid":1,"identity":"i","waiting":{"name":"b"}}}]}`,
+		},
 		"guards_of_a_manifest": {[]Body{Guarded{VMID: 1, File: "a.yaml"}}, `{"v":24,"records":[{"guarded":{"vmid":1,"file":"a.yaml"}}]}`},
 		"download_of_a_manifest": {
 			[]Body{Downloaded{Name: "a", Node: "pve1", Volume: "local:iso/a.iso", File: "a.yaml"}},

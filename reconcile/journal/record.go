@@ -250,12 +250,34 @@ type ClusterGuarded struct {
 	Approvals         int `json:"approvals"`
 }
 
-// Applied records the secrets that a guest received last. It replaces the guest's earlier Applied record. A fingerprint distinguishes
-// one content from another; it is useless without the key that it was made with, and the key is not in the journal.
+// Applied records the secrets that a guest received last, and which of its unlisted values (guest.Unlisted) are in effect. It replaces the guest's earlier
+// Applied record. A fingerprint distinguishes one content from another; it is useless without the key that it was made with, and the key is not in the journal.
+// Older releases recorded secrets only.
 type Applied struct {
 	VMID         int               `json:"vmid"`
 	Identity     string            `json:"identity"`               // of the guest; another guest with this vmid has received nothing
 	Fingerprints map[string]string `json:"fingerprints,omitempty"` // by native key
+
+	Process  Process           `json:"process,omitzero"`   // in which the values are in effect; zero if it is not known which values are
+	Booted   bool              `json:"booted,omitempty"`   // a step of the agent has started the guest since
+	InEffect map[string]Effect `json:"inEffect,omitempty"` // by native key; a key without an entry has no value in effect
+	Waiting  map[string]string `json:"waiting,omitempty"`  // by native key: fingerprints of what the configuration has for the next boot, if that is not in effect
+}
+
+// Process is a process of a guest.
+type Process struct {
+	Node   string    `json:"node"`
+	PID    int       `json:"pid"`
+	Uptime int64     `json:"uptime"` // in whole seconds, when it was read
+	Start  time.Time `json:"start"`  // by the clock of the agent's host
+}
+
+// Effect is an unlisted value that is in effect.
+type Effect struct {
+	Device  string    `json:"device,omitempty"`  // that has the value
+	Print   string    `json:"print,omitempty"`   // fingerprint, "" of no value
+	Since   time.Time `json:"since,omitzero"`    // the start of the process that brought it into effect; zero if that was before the first record
+	Unknown bool      `json:"unknown,omitempty"` // it is not known which value is in effect
 }
 
 // IneffectiveRestart records that a restart of a guest did not bring the waiting changes into effect, so that the same restart is not repeated
@@ -508,6 +530,15 @@ func (Writer) isBody()             {}
 func (Introduced) isBody()         {}
 func (Placed) isBody()             {}
 func (Event) isBody()              {}
+
+func (b Applied) inUTC() Applied {
+	b.Process.Start = b.Process.Start.UTC()
+	for key, e := range b.InEffect {
+		e.Since = e.Since.UTC()
+		b.InEffect[key] = e
+	}
+	return b
+}
 
 func (b Introduced) complete() bool {
 	incomplete := func(i Introduction) bool {

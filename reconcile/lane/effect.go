@@ -83,13 +83,13 @@ func (w *Worker) waitForEffect(ctx context.Context, call cluster.Call, upid stri
 
 // hasStatus reports whether the guest has a run state, on any node.
 func (w *Worker) hasStatus(ctx context.Context, call cluster.Call, want guest.Status) (bool, error) {
-	status, err := w.cluster.Status(ctx, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node})
+	status, _, err := w.cluster.Status(ctx, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node})
 	if errors.Is(err, cluster.ErrNotExist) {
 		row, listed, again := w.freshRow(ctx, call.VMID)
 		if again != nil || !listed {
 			return false, errors.Join(err, again)
 		}
-		status, err = w.cluster.Status(ctx, row)
+		status, _, err = w.cluster.Status(ctx, row)
 	}
 	return status == want, err
 }

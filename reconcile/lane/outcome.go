@@ -83,7 +83,7 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 	if c.err != nil {
 		ended.Error = c.err.Error()
 	}
-	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
+	records := append([]journal.Body{ended}, applied(begun, c, state)...)
 	if c.file != nil {
 		records = append(records, *c.file)
 	}
@@ -130,11 +130,16 @@ func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
 	return "", false
 }
 
-// appliedSecrets returns the record of the secrets that a guest has after the calls of a step. A newly created guest has none from before, and after a
+// applied returns the record of the secrets that a guest has after the calls of a step, and of a boot by the step. A newly created guest has none from before, and after a
 // rollback a guest may have older ones again. A crash before this record is written costs one more call with the same text: settling cannot find the outcome of a configuration, and the
 // hash of a password stays the same, so cloud-init does not set up the guest again.
-func appliedSecrets(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
+func applied(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	owned := state.Owned[begun.VMID]
+	if record := state.Applied[begun.VMID]; owned.Identity != "" && record.Identity == owned.Identity {
+		if started := startedRecord(begun, c, record, state); started.Booted != record.Booted {
+			return []journal.Body{started}
+		}
+	}
 	before := secret.GivenFingerprints(state.Applied[begun.VMID], owned)
 	created := begun.Op == string(cluster.OpCreate) && c.result == journal.Done
 	lost := created || begun.Op == string(cluster.OpRollback) && c.result != journal.NotRun
@@ -146,5 +151,10 @@ func appliedSecrets(begun journal.Begun, c conclusion, state journal.State) []jo
 		maps.Copy(after, before)
 	}
 	maps.Copy(after, c.given)
-	return []journal.Body{journal.Applied{VMID: begun.VMID, Identity: owned.Identity, Fingerprints: after}}
+	record := journal.Applied{VMID: begun.VMID, Identity: owned.Identity}
+	if known := state.Applied[begun.VMID]; !created && known.Identity == owned.Identity {
+		record = known
+	}
+	record.Fingerprints = after
+	return []journal.Body{record}
 }

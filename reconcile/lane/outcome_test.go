@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-func TestAppliedSecrets(t *testing.T) {
+func TestApplied(t *testing.T) {
 	record := func(identity string, fingerprints map[string]string) journal.Applied {
 		return journal.Applied{VMID: 201, Identity: identity, Fingerprints: fingerprints}
 	}
@@ -37,7 +37,7 @@ func TestAppliedSecrets(t *testing.T) {
 			for _, b := range test.before {
 				state.Applied[201] = b
 			}
-			if diff := cmp.Diff(test.want, appliedSecrets(test.begun, test.c, state)); diff != "" {
+			if diff := cmp.Diff(test.want, applied(test.begun, test.c, state)); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
 		})

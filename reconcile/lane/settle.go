@@ -201,7 +201,7 @@ func resultOf(done bool) journal.Result {
 }
 
 func runStateResult(ctx context.Context, reader cluster.Reader, open journal.OpenStep, want guest.Status) (journal.Result, error) {
-	status, err := reader.Status(ctx, cluster.Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
+	status, _, err := reader.Status(ctx, cluster.Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
 	if errors.Is(err, cluster.ErrNotExist) {
 		return journal.Unknown, nil // it moved or is gone
 	}

@@ -106,6 +106,9 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	if state, err = w.recordSlots(ctx, basis, state, t); err != nil {
 		return false, err
 	}
+	if state, err = w.recordBoot(ctx, basis, state, t); err != nil {
+		return false, err
+	}
 	want := basis.desiredFor(t.Key.VMID, state)
 	if err := w.readSnapshots(ctx, order.NeedSnapshots(want.Orders), got, t); err != nil {
 		return false, err

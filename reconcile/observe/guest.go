@@ -40,15 +40,15 @@ func Find(ctx context.Context, reader cluster.Reader, row cluster.Row, listed bo
 // ReadGuest reads a guest in full on the node of row. It reads the run state from the guest itself if row does not have it, and notes the
 // cluster's release. Every reading of a guest passes through here.
 func ReadGuest(ctx context.Context, reader cluster.Reader, row cluster.Row, version guest.Version) (guest.Observed, error) {
+	var process *guest.Process
 	if row.Status == guest.StatusUnknown {
-		status, err := reader.Status(ctx, row)
-		if err != nil {
+		var err error
+		if row.Status, process, err = reader.Status(ctx, row); err != nil {
 			return guest.Observed{}, err
 		}
-		row.Status = status
 	}
 	seen, err := reader.Observe(ctx, row)
-	seen.Version = version
+	seen.Version, seen.Process = version, process
 	return seen, err
 }
 

@@ -55,7 +55,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	if owned.Configuring && proof.HasTag {
 		p.Configured = later == d || holdsIgnored(want, later, live, owned, former, changes, blocked)
 	}
-	p.Changes = volumes.blockTakenVolumes(changes, live)
+	p.Changes = withBoots(volumes.blockTakenVolumes(changes, live), d, want.Applied[d.VMID], owned, live)
 	p.Conditions = append(append(p.Conditions, blocked...), atCreation(want, later, owned)...)
 	if isOwned && proof.IsNew() && d.Source.Clone != nil && live.Status == guest.StatusStopped {
 		p.Changes = adjustFreshClone(p.Changes, d, live)
@@ -216,9 +216,11 @@ func adjustFreshClone(changes []guest.Change, d *guest.Desired, live guest.Obser
 
 // changeConditions returns the conditions for differences that no write removes.
 func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condition {
-	var waiting, impossible []string
+	var waiting, unsure, impossible []string
 	for _, c := range changes {
 		switch {
+		case c.Unsure:
+			unsure = append(unsure, c.Key)
 		case c.Waits:
 			waiting = append(waiting, c.Key)
 		case c.Write == guest.WriteNone && !c.RootOnly:
@@ -226,11 +228,8 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 		}
 	}
 	var list []Condition
-	if len(waiting) > 0 {
-		list = append(list, Condition{
-			Type: PendingRestart, Reason: reason.PendingRestart, Message: "written, in effect after the next stop and start: " + strings.Join(waiting, ", "),
-			Hint: restartHint(policy),
-		})
+	if len(waiting)+len(unsure) > 0 {
+		list = append(list, restartCondition(waiting, unsure, policy))
 	}
 	if len(impossible) > 0 {
 		list = append(list, Condition{
@@ -239,6 +238,20 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 		})
 	}
 	return list
+}
+
+// restartCondition returns the condition of a guest with written values of which some wait for its next start, and of others it is not known whether they do.
+func restartCondition(waiting, unsure []string, policy guest.RebootPolicy) Condition {
+	c := Condition{Type: PendingRestart, Reason: reason.PendingRestart, Hint: restartHint(policy)}
+	if len(waiting) > 0 {
+		c.Message = "written, in effect after the next stop and start: " + strings.Join(waiting, ", ")
+	} else {
+		c.Hint = reason.RestartByHand.Text
+	}
+	if len(unsure) > 0 {
+		c.Message = strings.TrimPrefix(c.Message+"; written, and not known to be in effect before the next stop and start: "+strings.Join(unsure, ", "), "; ")
+	}
+	return c
 }
 
 // restartHint returns how pending changes take effect under a rebootPolicy.

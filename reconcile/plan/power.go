@@ -64,14 +64,13 @@ func rebootStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 	return step, true
 }
 
-// needsRestart reports whether a change takes effect only after a restart, whether it is written already or not. A key of the cloud-init drive
-// does not need a restart: nothing is pending, and the agent does not make cloud-init set up a machine again without being asked.
+// needsRestart reports whether a change certainly takes effect only after a restart, whether it is written already or not.
 func needsRestart(c guest.Change) bool {
 	if c.Waits {
-		return true
+		return !c.Unsure
 	}
-	written := c.Write == guest.WriteSet || c.Write == guest.WriteDelete
-	return c.Class == guest.Restart && written && !guest.IsCloudInit(c.Key) && c.Key != "name"
+	written := c.Write == guest.WriteSet || c.Write == guest.WriteDelete || c.Write == guest.WriteSecret
+	return c.Class == guest.Restart && written
 }
 
 // foreignPending returns the keys with pending values that the manifest did not cause, sorted. A pending value of a key in the manifest is

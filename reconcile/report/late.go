@@ -17,13 +17,14 @@ const (
 	ComponentReady    Component = "ready"    // whether the cluster has quorum
 	ComponentClaim    Component = "claim"    // the claim of the cluster, before work begins
 	ComponentVMIDs    Component = "vmids"    // free vmids for new guests
+	ComponentBoots    Component = "boots"    // what is in effect in running guests
 	ComponentRevision Component = "revision" // the floor, from which the revision in force follows after the start
 	ComponentSource   Component = "source"   // the remotes of git
 )
 
 // Components lists every component, for metrics that start at zero.
 func Components() []Component {
-	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentFiles, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentRevision, ComponentSource}
+	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentFiles, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentBoots, ComponentRevision, ComponentSource}
 }
 
 // Late is a component that has waited for a reply for too long. The agent goes on with what it knows.
@@ -43,7 +44,7 @@ func (l Late) Text(now time.Time) string {
 	}
 	what := map[Component]string{
 		ComponentList: "the list of guests", ComponentHA: "the resources of the HA manager", ComponentFiles: "the files of images", ComponentReady: "whether it has quorum",
-		ComponentClaim: "the claim of the cluster", ComponentVMIDs: "which vmids are free", ComponentRevision: "the floor of accepted revisions",
+		ComponentClaim: "the claim of the cluster", ComponentVMIDs: "which vmids are free", ComponentBoots: "what is in effect in running guests", ComponentRevision: "the floor of accepted revisions",
 	}[l.Component]
 	if l.Component == ComponentGuests {
 		what = fmt.Sprintf("%d readings of guests", l.Calls)

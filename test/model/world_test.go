@@ -248,13 +248,15 @@ func (r reader) Observe(_ context.Context, row cluster.Row) (guest.Observed, err
 	return seen, nil
 }
 
-func (r reader) Status(_ context.Context, row cluster.Row) (guest.Status, error) {
+func (r reader) Status(_ context.Context, row cluster.Row) (guest.Status, *guest.Process, error) {
 	g, exists := r.guests[row.VMID]
 	if !exists {
-		return "", fmt.Errorf("%w: %d", cluster.ErrNotExist, row.VMID)
+		return "", nil, fmt.Errorf("%w: %d", cluster.ErrNotExist, row.VMID)
 	}
-	return g.status(), nil
+	return g.status(), nil, nil
 }
+
+func (r reader) CloudInit(context.Context, cluster.Row) (map[string]*string, error) { return nil, nil }
 
 func (r reader) HA(context.Context) (map[int]guest.HA, error) { return nil, nil }
 

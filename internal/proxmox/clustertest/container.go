@@ -96,7 +96,7 @@ func testContainerPower(t *testing.T, s *suite) {
 	}
 	m.do(t, cluster.OpReboot, map[string]string{"timeout": "60"})
 	eventually(t, "the container running again", func() bool {
-		status, err := m.Cluster.Status(t.Context(), m.row())
+		status, _, err := m.Cluster.Status(t.Context(), m.row())
 		return err == nil && status == guest.StatusRunning
 	})
 	if got := m.observe(t).Keys["searchdomain"]; got.Text != "lan.test" || got.Pending != nil {

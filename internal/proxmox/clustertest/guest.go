@@ -152,7 +152,7 @@ func (m *testGuest) key(t *testing.T, key string) string {
 
 func (m *testGuest) wantStatus(t *testing.T, want guest.Status) {
 	t.Helper()
-	if got, err := m.Cluster.Status(t.Context(), m.row()); err != nil || got != want {
+	if got, _, err := m.Cluster.Status(t.Context(), m.row()); err != nil || got != want {
 		t.Errorf("got status %q, error %v, want %q", got, err, want)
 	}
 }
@@ -234,7 +234,7 @@ func (m *testGuest) destroy(ctx context.Context) error {
 			return err
 		}
 	}
-	status, err := m.Cluster.Status(ctx, m.row())
+	status, _, err := m.Cluster.Status(ctx, m.row())
 	if err != nil {
 		return err
 	}

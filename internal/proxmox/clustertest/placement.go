@@ -99,7 +99,7 @@ func testMigrateContainer(t *testing.T, s *suite) {
 	m.do(t, cluster.OpStart, nil)
 	m.migrate(t, s.Nodes[1], map[string]string{"restart": "1", "timeout": "60"})
 	eventually(t, "the container running on the other node", func() bool {
-		status, err := m.Cluster.Status(t.Context(), m.row())
+		status, _, err := m.Cluster.Status(t.Context(), m.row())
 		return err == nil && status == guest.StatusRunning
 	})
 }

@@ -84,7 +84,7 @@ func testReboot(t *testing.T, s *suite) {
 	}
 	eventually(t, "a start by the host", func() bool { return m.startedByHost(t, began) })
 	eventually(t, "the guest running again", func() bool {
-		status, err := m.Cluster.Status(t.Context(), m.row())
+		status, _, err := m.Cluster.Status(t.Context(), m.row())
 		return err == nil && status == guest.StatusRunning
 	})
 	m.wantMemory(t, "128", "")

@@ -33,7 +33,7 @@ func testAbsent(t *testing.T, s *suite) {
 	m := &testGuest{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
 	_, err := s.Cluster.Observe(t.Context(), m.row())
 	wantError(t, "observe", err, cluster.ErrNotExist)
-	_, err = s.Cluster.Status(t.Context(), m.row())
+	_, _, err = s.Cluster.Status(t.Context(), m.row())
 	wantError(t, "status", err, cluster.ErrNotExist)
 	m.wantFailure(t, "config", m.call(cluster.OpConfig, map[string]string{"memory": "64"}), cluster.ErrNotExist)
 	m.wantFailure(t, "destroy", m.call(cluster.OpDestroy, nil), cluster.ErrNotExist)

@@ -67,7 +67,7 @@ func recordText(body journal.Body) string {
 	case journal.ClusterGuarded:
 		return fmt.Sprintf("%d approvals, %d destroys in a day", b.Approvals, b.MaxDestroysPerDay)
 	case journal.Applied:
-		return fmt.Sprintf("%d has the current secrets for %s", b.VMID, cmp.Or(strings.Join(slices.Sorted(maps.Keys(b.Fingerprints)), ", "), "no key"))
+		return appliedText(b)
 	case journal.IneffectiveRestart:
 		if b.Over {
 			return fmt.Sprintf("%d may be restarted again, digest %s", b.VMID, b.StepDigest)
@@ -179,4 +179,19 @@ func about(vmid int) string {
 		return ""
 	}
 	return fmt.Sprintf(" of %d", vmid)
+}
+
+// appliedText says which secrets a guest has, and what of it waits for its next boot.
+func appliedText(b journal.Applied) string {
+	keys := func(set []string) string { slices.Sort(set); return cmp.Or(strings.Join(set, ", "), "no key") }
+	secrets := fmt.Sprintf("%d has the current secrets for %s", b.VMID, keys(slices.Collect(maps.Keys(b.Fingerprints))))
+	switch {
+	case b.Process == journal.Process{}:
+		return secrets
+	case b.Booted:
+		return fmt.Sprintf("%s, and was started", secrets)
+	case len(b.Waiting) == 0:
+		return fmt.Sprintf("%s, and nothing waits for its next boot", secrets)
+	}
+	return fmt.Sprintf("%s, and what waits for its next boot is %s", secrets, keys(slices.Collect(maps.Keys(b.Waiting))))
 }

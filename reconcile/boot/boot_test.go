@@ -1,0 +1,155 @@
+package boot_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gitops-agent/reconcile/boot"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+var (
+	noon  = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	owned = journal.Owned{VMID: 201, Identity: "i"}
+)
+
+// machine is web-1 an hour after its process with this number began at a time.
+func machine(pid int, started time.Time, keys ...string) guest.Observed {
+	o := guest.Observed{
+		Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Node: "pve1", Status: guest.StatusRunning,
+		ReadAt: started.Add(time.Hour), Process: &guest.Process{PID: pid, Uptime: time.Hour},
+		Keys: map[string]guest.Value{"ide2": {Text: "local:201/vm-201-cloudinit.qcow2,media=cdrom", Set: true}, "scsi0": {Text: "local:201/vm-201-disk-0.qcow2,size=3G", Set: true}},
+	}
+	for i := 0; i < len(keys); i += 2 {
+		o.Keys[keys[i]] = guest.Value{Text: keys[i+1], Set: true}
+	}
+	return o
+}
+
+// said returns what waits as "key known", "key unknown", in the order of the keys.
+func said(record journal.Applied, live guest.Observed) string {
+	text := ""
+	for _, key := range []string{"ciuser", "ipconfig0", "name", "net0", "scsi0", "scsi1"} {
+		if w, waits := boot.Waiting(record, owned, live)[key]; waits {
+			text += fmt.Sprintf("%s %s, ", key, map[bool]string{true: "waits", false: "unknown"}[w.Known])
+		}
+	}
+	return text
+}
+
+// TestWaiting follows a machine through readings. Each names its process, why that runs, and what then waits.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	type reading struct {
+		live guest.Observed
+		why  boot.Evidence
+		want string
+	}
+	first := machine(1, noon, "ciuser", "ops", "ipconfig0", "ip=dhcp", "name", "web")
+	other := func(pid int) guest.Observed {
+		return machine(pid, noon.Add(time.Duration(pid)*time.Hour), "ciuser", "ops", "ipconfig0", "ip=10.0.0.5/24", "name", "web")
+	}
+	for name, readings := range map[string][]reading{
+		"a change waits, and its return does not": {
+			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "},
+			{first, boot.Evidence{Cause: boot.Same}, ""},
+		},
+		"a boot":                                {{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{Cause: boot.Boot}, ""}},
+		"a migration":                           {{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{Cause: boot.Moved}, "ipconfig0 waits, "}},
+		"a change first seen after a boot":      {{other(2), boot.Evidence{Cause: boot.Boot}, "ipconfig0 unknown, "}, {other(3), boot.Evidence{Cause: boot.Boot}, ""}},
+		"a change first seen after a migration": {{other(2), boot.Evidence{Cause: boot.Moved}, "ipconfig0 waits, "}},
+		"nothing shows why":                     {{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{}, "ipconfig0 unknown, "}},
+		"what was in effect stays so": {
+			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{Cause: boot.Boot}, ""}, {other(3), boot.Evidence{}, ""},
+		},
+		"a rollback to a snapshot from before the boot": {
+			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{Cause: boot.Boot}, ""},
+			{other(3), boot.Evidence{Cause: boot.RolledBack, Snapshot: noon.Add(time.Hour)}, "ipconfig0 unknown, "},
+		},
+		"a rollback to a snapshot from after the boot": {
+			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{Cause: boot.Boot}, ""},
+			{other(3), boot.Evidence{Cause: boot.RolledBack, Snapshot: noon.Add(2*time.Hour + time.Minute)}, ""},
+		},
+		"a new disk has its options, and another option of it waits": {
+			{machine(1, noon, "ciuser", "ops", "ipconfig0", "ip=dhcp", "name", "web", "scsi1", "local:201/d.raw,serial=A"), boot.Evidence{Cause: boot.Same}, ""},
+			{machine(1, noon, "ciuser", "ops", "ipconfig0", "ip=dhcp", "name", "web", "scsi1", "local:201/d.raw,serial=B"), boot.Evidence{Cause: boot.Same}, "scsi1 waits, "},
+			{machine(1, noon, "ciuser", "ops", "ipconfig0", "ip=dhcp", "name", "web", "scsi1", "ceph:vm-201-disk-1,serial=B"), boot.Evidence{Cause: boot.Same}, "scsi1 waits, "},
+		},
+		"the card of an address": {
+			{machine(1, noon, "ciuser", "ops", "ipconfig0", "ip=dhcp", "name", "web", "net0", "virtio=BC:24:11:00:00:01,bridge=vmbr0"), boot.Evidence{Cause: boot.Same}, "net0 waits, "},
+		},
+		"the drive itself": {
+			{machine(1, noon, "ciuser", "root", "ipconfig0", "ip=dhcp", "name", "web", "ide2", "none,media=cdrom"), boot.Evidence{Cause: boot.Same}, ""},
+			{machine(1, noon, "ciuser", "root", "ipconfig0", "ip=dhcp", "name", "web"), boot.Evidence{Cause: boot.Same}, "ciuser waits, "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			record := boot.Baseline(journal.Applied{}, owned, first, nil)
+			for i, r := range readings {
+				record, _ = boot.Follow(record, r.live, r.why)
+				if got := said(record, r.live); got != r.want {
+					t.Errorf("reading %d: got %q, want %q", i+1, got, r.want)
+				}
+				if again, changed := boot.Follow(record, r.live, boot.Evidence{Cause: boot.Same}); changed {
+					t.Errorf("reading %d: got another record from the same reading: %+v, want %+v", i+1, again, record)
+				}
+			}
+		})
+	}
+}
+
+func TestStoppedMachineWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	record := boot.Baseline(journal.Applied{}, owned, machine(1, noon, "ciuser", "ops"), nil)
+	stopped := machine(1, noon, "ciuser", "root")
+	stopped.Status, stopped.Process = guest.StatusStopped, nil
+	record, _ = boot.Follow(record, stopped, boot.Evidence{Cause: boot.Same})
+	if got := said(record, stopped); got != "" {
+		t.Errorf("stopped: got %q, want nothing", got)
+	}
+	record, _ = boot.Follow(record, machine(2, noon, "ciuser", "root"), boot.Evidence{Cause: boot.Boot})
+	if got := said(record, machine(2, noon, "ciuser", "root")); got != "" {
+		t.Errorf("started: got %q, want what it had when it was started in effect", got)
+	}
+}
+
+// TestExplain finds the cause of a process that began at noon from tasks, each with its type, node, and the seconds from noon of its begin and end.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	task := func(kind string, from, to int) cluster.Task {
+		return cluster.Task{Type: kind, Start: noon.Add(time.Duration(from) * time.Second), End: noon.Add(time.Duration(to) * time.Second), Outcome: cluster.TaskSucceeded}
+	}
+	failed := task("qmstart", 30, 31)
+	failed.Outcome = cluster.TaskFailed
+	before := journal.Process{Node: "pve1", PID: 1, Start: noon.Add(-time.Hour)}
+	for name, test := range map[string]struct {
+		tasks []cluster.Task
+		want  boot.Cause
+	}{
+		"no task":                             {nil, boot.Unexplained},
+		"a start":                             {[]cluster.Task{task("qmstart", -1, 1)}, boot.Boot},
+		"a start and one that failed":         {[]cluster.Task{task("qmstart", -1, 1), failed}, boot.Boot},
+		"a start long ago":                    {[]cluster.Task{task("qmstart", -3600, -3599)}, boot.Unexplained},
+		"the start of the process before":     {[]cluster.Task{task("qmstart", -3601, -100)}, boot.Unexplained},
+		"a migration":                         {[]cluster.Task{task("qmigrate", -2, 20), task("qmstart", -1, 0)}, boot.Moved},
+		"a migration without its inner start": {[]cluster.Task{task("qmigrate", -2, 20)}, boot.Moved},
+		"a start after a migration":           {[]cluster.Task{task("qmigrate", -100, -80), task("qmstart", -1, 1)}, boot.Boot},
+		"a start of a suspended machine":      {[]cluster.Task{task("qmsuspend", -60, -50), task("qmstart", -1, 1)}, boot.Moved},
+		"a resumption of a suspended machine": {[]cluster.Task{task("qmsuspend", -60, -50), task("qmresume", -1, 1)}, boot.Moved},
+		"the second start after a suspension": {[]cluster.Task{task("qmsuspend", -600, -590), task("qmstart", -500, -499), task("qmstart", -1, 1)}, boot.Boot},
+		"a start, then a pause":               {[]cluster.Task{task("qmstart", -1, 1), task("qmresume", 30, 30)}, boot.Boot},
+		"a rollback with memory":              {[]cluster.Task{task("qmstart", -900, -899), task("qmrollback", -5, 1)}, boot.RolledBack},
+		"a rollback without, then a start":    {[]cluster.Task{task("qmrollback", -60, -50), task("qmstart", -1, 1)}, boot.Boot},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := boot.Explain(test.tasks, before, machine(2, noon)); got != test.want {
+				t.Errorf("got %d, want %d", got, test.want)
+			}
+		})
+	}
+}

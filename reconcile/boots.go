@@ -1,0 +1,137 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/boot"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/report"
+)
+
+// startSlack is by how much the start of a process that follows from the list of guests may be later than its record says: the list lags by ten seconds.
+const startSlack = 20 * time.Second
+
+// bootReads is how many guests one errand reads: it must not take so long that it counts as late.
+const bootReads = 20
+
+// bootCheck is the last look at the record of what is in effect in a guest.
+type bootCheck struct {
+	of    reading
+	again time.Time // when a record that seems out of date is looked at again
+}
+
+// followBoots brings the records of what is in effect in running guests up to date, beside the engine: of guests without a record, of those whose values have changed, and of
+// those that seem to run in another process. Lanes do so for the guests that they work on.
+func (e *Engine) followBoots(ctx context.Context) {
+	if !e.lease.mayWrite(e.revision.force) {
+		return
+	}
+	state, inventory := e.opts.Journal.State(), e.readings.observer.Snapshot().Inventory
+	due := e.bootsDue(state)
+	if len(due) == 0 {
+		return
+	}
+	e.errands.run(report.ComponentBoots, func() func() {
+		records := make(map[int]journal.Applied)
+		for _, row := range due {
+			seen, err := observe.ReadGuest(ctx, e.opts.Cluster, row, inventory.Version)
+			if err != nil {
+				continue // it is due again after a resync
+			}
+			if record, changed, err := observe.FollowBoot(ctx, e.opts.Cluster, inventory, state.Applied[row.VMID], state.Owned[row.VMID], seen); err == nil && changed {
+				records[row.VMID] = record
+			}
+		}
+		return func() { e.keepBoots(ctx, state, records) }
+	})
+}
+
+// bootsDue returns where to read the guests whose records may be out of date.
+func (e *Engine) bootsDue(state journal.State) []cluster.Row {
+	now, snapshot := time.Now(), e.readings.observer.Snapshot()
+	var due []cluster.Row
+	for _, vmid := range slices.Sorted(maps.Keys(state.Owned)) {
+		live, seen := snapshot.Guests[vmid]
+		row, listed := snapshot.Inventory.Row(vmid)
+		owned, record := state.Owned[vmid], state.Applied[vmid]
+		switch last := e.boots[vmid]; {
+		case !seen, !listed, live.Template, live.Lock != "", e.queue.Busy(object.Guest(vmid)), isOpen(state, vmid), now.Before(last.again):
+			continue
+		case !isOutdatedProcess(record, owned, live, row, snapshot.Inventory.ReadAt) && last.of == readingOf(live):
+			continue
+		}
+		if ownership.Compare(owned, live).Conflict(live.Kind) != "" {
+			continue
+		}
+		if !isBootDue(record, owned, live, row, snapshot.Inventory.ReadAt) {
+			e.boots[vmid] = bootCheck{of: readingOf(live)}
+			continue
+		}
+		if len(due) == bootReads && !e.errands.inline {
+			break
+		}
+		row.Status = guest.StatusUnknown
+		due = append(due, row)
+		e.boots[vmid] = bootCheck{again: now.Add(e.opts.Resync)}
+	}
+	return due
+}
+
+// isBootDue reports whether the record of a guest may be out of date.
+func isBootDue(record journal.Applied, owned journal.Owned, live guest.Observed, row cluster.Row, readAt time.Time) bool {
+	runs := live.Status != guest.StatusStopped
+	if !boot.Recorded(record, owned) {
+		return runs && len(guest.UnlistedValues(live, nil, false)) > 0
+	}
+	if _, changed := boot.Follow(record, live, boot.Evidence{Cause: boot.Same}); changed {
+		return true
+	}
+	return isOutdatedProcess(record, owned, live, row, readAt)
+}
+
+// isOutdatedProcess reports whether a running guest may have another process than its record says, by the list of guests.
+func isOutdatedProcess(record journal.Applied, owned journal.Owned, live guest.Observed, row cluster.Row, readAt time.Time) bool {
+	if !boot.Recorded(record, owned) || live.Status == guest.StatusStopped || row.Uptime == 0 {
+		return false
+	}
+	if record.Booted || row.Node != record.Process.Node || len(record.Waiting) > 0 { // what waits is looked at after each resync
+		return true
+	}
+	return record.Process.Start.Sub(readAt.Add(-row.Uptime)).Abs() > startSlack
+}
+
+// keepBoots journals records that were made from an earlier state, of guests for which nothing has happened since.
+func (e *Engine) keepBoots(ctx context.Context, before journal.State, records map[int]journal.Applied) {
+	state := e.opts.Journal.State()
+	var bodies []journal.Body
+	for _, vmid := range slices.Sorted(maps.Keys(records)) {
+		if !sameRecord(before.Applied[vmid], state.Applied[vmid]) || state.Owned[vmid].Identity != records[vmid].Identity || e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
+			continue
+		}
+		bodies = append(bodies, records[vmid])
+		delete(e.boots, vmid)
+	}
+	if len(bodies) == 0 || ctx.Err() != nil || !e.lease.mayWrite(e.revision.force) {
+		return
+	}
+	switch err := e.opts.Journal.Append(ctx, bodies...); {
+	case err != nil && !errors.Is(err, context.Canceled):
+		e.log.WarnContext(ctx, "journal not written", "error", err)
+	case err == nil && !e.errands.inline:
+		e.cycle(ctx)
+	}
+}
+
+func sameRecord(a, b journal.Applied) bool {
+	return a.Identity == b.Identity && a.Process == b.Process && a.Booted == b.Booted && maps.Equal(a.InEffect, b.InEffect) && maps.Equal(a.Waiting, b.Waiting) &&
+		maps.Equal(a.Fingerprints, b.Fingerprints)
+}

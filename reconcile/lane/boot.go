@@ -1,0 +1,39 @@
+package lane
+
+import (
+	"context"
+
+	"gitops-agent/reconcile/boot"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/ownership"
+)
+
+// recordBoot brings the record of what is in effect in the guest up to date with the reading of this turn, before a step changes any of it, and returns the state with
+// the new record. If the cluster does not answer what the record needs, the record stays as it is: what waits is then not known to wait.
+func (w *Worker) recordBoot(ctx context.Context, basis *Basis, state journal.State, t *turn) (journal.State, error) {
+	vmid := t.Key.VMID
+	owned, isOwned := state.Owned[vmid]
+	if !isOwned || t.Absence != "" || cluster.PartlyCreated(t.Seen) || ownership.Compare(owned, t.Seen).Conflict(t.Seen.Kind) != "" {
+		return state, nil
+	}
+	record, changed, err := observe.FollowBoot(ctx, w.cluster, basis.Inventory, state.Applied[vmid], owned, t.Seen)
+	if err != nil || !changed {
+		return state, nil //nolint:nilerr // see above
+	}
+	if err := w.append(ctx, record); err != nil {
+		return state, err
+	}
+	return w.journal.State(), nil
+}
+
+// startedRecord returns the record of what is in effect in a guest after a step that started it: the start was a boot, whatever tasks the token may see.
+func startedRecord(begun journal.Begun, c conclusion, record journal.Applied, state journal.State) journal.Applied {
+	switch op := cluster.Op(begun.Op); {
+	case op != cluster.OpStart && op != cluster.OpReboot, c.result != journal.Done:
+	case boot.Recorded(record, state.Owned[begun.VMID]):
+		record.Booted = true
+	}
+	return record
+}

@@ -1,0 +1,87 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/boot"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+// FollowBoot returns the record of what is in effect in a guest, after a reading of the guest that includes its run state, and whether the record has changed. It asks the
+// cluster what else it needs: for the first record what the cloud-init drive lacks, and for another process than the recorded one why it runs. Inventory names the
+// nodes of the cluster.
+func FollowBoot(
+	ctx context.Context, reader cluster.Reader, inventory cluster.Inventory, record journal.Applied, owned journal.Owned, live guest.Observed,
+) (journal.Applied, bool, error) {
+	switch {
+	case owned.Identity == "" || live.Lock != "" || live.Status == guest.StatusUnknown:
+		return record, false, nil
+	case !boot.Recorded(record, owned):
+		if live.Process == nil || live.Template {
+			return record, false, nil
+		}
+		lacking, err := cloudInitLacks(ctx, reader, live)
+		if err != nil {
+			return record, false, err
+		}
+		return boot.Baseline(record, owned, live, lacking), true, nil
+	}
+	why := boot.Evidence{Cause: boot.Quick(record, live)}
+	if why.Cause == boot.Unexplained && !boot.NeedsCause(record, live) {
+		why.Cause = boot.Moved // nothing waits, so it does not matter
+	}
+	if why.Cause == boot.Unexplained {
+		tasks, err := tasksEverywhere(ctx, reader, inventory, live)
+		if err != nil {
+			return record, false, err
+		}
+		why.Cause = boot.Explain(tasks, record.Process, live)
+	}
+	if why.Cause == boot.RolledBack {
+		why.Snapshot = parentSnapshot(ctx, reader, live)
+	}
+	after, changed := boot.Follow(record, live, why)
+	return after, changed, nil
+}
+
+// cloudInitLacks returns what the cloud-init drive of a guest lacks according to Proxmox.
+func cloudInitLacks(ctx context.Context, reader cluster.Reader, live guest.Observed) (map[string]*string, error) {
+	if live.Kind != guest.VirtualMachine || !guest.HasCloudInit(live) {
+		return nil, nil
+	}
+	return reader.CloudInit(ctx, cluster.Row{Kind: live.Kind, VMID: live.VMID, Node: live.Node})
+}
+
+// tasksEverywhere returns the tasks of a guest on all nodes: a migration is listed on the node that the guest left. It fails if a node is offline.
+func tasksEverywhere(ctx context.Context, reader cluster.Reader, inventory cluster.Inventory, live guest.Observed) ([]cluster.Task, error) {
+	nodes := []string{live.Node}
+	for _, n := range inventory.Capacity.Nodes {
+		nodes = append(nodes, n.Node)
+	}
+	nodes = append(nodes, inventory.Offline...)
+	slices.Sort(nodes)
+	var tasks []cluster.Task
+	for _, node := range slices.Compact(nodes) {
+		list, err := reader.Tasks(ctx, cluster.TaskQuery{Node: node, VMID: live.VMID})
+		if err != nil {
+			return nil, fmt.Errorf("find out why guest %d runs in another process: %w", live.VMID, err)
+		}
+		tasks = append(tasks, list...)
+	}
+	return tasks, nil
+}
+
+// parentSnapshot returns when the snapshot was taken to which a guest was rolled back, the zero time if that is not known.
+func parentSnapshot(ctx context.Context, reader cluster.Reader, live guest.Observed) time.Time {
+	snapshots, err := reader.Snapshots(ctx, cluster.Row{Kind: live.Kind, VMID: live.VMID, Node: live.Node})
+	if err != nil {
+		return time.Time{}
+	}
+	parent, _ := snapshots.Section(live.Keys["parent"].Text)
+	return parent.Taken()
+}
