@@ -36,16 +36,16 @@ func (c reportCollector) replica() *report.Replica {
 // The first block contains the eight series of a guest.
 var (
 	guestInfo      = describe("guest_info", "A guest that a manifest names or that the agent owns.", "kind", "vmid", "node", "name")
-	guestInSync    = describe("guest_in_sync", "1 if the guest matches its manifest.", "kind", "vmid")
-	guestDriftKeys = describe("guest_drift_keys", "Configuration keys that differ.", "kind", "vmid")
+	guestInSync    = describe("guest_in_sync", "1 if the guest was read, and what its manifest wants is in effect.", "kind", "vmid")
+	guestDriftKeys = describe("guest_drift_keys", "Configuration keys that were changed in the cluster.", "kind", "vmid")
 	guestDegraded  = describe("guest_degraded", "1 if the agent cannot bring the guest in sync without a person.", "kind", "vmid")
 	guestHeld      = describe("guest_held_steps", "Steps of the guest that the gate holds.", "kind", "vmid")
-	guestDrift     = describe("guest_drift_start_timestamp_seconds", "When the guest began to differ, 0 if it does not differ or only waits for a restart.", "kind", "vmid")
+	guestDrift     = describe("guest_drift_start_timestamp_seconds", "When the guest was first seen to be changed in the cluster, 0 if it is not.", "kind", "vmid")
 	guestConverged = describe("guest_last_converged_timestamp_seconds", "When the guest was last in sync, 0 if not since the agent started.", "kind", "vmid")
 	guestObserved  = describe("guest_last_observed_timestamp_seconds", "When the guest was last read in full, 0 if not since the agent started.", "kind", "vmid")
 
 	fleetGuests    = describe("guests", "Guests by sync state.", "sync")
-	fleetDrift     = describe("drift_keys", "Configuration keys that differ, by class of the change; root if only root@pam may make it.", "class")
+	fleetDrift     = describe("drift_keys", "Configuration keys that were changed in the cluster, by class of the change that takes them back; root: keys that differ and that only root@pam may set.", "class")
 	fleetUnmanaged = describe("unmanaged_guests", "Guests of the cluster that no manifest names and that the agent does not own.")
 	fleetLost      = describe("lost_guests", "Guests that have a marker and no ownership record, by the verdict of recover.", "verdict")
 	fleetOrphaned  = describe("orphaned_guests", "Guests that the agent owns and that no manifest names.")
@@ -178,23 +178,23 @@ func sendGuest(send sender, g report.Guest) {
 	kind, vmid := string(g.Kind), strconv.Itoa(g.VMID)
 	send(guestInfo, 1, kind, vmid, strings.ToValidUTF8(g.Node, "?"), strings.ToValidUTF8(g.Name, "?"))
 	send(guestInSync, boolean(g.Sync == report.Synced), kind, vmid)
-	send(guestDriftKeys, float64(len(g.Changes)), kind, vmid)
+	send(guestDriftKeys, float64(len(drifted(g))), kind, vmid)
 	send(guestDegraded, boolean(g.Health == report.Degraded), kind, vmid)
 	send(guestHeld, float64(len(g.Held)), kind, vmid)
-	send(guestDrift, driftStart(g), kind, vmid)
+	send(guestDrift, timestamp(g.DriftSince), kind, vmid)
 	send(guestConverged, timestamp(g.Converged), kind, vmid)
 	send(guestObserved, timestamp(g.ObservedAt), kind, vmid)
 }
 
-// driftStart returns when the guest began to differ. It is 0 for a guest whose differences are all written and wait for a restart, since a person decides
-// when that is; restartOldest has the time.
-func driftStart(g report.Guest) float64 {
-	written := len(g.Changes) != 0 && !slices.ContainsFunc(g.Changes, func(c report.Change) bool { return !c.Waits })
-	other := slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return c.Type != plan.Drifted && c.Type != plan.PendingRestart })
-	if written && !other {
-		return 0
+// drifted returns the changes of a guest that take back what somebody changed in the cluster.
+func drifted(g report.Guest) []report.Change {
+	var list []report.Change
+	for _, c := range g.Changes {
+		if c.Drifted {
+			list = append(list, c)
+		}
 	}
-	return timestamp(g.DriftSince)
+	return list
 }
 
 func sendRollouts(send sender, r *report.Report) {
@@ -233,6 +233,9 @@ func sendFleet(send sender, r *report.Report) {
 		for _, change := range g.Changes {
 			if change.Root {
 				class[classRoot]++
+				continue
+			}
+			if !change.Drifted {
 				continue
 			}
 			class[string(change.Class)]++

@@ -50,7 +50,7 @@ func sampleReport() report.Report {
 			},
 			{
 				GuestName: report.GuestName{Kind: guest.Container, Name: "dns-1", VMID: 201, Node: "pve2"}, Managed: true, Sync: report.OutOfSync, Health: report.HealthSuspended,
-				Changes: []report.Change{{Key: "memory", Class: guest.Live}, {Key: "rootfs", Class: guest.Destructive}},
+				Changes: []report.Change{{Key: "memory", Class: guest.Live, Drifted: true}, {Key: "cores", Class: guest.Live}, {Key: "rootfs", Class: guest.Destructive, Drifted: true}},
 				Held:    []report.HeldStep{{Op: cluster.OpConfig, Hold: report.Hold{Reason: reason.Suspended}, Since: noon.Add(-time.Hour)}},
 				Conditions: []plan.Condition{
 					{Type: plan.Drifted, Reason: reason.Differs, Since: noon.Add(-time.Hour)},
@@ -66,7 +66,7 @@ func sampleReport() report.Report {
 					{Type: plan.PendingRestart, Reason: reason.PendingRestart, Since: noon.Add(-2 * time.Hour)},
 				},
 				Snapshots:  &report.Snapshots{Schedule: "hourly", Taken: 1, Newest: noon},
-				ObservedAt: noon.Add(-15 * time.Second), DriftSince: noon.Add(-3 * time.Hour),
+				ObservedAt: noon.Add(-15 * time.Second),
 			},
 			{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-3"}, Managed: true, Sync: report.SyncUnknown, Health: report.Missing},
 			{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-4"}, Managed: true, Sync: report.OutOfSync, Health: report.Missing},

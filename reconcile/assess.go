@@ -49,7 +49,7 @@ func (e *Engine) assess(planned plan.Plan) {
 		noteHolds(t, p)
 		noteHidden(t, p)
 		if e.revision.force.Accepted.Valid() {
-			e.noteDrift(t, p, t.now.sync, now)
+			e.noteDrift(t, p, now)
 		}
 		assessed = append(assessed, t)
 	}
@@ -96,7 +96,9 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 		a.queued = true
 		a.conditions = append(a.conditions, e.queuedCondition(on))
 	}
-	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
+	a.outstanding = outstanding(t, p, a)
+	a.conditions = append(a.conditions, a.outstanding.Conditions()...)
+	a.conditions = append(a.conditions, e.conditions(t, p, now)...)
 	if len(copies) > 0 {
 		a.conditions = append(a.conditions, plan.MarkerCopiesCondition(copies, judge.Owned[p.Ref.VMID].Tag))
 	}
@@ -215,12 +217,9 @@ func heldCondition(h report.HeldStep) plan.Condition {
 }
 
 // conditions returns the conditions of a guest that neither the plan nor the gate can find.
-func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.Time) []plan.Condition {
+func (e *Engine) conditions(t *track, p plan.Guest, now time.Time) []plan.Condition {
 	var list []plan.Condition
 	live, isLive := e.readings.observer.Snapshot().Guests[p.Ref.VMID]
-	if sync == report.OutOfSync && p.Managed && (isLive || p.Present && len(p.Changes) > 0) {
-		list = append(list, plan.Condition{Type: plan.Drifted, Reason: reason.Differs, Message: "the " + noun(p.Ref) + " differs from its manifest"})
-	}
 	if holder := e.uuidHolders[p.Ref.Label()]; holder != 0 && p.Ref.VMID == 0 {
 		list = append(list, uuidCondition(holder))
 	} else if p.Ref.VMID == 0 && p.Ref.Kind.IsGuest() && e.unassigned != nil {

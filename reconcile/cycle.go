@@ -76,6 +76,7 @@ func (e *Engine) planGuests(ctx context.Context, c *turn) {
 	e.notePlan(c.planned, made)
 	e.noteCreated(ctx, c.planned)
 	e.followValues(ctx, c.planned)
+	e.findOthers(c.planned)
 	e.setBasis(e.order(c.planned, e.checkHealth(ctx, c.planned)).Waits)
 }
 

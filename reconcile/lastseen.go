@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -10,6 +11,7 @@ import (
 	"gitops-agent/reconcile/lastseen"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // followValues journals which values of the planned objects the agent now sees in effect. A lane does it after its own steps.
@@ -44,6 +46,31 @@ func (e *Engine) followValues(ctx context.Context, planned plan.Plan) {
 	}
 	if err := e.opts.Journal.Append(ctx, records...); err != nil {
 		e.log.WarnContext(ctx, "journal not written", "error", err)
+	}
+}
+
+// findOthers notes which keys of each planned object others changed. A key stays noted for as long as it differs: the record in the journal does not have it any
+// more when a step begins to take it back. Of a reading that may be older than the last step of the agent nothing new is learned.
+func (e *Engine) findOthers(planned plan.Plan) {
+	look := values{engine: e, state: e.opts.Journal.State(), read: e.readings.observer.Snapshot()}
+	for _, p := range planned.Guests {
+		t := e.track(p.Ref)
+		switch {
+		case syncOf(p) == report.SyncUnknown:
+			continue // it is not known whether it still differs
+		case !p.Managed, p.Converged():
+			t.others = nil
+			continue
+		}
+		differs := lastseen.Differences{Changes: p.Changes, RunState: p.WantsRunState(), Gone: slices.Contains(p.Lost, plan.KeyExists)}
+		found, key := t.others, keyOf(p.Ref)
+		if !e.queue.Busy(key) && !e.lanes.holds(key) {
+			found = append(slices.Clone(found), p.Lost...)
+			if identity, now := look.of(p); identity != "" && p.Present && look.readingOf(p).at.After(t.turnEnded) {
+				found = append(found, lastseen.ByOthers(lastseen.Of(look.state, key, identity), now, differs)...)
+			}
+		}
+		t.others = differs.Only(found)
 	}
 }
 

@@ -93,7 +93,9 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 		g.NextTry = t.nextTry()
 	}
 	for _, c := range p.Changes {
-		g.Changes = append(g.Changes, report.NewChange(c))
+		change := report.NewChange(c)
+		change.Drifted = t.now.outstanding.HasDrifted(c)
+		g.Changes = append(g.Changes, change)
 	}
 	g.Health = healthOf(g, isLive, policy, now)
 	return g

@@ -38,6 +38,7 @@ type track struct {
 
 	convergedAt time.Time // when it was last in sync
 	revision    string    // the revision that it was last in sync with
+	others      []string  // keys that others changed, and that differ since
 
 	derived   derived
 	followed  reading   // whose values the journal has as last seen
@@ -51,14 +52,15 @@ type track struct {
 
 // assessment is the state of a guest in one cycle. It is final before the report is published.
 type assessment struct {
-	sync       report.Sync
-	conditions []plan.Condition
-	held       []report.HeldStep
-	released   bool                       // a step may run now
-	waits      map[string]report.HeldStep // why orders wait, by their keys; nil if none does
-	snapshots  *report.Snapshots          // nil without a schedule
-	busy       bool                       // its lane works on it, or it waits for its lane
-	queued     bool                       // it waits for its lane
+	sync        report.Sync
+	outstanding plan.Outstanding // what is not as its manifest wants it
+	conditions  []plan.Condition
+	held        []report.HeldStep
+	released    bool                       // a step may run now
+	waits       map[string]report.HeldStep // why orders wait, by their keys; nil if none does
+	snapshots   *report.Snapshots          // nil without a schedule
+	busy        bool                       // its lane works on it, or it waits for its lane
+	queued      bool                       // it waits for its lane
 }
 
 // learn takes the result of a turn of the guest's lane. It reports whether the result is a new failure: the first failure in a row, or the

@@ -12,47 +12,45 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// noteDrift states whether a guest differs from its manifest. Drift whose cause is not known is not told.
-func (e *Engine) noteDrift(t *track, p plan.Guest, sync report.Sync, now time.Time) {
-	revision := e.rollouts.revisionOf(p.Ref.VMID, e.basis.Load().Revision)
-	switch {
-	case sync == report.SyncUnknown:
-	case sync == report.Synced:
-		t.said.Is(event.GuestDrifted, false, event.ID{}, nil, nil)
-		t.convergedAt, t.revision = now, revision
-	case t.driftSince().IsZero():
-		if cause := e.driftCause(t, revision); cause == "" {
-			t.said.Mute(event.GuestDrifted, event.ID{})
-		} else {
-			t.said.Lasts(event.GuestDrifted, event.ID{}, func() event.Details { return driftDetails(p, cause) })
-		}
+// noteDrift states whether somebody changed a guest in the cluster. A change that a person wants is no drift.
+func (e *Engine) noteDrift(t *track, p plan.Guest, now time.Time) {
+	if t.now.sync == report.SyncUnknown || isStranger(p) {
+		return
+	}
+	drifted := t.now.outstanding.Drifted
+	t.said.Is(event.GuestDrifted, len(drifted) > 0, event.ID{}, func() event.Details { return driftDetails(p.Ref, drifted) }, nil)
+	if t.now.sync == report.Synced {
+		t.convergedAt, t.revision = now, e.revisionOf(p)
 	}
 }
 
-func driftDetails(p plan.Guest, cause report.DriftCause) event.Details {
-	o := report.DriftOutcome{Guest: p.Ref, Cause: cause}
-	for _, c := range p.Changes {
-		o.Keys = append(o.Keys, c.Key)
-	}
+// isStranger reports whether the guest under the vmid is not the guest that the manifest means: then it is unknown what became of that guest.
+func isStranger(p plan.Guest) bool {
+	return slices.ContainsFunc(p.Conditions, func(c plan.Condition) bool { return c.Type == plan.IdentityConflict })
+}
+
+func driftDetails(ref guest.Ref, keys []string) event.Details {
+	o := report.DriftOutcome{Guest: ref, Cause: report.DriftCluster, Keys: keys}
 	return event.Details{
-		Fields:  []any{"vmid", p.Ref.VMID, "guest", p.Ref.Label(), "cause", string(cause), "keys", o.Keys},
-		Outcome: o, Note: event.Note{VMID: p.Ref.VMID, Message: string(cause)},
+		Fields:  []any{"vmid", ref.VMID, "guest", ref.Label(), "cause", string(o.Cause), "keys", keys},
+		Outcome: o, Note: event.Note{VMID: ref.VMID, Message: string(o.Cause)},
 	}
 }
 
-// driftSince returns since when a guest differs from its manifest, the zero time if it does not.
+// driftSince returns since when a guest has differed because of a change in the cluster, the zero time if it does not.
 func (t *track) driftSince() time.Time { return t.said.Since(event.GuestDrifted) }
 
-// driftCause returns whether a new revision or a change in the cluster made the guest differ. It returns "" in the first cycle after a start:
-// then it is unknown whether the revision was applied before.
-func (e *Engine) driftCause(t *track, revision string) report.DriftCause {
-	switch {
-	case t.revision == revision:
-		return report.DriftCluster
-	case t.convergedAt.IsZero() && e.revision.force.Resumed:
-		return ""
+// outstanding returns what of a guest is pending and what has drifted.
+func outstanding(t *track, p plan.Guest, a assessment) plan.Outstanding {
+	if a.sync != report.OutOfSync || isStranger(p) {
+		return plan.Outstanding{}
 	}
-	return report.DriftRevision
+	return p.Outstanding(t.others)
+}
+
+// revisionOf returns the revision that is in force for a guest.
+func (e *Engine) revisionOf(p plan.Guest) string {
+	return e.rollouts.revisionOf(p.Ref.VMID, e.basis.Load().Revision)
 }
 
 // noteHolds states which steps of a guest are held. While nothing may be written at all, every step is held for that reason, which writes.stopped tells once,

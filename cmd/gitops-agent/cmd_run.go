@@ -148,6 +148,8 @@ func onceOutcome(r report.Report) error {
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint))
 	case r.Source.Waiting != nil:
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Waiting.Text()), r.Source.Waiting.Hint))
+	case statusview.RestartsLeft(r) != nil && !hasHeldSteps(r):
+		return statusview.RestartsLeft(r)
 	case !r.Converged, hasHeldSteps(r), r.Except != nil:
 		return term.WithStatus(term.ExitChanges, nil)
 	}

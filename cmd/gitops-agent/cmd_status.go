@@ -20,7 +20,8 @@ func newStatusCommand(p *program) *cobra.Command {
 		Use:   "status [KIND/NAME | NAME | VMID]",
 		Short: "Show the report of the running agent or one guest, or wait until the cluster is converged",
 		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one was refused, and every guest. With --wait converged
-it polls until the cluster is converged, with --wait rollout until every rollout is done, or one failed, was aborted or is held.
+it polls until the cluster is converged or only restarts are left that nothing releases, with --wait rollout until every rollout is done, or one
+failed, was aborted or is held.
 
 With a guest it shows what the page of the guest shows: its states, what it waits for and the command that releases it, each difference with its
 manifest line, its configuration, and what was done to it by which commit.
@@ -28,7 +29,7 @@ manifest line, its configuration, and what was done to it by which commit.
 The flags that select, sort and group guests have the names and values of the parameters of the status page. A guest is shown if it matches all of
 them; --sync and --health take several values, separated by commas.`,
 			ending{term.ExitDone, "the report was printed; with --wait: converged, or all rollouts done"},
-			ending{term.ExitError, "the agent does not answer, it refused the revision of --revision, or a rollout goes on only with a person"}, ending{term.ExitChanges, "with --wait converged: the guests are in sync except for what only root can set, or for firewalls that have no effect"}, ending{term.ExitRefused, "the commit of --revision is for other targets only"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
+			ending{term.ExitError, "the agent does not answer, it refused the revision of --revision, or a rollout goes on only with a person"}, ending{term.ExitChanges, "with --wait converged: only restarts are left that nothing releases, or the guests are in sync except for what only root can set, or for firewalls that have no effect"}, ending{term.ExitRefused, "the commit of --revision is for other targets only"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
 		Example: `  gitops-agent status
   gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 10m
   gitops-agent status --problems --sort drift

@@ -185,7 +185,7 @@ func inSync(g report.Guest) string { return strings.TrimSpace("in sync " + g.Exc
 
 func (p printer) conditions(g report.Guest) {
 	for _, c := range g.Conditions {
-		if c.Type == plan.Held && strings.Contains(c.Message, string(reason.StopDryRun)) || c.Type == plan.Drifted {
+		if c.Type == plan.Held && strings.Contains(c.Message, string(reason.StopDryRun)) || c.Type == plan.Drifted || c.Type == plan.Pending {
 			continue // the plan shows it
 		}
 		p.line("      %s: %s", c.Type, c.Message)

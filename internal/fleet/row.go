@@ -53,7 +53,7 @@ type Row struct {
 	Head        string    `json:"head,omitempty"`       // the newest commit for this cluster that the agent has fetched
 	BehindSince time.Time `json:"behindSince,omitzero"` // when the head was fetched, or came in force, that is not in force, or not converged; zero if it is both
 	Guests      int       `json:"guests"`
-	Drifted     int       `json:"drifted"` // guests that differ from their manifests
+	Drifted     int       `json:"drifted"` // guests that others changed in the cluster
 	Unknown     int       `json:"unknown"` // guests of which this is not known
 	Held        int       `json:"held"`    // steps
 	Time        time.Time `json:"time,omitzero"`
@@ -63,12 +63,11 @@ type Row struct {
 func NewRow(r report.Report, now time.Time) Row {
 	row := Row{Cluster: r.Cluster, Branch: r.Source.Branch, Head: r.Source.Head, Guests: len(r.Guests), Time: r.Time}
 	for _, g := range r.Guests {
-		switch g.Sync {
-		case report.OutOfSync:
-			row.Drifted++
-		case report.SyncUnknown:
+		if g.Sync == report.SyncUnknown {
 			row.Unknown++
-		case report.Synced:
+		}
+		if !g.DriftSince.IsZero() {
+			row.Drifted++
 		}
 		row.Held += len(g.Held)
 	}

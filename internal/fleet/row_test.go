@@ -69,7 +69,7 @@ func TestNewRow(t *testing.T) {
 			r.Converged, r.Guests[1].Sync = false, report.OutOfSync
 			r.Guests[1].Held = []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: reason.Approval, Message: "needs an approval"}}}
 		}, func(r *Row) {
-			r.State, r.Problem, r.Drifted, r.Held = Held, "Container/dns-1: destroy: approval: needs an approval", 1, 1
+			r.State, r.Problem, r.Held = Held, "Container/dns-1: destroy: approval: needs an approval", 1
 		}},
 		"held_guard": {func(r *report.Report) {
 			r.Guards = &report.Guards{Held: []report.HeldStep{{Hold: report.Hold{Message: "approvals would fall to 0"}}}}
@@ -77,7 +77,7 @@ func TestNewRow(t *testing.T) {
 			r.State, r.Problem, r.Held = Held, "approvals would fall to 0", 1
 		}},
 		"drifted": {func(r *report.Report) {
-			r.Converged, r.Guests[0].Sync = false, report.OutOfSync
+			r.Converged, r.Guests[0].Sync, r.Guests[0].DriftSince = false, report.OutOfSync, now
 			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Failed, Message: "storage is full"}}
 		}, func(r *Row) {
 			r.State, r.Problem, r.Drifted = OutOfSync, "VirtualMachine/web-1: storage is full", 1
@@ -92,7 +92,7 @@ func TestNewRow(t *testing.T) {
 			r.Converged, r.Source.Accepted.Converged = false, time.Time{}
 			r.Guests[0].Sync = report.OutOfSync
 		}, func(r *Row) {
-			r.State, r.Drifted, r.BehindSince = OutOfSync, 1, now.Add(-time.Hour)
+			r.State, r.BehindSince = OutOfSync, now.Add(-time.Hour)
 		}},
 		"source_down": {func(r *report.Report) { r.Source.Error = "no route to the forge" }, func(r *Row) { r.Problem = "no route to the forge" }},
 	}

@@ -96,7 +96,7 @@ func TestRunbookLinks(t *testing.T) {
 	}
 	for _, reason := range reason.Conditions() {
 		for _, kind := range []plan.ConditionType{
-			plan.Drifted, plan.PendingRestart, plan.Blocked, plan.Failed, plan.IdentityConflict, plan.Suspended, plan.NotObserved, plan.WaitsFor, plan.Leftover, plan.Warned,
+			plan.Drifted, plan.Pending, plan.PendingRestart, plan.Blocked, plan.Failed, plan.IdentityConflict, plan.Suspended, plan.NotObserved, plan.WaitsFor, plan.Leftover, plan.Warned,
 		} {
 			r := steady()
 			r.Guests[0].Conditions = []plan.Condition{{Type: kind, Reason: reason, Message: "it is so"}}

@@ -13,7 +13,7 @@ func Guest() Dashboard {
 		states("Needs a person", "Whether the agent cannot bring the guest in sync by itself.", 12, query{named("gitops_agent_guest_degraded" + chosen), "{{name}} ({{vmid}})"}),
 		series("Differing keys", "Configuration keys that differ from the manifest.", "none", 12, query{named("gitops_agent_guest_drift_keys" + chosen), "{{name}} ({{vmid}})"}),
 		series("Held steps", "The page of the guest says why, and how to release them.", "none", 12, query{named("gitops_agent_guest_held_steps" + chosen), "{{name}} ({{vmid}})"}),
-		series("Time out of sync", "How long the guest has differed. A guest that only waits for a restart has no line.", "s", 8, query{age("gitops_agent_guest_drift_start_timestamp_seconds"), "{{name}} ({{vmid}})"}),
+		series("Time since drift", "How long ago the guest was changed in the cluster. A guest with a pending change, or one that waits for a restart, has no line.", "s", 8, query{age("gitops_agent_guest_drift_start_timestamp_seconds"), "{{name}} ({{vmid}})"}),
 		series("Time since it was in sync", "Since the start of the agent.", "s", 8, query{age("gitops_agent_guest_last_converged_timestamp_seconds"), "{{name}} ({{vmid}})"}),
 		series("Age of the last reading", "With proxmox.vmlist_file, unchanged guests are read only every vmlist_check.", "s", 8,
 			query{age("gitops_agent_guest_last_observed_timestamp_seconds"), "{{name}} ({{vmid}})"}),

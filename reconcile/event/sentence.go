@@ -44,10 +44,6 @@ func (a Texts) fill(place string) string {
 		return a.guest()
 	case name == "revision", name == "commit":
 		return short(text)
-	case name == "cause" && text == "cluster":
-		return "a change on the cluster"
-	case name == "cause":
-		return "a new revision"
 	case text == "":
 		return missing
 	default:

@@ -89,11 +89,11 @@ var table = []Row{
 	{
 		Name: GuestDrifted, Line: "guest drifted", Fields: "vmid guest cause keys", Record: "drift-found", Default: true,
 		End: GuestRepaired, EndedBy: []Name{GuestDestroyed, RevisionConverged}, By: "vmid",
-		Sentence: "{guest} differs from its manifest because of {cause}: {keys}.",
+		Sentence: "{guest} was changed in the cluster, and is not as its manifest wants it: {keys}.",
 	},
 	{
-		Name: GuestRepaired, Line: "guest in sync again", Fields: "vmid guest cause", Record: "drift-repaired", Default: true,
-		Sentence: "{guest} is in sync with its manifest again.",
+		Name: GuestRepaired, Line: "drift of a guest has ended", Fields: "vmid guest cause", Record: "drift-repaired", Default: true,
+		Sentence: "The drift of {guest} has ended.",
 	},
 	{
 		Name: GuestFailed, Level: warn, Line: "guest not brought in sync", Fields: "vmid guest op error", Default: true,

@@ -93,14 +93,14 @@ func TestSay(t *testing.T) {
 		name  Name
 		texts Texts
 	}{
-		"Revision 0a0a0a0a0a0a is in force, signed by alice.":                        {RevisionAccepted, Texts{"revision": revision, "signer": "alice"}},
-		`The order "run start" of bob was accepted.`:                                 {OrderAccepted, Texts{"order": "run start", "signer": "bob"}},
-		"The branch cannot be fetched (unreachable): no route.":                      {SourceLost, Texts{"reason": "unreachable", "error": "no route"}},
-		"The branch cannot be fetched (unreachable).":                                {SourceLost, Texts{"reason": "unreachable"}},
-		"The agent is paused: no reason was given.":                                  {AgentPaused, nil},
-		"The agent destroyed guest 201.":                                             {GuestDestroyed, Texts{"vmid": "201"}},
-		"Container/a (7) differs from its manifest because of a new revision: tags.": {GuestDrifted, Texts{"vmid": "7", "guest": "Container/a", "cause": "revision", "keys": "tags"}},
-		"Event clock.agrees, endpoint pve1.":                                         {ClockAgrees, Texts{"endpoint": "pve1"}},
+		"Revision 0a0a0a0a0a0a is in force, signed by alice.":                                    {RevisionAccepted, Texts{"revision": revision, "signer": "alice"}},
+		`The order "run start" of bob was accepted.`:                                             {OrderAccepted, Texts{"order": "run start", "signer": "bob"}},
+		"The branch cannot be fetched (unreachable): no route.":                                  {SourceLost, Texts{"reason": "unreachable", "error": "no route"}},
+		"The branch cannot be fetched (unreachable).":                                            {SourceLost, Texts{"reason": "unreachable"}},
+		"The agent is paused: no reason was given.":                                              {AgentPaused, nil},
+		"The agent destroyed guest 201.":                                                         {GuestDestroyed, Texts{"vmid": "201"}},
+		"Container/a (7) was changed in the cluster, and is not as its manifest wants it: tags.": {GuestDrifted, Texts{"vmid": "7", "guest": "Container/a", "cause": "cluster", "keys": "tags"}},
+		"Event clock.agrees, endpoint pve1.":                                                     {ClockAgrees, Texts{"endpoint": "pve1"}},
 	} {
 		row, _ := RowOf(e.name)
 		if got := row.Say(e.texts); got != want {

@@ -23,6 +23,7 @@ func Of(state journal.State, key object.Key, identity string) Values {
 type Differences struct {
 	Changes  []guest.Change
 	RunState bool // the run state is not the wanted one
+	Gone     bool // the object existed, and does not exist any more
 }
 
 // keys returns the keys that differ. A value that is written and waits for a restart is as wanted.
@@ -36,7 +37,18 @@ func (d Differences) keys() map[string]bool {
 	if d.RunState {
 		keys[keyState] = true
 	}
+	if d.Gone {
+		keys[keyExists] = true
+	}
 	return keys
+}
+
+// Only returns those of some keys that differ, each once, sorted.
+func (d Differences) Only(keys []string) []string {
+	differs := d.keys()
+	left := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !differs[key] })
+	slices.Sort(left)
+	return slices.Compact(left)
 }
 
 // ByOthers returns the keys that differ from the manifest because others changed them, sorted: each has another value than the agent last saw in effect,

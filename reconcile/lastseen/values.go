@@ -16,7 +16,8 @@ type Values map[string]string
 
 // Keys that are no native keys.
 const (
-	keyState    = "state" // the run state
+	keyState    = "state"  // the run state
+	keyExists   = "exists" // whether there is an object; no reading has it
 	keyFirewall = "firewall"
 )
 

@@ -15,6 +15,7 @@ type ConditionType = reason.Type
 // Condition types.
 const (
 	Drifted          = reason.TypeDrifted
+	Pending          = reason.TypePending
 	PendingRestart   = reason.TypePendingRestart
 	Held             = reason.TypeHeld
 	Blocked          = reason.TypeBlocked

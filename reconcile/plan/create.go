@@ -32,6 +32,9 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	if !isOwned {
 		gone, existed = want.gone.As(d.Ref)
 	}
+	if existed {
+		p.Lost = []string{KeyExists}
+	}
 	isOwned = isOwned && creating
 	mine := *d
 	if isOwned {

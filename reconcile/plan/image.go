@@ -160,6 +160,9 @@ func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
 			p.Conditions = append(p.Conditions, *doubt)
 		default:
 			step := downloadStep(d, node)
+			if _, known := images.record(d, node, got.Inventory); known {
+				p.Lost = append(p.Lost, step.Changes[0].Key)
+			}
 			p.Changes = append(p.Changes, step.Changes...)
 			if !denied && never == "" {
 				p.Steps = append(p.Steps, step)

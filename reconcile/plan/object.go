@@ -355,6 +355,9 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	var isOwned bool
 	o.owned, isOwned = want.Objects.Owned[objectID(d)]
 	_, marker := kind.SplitComment(o.live.Keys[k.Note.Key])
+	if isOwned && !o.exists && !o.owned.Claiming {
+		p.Lost = []string{KeyExists}
+	}
 	claims := o.owned.Claiming && o.owned.Origin == journal.Adopted && marker == ""
 	switch {
 	case awaits != nil:

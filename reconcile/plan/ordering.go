@@ -363,7 +363,7 @@ func unusable(p *Guest) string {
 			case !p.Present:
 				return "does not exist: " + c.Message
 			}
-		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Leftover, Warned:
+		case Drifted, Pending, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Leftover, Warned:
 		}
 	}
 	return ""

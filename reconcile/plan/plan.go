@@ -30,6 +30,7 @@ type Guest struct {
 	Orders     []Step            // one-shot operations of signed orders, the oldest first; they come before Steps, and the guest is in sync without them
 	Present    bool              // it exists, and is what the manifest means
 	ReadAt     time.Time         // of an object of package kinds: when it was read
+	Lost       []string          // "exists" if the agent made the guest or object and it is gone; of an Image: the keys of Changes whose files the agent has downloaded before
 	Lacking    map[string]string // of an Image: why nothing can be created from it, by node; by "" if all nodes share its storage
 	Started    bool              // the guest was created and not seen started yet, and now it is
 	Configured bool              // the guest was created and not seen configured yet, and now it has what its manifest lists under ignoreFields

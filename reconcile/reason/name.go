@@ -32,6 +32,7 @@ const (
 	OtherNode           Name = "other-node"
 	Overridden          Name = "overridden"
 	OwnGuest            Name = "own-guest"
+	Pending             Name = "pending"
 	PendingRestart      Name = "pending-restart"
 	Policy              Name = "policy"
 	Rollout             Name = "rollout"

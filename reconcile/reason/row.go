@@ -43,7 +43,8 @@ type Type string
 
 // The types of conditions.
 const (
-	TypeDrifted          Type = "Drifted"
+	TypeDrifted          Type = "Drifted" // what the manifest wants was in effect, and the cluster has changed since
+	TypePending          Type = "Pending" // the manifest wants what was not done yet
 	TypePendingRestart   Type = "PendingRestart"
 	TypeHeld             Type = "Held"
 	TypeBlocked          Type = "Blocked"
@@ -82,6 +83,7 @@ var types = []TypeRow{
 	{TypeIdentityConflict, "Identity conflict", SeverityError, Notice{"1 guest is not the guest that its manifest means", "%d guests are not the guests that their manifests mean"}, "GitopsAgentGuestFailed"},
 	{TypeBlocked, "Blocked", SeverityWarning, Notice{"1 guest is blocked", "%d guests are blocked"}, "GitopsAgentGuestFailed"},
 	{TypeUnknown, "Unknown", SeverityWarning, Notice{"The state of 1 guest is unknown", "The state of %d guests is unknown"}, "GitopsAgentObservationStale"},
+	{TypePending, "Pending", SeverityInfo, Notice{}, "GitopsAgentGuestFailed"},
 	{TypePendingRestart, "Pending restart", SeverityInfo, Notice{"1 guest needs a restart", "%d guests need a restart"}, "GitopsAgentRestartPending"},
 	{TypeDrifted, "Drifted", SeverityWarning, Notice{}, "GitopsAgentGuestDrifted"},
 	{TypeHeld, "Held", SeverityWarning, Notice{}, ""},

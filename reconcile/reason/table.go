@@ -50,7 +50,7 @@ var rows = []Row{
 	},
 	{
 		Name: Differs, Types: []Type{TypeDrifted}, Act: Wait, Severity: SeverityWarning, Events: []event.Name{event.GuestDrifted},
-		Sentence: "the guest differs from its manifest",
+		Sentence: "the guest was as its manifest wants it, and was changed in the cluster since",
 	},
 	{
 		Name: Error, Types: []Type{TypeFailed, TypeWarned}, Act: FixCluster, Severity: SeverityWarning, Events: []event.Name{event.GuestFailed},
@@ -153,6 +153,10 @@ var rows = []Row{
 		Name: OwnGuest, Held: TypeHeld, Act: FixCluster, Severity: SeverityWarning, Events: []event.Name{event.StepHeld},
 		Sentence: "the step would stop, restart, move or destroy the guest in which the agent runs; an approval does not release it",
 		Remedies: []Remedy{ByHand},
+	},
+	{
+		Name: Pending, Types: []Type{TypePending}, Act: Wait, Severity: SeverityInfo,
+		Sentence: "the manifest wants something new that is not done yet; a step that is held, blocked or fails has a condition of its own",
 	},
 	{
 		Name: PendingRestart, Types: []Type{TypePendingRestart}, Act: Wait, Severity: SeverityWarning,

@@ -4,14 +4,15 @@ import "gitops-agent/reconcile/guest"
 
 // Change is one difference between a guest and its manifest, or one key of a guest to create.
 type Change struct {
-	Key    string      `json:"key"`
-	From   string      `json:"from"` // "" is unset
-	To     string      `json:"to"`   // "" is unset
-	Class  guest.Class `json:"class"`
-	Note   string      `json:"note,omitempty"`
-	Root   bool        `json:"root,omitempty"`   // only root@pam may make it
-	Waits  bool        `json:"waits,omitempty"`  // already written; takes effect at the next start
-	Origin string      `json:"origin,omitempty"` // the manifest line that asks for the value: "web.yaml:12:5"
+	Key     string      `json:"key"`
+	From    string      `json:"from"` // "" is unset
+	To      string      `json:"to"`   // "" is unset
+	Class   guest.Class `json:"class"`
+	Note    string      `json:"note,omitempty"`
+	Root    bool        `json:"root,omitempty"`    // only root@pam may make it
+	Waits   bool        `json:"waits,omitempty"`   // already written; takes effect at the next start
+	Drifted bool        `json:"drifted,omitempty"` // the value was as the manifest wants it, and was changed in the cluster
+	Origin  string      `json:"origin,omitempty"`  // the manifest line that asks for the value: "web.yaml:12:5"
 }
 
 // Concealed replaces the value of a secret, as Proxmox itself does.

@@ -56,7 +56,7 @@ func newGuestView(g report.Guest, now time.Time, l links) guestView {
 		v.NewestSnapshot, v.SnapshotLate = timeView{s.Newest, now}, timeView{s.LateSince, now}
 	}
 	for _, c := range g.Conditions {
-		shown := c.Type == plan.Held && len(g.Held) > 0 || c.Type == plan.Drifted && len(g.Changes) > 0
+		shown := c.Type == plan.Held && len(g.Held) > 0 || (c.Type == plan.Drifted || c.Type == plan.Pending) && len(g.Changes) > 0
 		if !shown {
 			v.OtherConditions = append(v.OtherConditions, conditionView{conditionBadge(c), c, timeView{c.Since, now}, l.runbook(conditionHeading(c))})
 		}

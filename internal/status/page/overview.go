@@ -202,7 +202,7 @@ func columns(s selection.Selection) []column {
 		{"health", selection.ByHealth},
 		{"operation", ""},
 		{"status", ""},
-		{"out of sync for", selection.ByDrift},
+		{"drifted for", selection.ByDrift},
 		{"last read", selection.ByRead},
 	} {
 		heading := column{Title: c.title}

@@ -56,7 +56,7 @@ func guestRows(d report.GuestDocument) [][]term.Cell {
 		sync, colour = sync+" "+except.String(), term.Yellow
 	}
 	if !g.DriftSince.IsZero() {
-		sync += " for " + span(d.Time.Sub(g.DriftSince))
+		sync += ", drifted for " + span(d.Time.Sub(g.DriftSince))
 	}
 	add(colour, "sync", sync)
 	add(healthColour(g.Health), "health", string(g.Health))

@@ -47,7 +47,7 @@ func TestWriteGuest(t *testing.T) {
 	want := `VirtualMachine/web-1
   vmid        201
   node        pve1
-  sync        OutOfSync for 1m30s
+  sync        OutOfSync, drifted for 1m30s
   health      Healthy
   operation   Waiting
   status      running

@@ -214,8 +214,8 @@ func remarks(g report.Guest) []string {
 	}
 	for _, c := range g.Conditions {
 		switch c.Type {
-		case plan.Held, plan.Drifted, plan.Orphaned: // the held steps and the column SYNC already show these
-		case plan.Blocked, plan.Failed, plan.IdentityConflict, plan.NotObserved, plan.PendingRestart, plan.Suspended,
+		case plan.Held, plan.Orphaned: // the held steps and the line of an orphaned guest already show these
+		case plan.Drifted, plan.Pending, plan.Blocked, plan.Failed, plan.IdentityConflict, plan.NotObserved, plan.PendingRestart, plan.Suspended,
 			plan.WaitsFor, plan.Leftover, plan.Warned:
 			notes = append(notes, string(c.Type)+": "+c.Message)
 			if c.Hint != "" {

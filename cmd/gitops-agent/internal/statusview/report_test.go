@@ -27,7 +27,8 @@ func TestRemarks(t *testing.T) {
 		"flapping":    {plan.Condition{Type: plan.Blocked, Reason: reason.Flapping, Message: "somebody changes it back", Hint: "find out who"}, []string{"Blocked: somebody changes it back", "find out who"}},
 		"no_vmid":     {plan.Condition{Type: plan.Blocked, Reason: reason.Impossible, Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
 		"no_revision": {plan.Condition{Type: plan.NotObserved, Reason: reason.WritesStopped, Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
-		"drifted":     {plan.Condition{Type: plan.Drifted, Reason: reason.Differs, Message: "it differs"}, nil},
+		"drifted":     {plan.Condition{Type: plan.Drifted, Reason: reason.Differs, Message: "changed in the cluster: memory"}, []string{"Drifted: changed in the cluster: memory"}},
+		"pending":     {plan.Condition{Type: plan.Pending, Reason: reason.Pending, Message: "wanted, and not done yet: memory"}, []string{"Pending: wanted, and not done yet: memory"}},
 		"orphaned":    {plan.Condition{Type: plan.Orphaned, Reason: reason.LeftOver, Message: "no manifest names it"}, nil},
 	}
 	for name, test := range tests {

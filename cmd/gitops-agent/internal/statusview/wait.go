@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -59,8 +60,8 @@ func (c Client) Await(ctx context.Context, w Wait) (document report.Document, bo
 	}
 }
 
-// waitIsOver reports whether the revision is converged, or its rollouts are done, or was refused, which is an error. What the agent cannot do
-// is one too.
+// waitIsOver reports whether the revision is converged, or its rollouts are done. It is an error if the agent refused it, if only restarts are left that nothing
+// releases, or if the agent cannot do all of it.
 func waitIsOver(r report.Report, w Wait) (bool, error) {
 	revision := w.Revision
 	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
@@ -72,13 +73,34 @@ func waitIsOver(r report.Report, w Wait) (bool, error) {
 	if w.Rollout {
 		return rolloutsOver(r, revision)
 	}
-	if !r.Converged || !inForce(r, revision) {
+	if !inForce(r, revision) {
+		return false, nil
+	}
+	if err := RestartsLeft(r); err != nil {
+		return true, err
+	}
+	if !r.Converged {
 		return false, nil
 	}
 	if r.Except != nil {
 		return true, term.WithStatus(term.ExitChanges, fmt.Errorf("in sync %s: %s", r.Except, strings.Join(r.Except.Guests, ", ")))
 	}
 	return true, nil
+}
+
+// RestartsLeft returns an error with the guests that wait for a restart, if nothing else is left to do and nothing restarts them; nil otherwise. Its exit status is that of
+// changes which are left.
+func RestartsLeft(r report.Report) error {
+	left := r.OnlyRestarts()
+	if len(left) == 0 {
+		return nil
+	}
+	verb := "waits"
+	if len(left) > 1 {
+		verb = "wait"
+	}
+	err := fmt.Errorf("everything is written, and %s for a restart: %s", term.Count(len(left), "guest")+" "+verb, strings.Join(left, ", "))
+	return term.WithStatus(term.ExitChanges, term.WithHint(err, reason.RestartByHand.Text))
 }
 
 // inForce reports whether the accepted revision begins with these digits.
