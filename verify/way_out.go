@@ -17,7 +17,7 @@ func wayOut(ctx context.Context, repo *gitsource.Repository, l lineage, err erro
 	}
 	o, readErr := readCommit(ctx, repo, rejected.Commit)
 	if readErr != nil {
-		return err //nolint:nilerr // the refusal stands without a better remedy
+		return err // the refusal stands without a better remedy
 	}
 	named := *rejected
 	named.Hint = hintInPlace(l, rejected.Commit, o.parents, rejected.Hint)

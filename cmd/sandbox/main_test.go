@@ -210,7 +210,8 @@ func TestWhatOnlyRootMaySet(t *testing.T) {
 			[]string{"in the state of the manifests"},
 		},
 		"folder": {
-			"mounts: {mp0: {volume: /tank/media, path: /media}}", []string{"Not converged", "pct set 130 --mp0 /tank/media,mp=/media", "startWithout: [mp0]"},
+			"mounts: {mp0: {volume: /tank/media, path: /media}}",
+			[]string{"Not converged", "pct set 130 --mp0 /tank/media,mp=/media", "startWithout: [mp0]"},
 			[]string{"in sync, running", "Converged"},
 		},
 		"device": {

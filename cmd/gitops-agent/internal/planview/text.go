@@ -66,7 +66,7 @@ func (t textPrinter) writeGuest(g guestView) {
 	}
 	for _, c := range g.remarks() {
 		colour := term.Red
-		switch c.Type { //nolint:exhaustive // the other types are faults
+		switch c.Type {
 		case plan.PendingRestart:
 			colour = term.Yellow
 		case plan.WaitsFor:
