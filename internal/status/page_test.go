@@ -310,6 +310,7 @@ func TestPageShowsEveryText(t *testing.T) {
 		".Guests.Snapshots.Schedule": "the page of the guest shows it",
 		".Guests.Digest":             "gitops-agent status -o json has it, for attestations",
 
+		".Source.Ahead.Commit":                "the text of the notice has its first digits",
 		".Late.Component":                     "the text of the notice describes it",
 		".Late.Node":                          "only the guests of a node have one",
 		".Late.Remote":                        "only the remotes of git have one",
