@@ -40,7 +40,10 @@ func (p *Policy) Candidate(ctx context.Context, repo *gitsource.Repository, head
 	return head, nil
 }
 
-// TargetsBetween returns how many commits are above a candidate along first parents, and the targets that they name, sorted.
+// maxNamed is how many targets TargetsBetween returns. Anybody who can push writes these commits.
+const maxNamed = 100
+
+// TargetsBetween returns how many commits are above a candidate along first parents, and the targets that they name, sorted: the first 100 that are found.
 func TargetsBetween(ctx context.Context, repo *gitsource.Repository, head, candidate gitsource.ID) (int, []string, error) {
 	named, commits := map[string]bool{}, 0
 	for id := head; id != candidate && commits < maxWalk; commits++ {
@@ -49,7 +52,9 @@ func TargetsBetween(ctx context.Context, repo *gitsource.Repository, head, candi
 			return 0, nil, err
 		}
 		for _, target := range values(parseTrailers(o.message), trailerTarget) {
-			named[target] = true
+			if len(named) < maxNamed {
+				named[strings.Clone(target)] = true // the message is not kept for it
+			}
 		}
 		if len(o.parents) == 0 {
 			break

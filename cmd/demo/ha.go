@@ -158,11 +158,11 @@ func (p *pair) converge(n printer) error {
 }
 
 func (p *pair) killLeader(n printer) error {
-	n.action("alice lets the guests of the class debian have another DNS server, signs and pushes")
-	if err := p.Repository.Replace("classes.yaml", "servers: [10.0.20.1]", "servers: [10.0.20.53]"); err != nil {
+	n.action("alice lets the guests of the class debian start with a delay, signs and pushes")
+	if err := p.Repository.Replace("classes.yaml", "osType: l26", "osType: l26\n    startup: {upDelay: 5s}"); err != nil {
 		return err
 	}
-	commit, err := p.Repository.Commit(p.ctx, nil, "another DNS server")
+	commit, err := p.Repository.Commit(p.ctx, nil, "a delay of starts")
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (p *pair) killLeader(n printer) error {
 	return p.takeover(n, leader, killed, commit, before)
 }
 
-// written returns how often the configurations of the guests with a DNS server were written.
+// written returns how often the configurations of the guests with the delay were written.
 func (p *pair) written() map[int]int {
 	return map[int]int{web1: p.Sim.Effects(web1, pvesim.ConfigWritten), db1: p.Sim.Effects(db1, pvesim.ConfigWritten)}
 }
@@ -215,8 +215,8 @@ func (p *pair) takeover(n printer, former *sandbox.Process, since time.Time, com
 	}
 	n.confirmed("it has converged after %s, with the journal of %s", time.Since(since).Round(100*time.Millisecond), former.Name)
 	for _, vmid := range []int{web1, db1} {
-		if got := p.Sim.Value(vmid, "nameserver"); got != "10.0.20.53" || p.Sim.Effects(vmid, pvesim.Cloned) != 1 {
-			return fmt.Errorf("guest %d has the DNS server %s, and was cloned %d times", vmid, got, p.Sim.Effects(vmid, pvesim.Cloned))
+		if got := p.Sim.Value(vmid, "startup"); !strings.HasSuffix(got, ",up=5") || p.Sim.Effects(vmid, pvesim.Cloned) != 1 {
+			return fmt.Errorf("guest %d has the startup %q, and was cloned %d times", vmid, got, p.Sim.Effects(vmid, pvesim.Cloned))
 		}
 	}
 	if got := p.written(); !maps.Equal(got, writes) {

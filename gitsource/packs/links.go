@@ -16,6 +16,8 @@ import (
 
 const (
 	maxSeen      = 1 << 19 // hashes that a linkList remembers: 10 MiB
+	maxKnown     = 1 << 17 // objects outside of the pack that are remembered
+	maxLookups   = 4 << 20 // of objects that are not remembered; each reads the file system
 	linkSize     = hashSize + 4
 	linkBuffer   = 4 << 20 // bytes of links in memory; more are in a file
 	linkPart     = 1000 * linkSize
@@ -33,6 +35,9 @@ type linkList struct {
 	file *os.File
 	n    int64
 	s    linkScanner
+
+	known   map[plumbing.Hash]struct{} // objects outside of the pack that were found lately
+	lookups int
 }
 
 func newLinkList(objects uint32, dir string) *linkList {
@@ -50,7 +55,7 @@ func (l *linkList) close() {
 
 func (l *linkList) add(h plumbing.Hash, from uint32) error {
 	at := &l.seen[int(binary.LittleEndian.Uint32(h[16:]))&(len(l.seen)-1)]
-	if *at == h {
+	if *at == h && !h.IsZero() { // all places are zero in the beginning
 		return nil
 	}
 	*at = h
@@ -82,6 +87,7 @@ func (l *linkList) spill() error {
 
 // check returns a *MissingError unless each link leads to an object of the pack, or to a known one.
 func (l *linkList) check(ctx context.Context, p *Received, known func(plumbing.Hash) bool) error {
+	l.known, l.lookups = nil, 0
 	if err := l.checkPart(ctx, l.buf, p, known); err != nil || l.file == nil {
 		return err
 	}
@@ -109,7 +115,20 @@ func (l *linkList) checkPart(ctx context.Context, part []byte, p *Received, know
 	}
 	for ; len(part) > 0; part = part[linkSize:] {
 		h := plumbing.Hash(part[:hashSize])
-		if _, found := p.find(h); found || known(h) {
+		if _, found := p.find(h); found {
+			continue
+		}
+		if _, found := l.known[h]; found {
+			continue
+		}
+		if l.lookups++; l.lookups > maxLookups {
+			return fmt.Errorf("objects outside of the pack that it names: %w of %d", ErrTooLarge, maxLookups)
+		}
+		if known(h) {
+			if l.known == nil || len(l.known) >= maxKnown {
+				l.known = make(map[plumbing.Hash]struct{})
+			}
+			l.known[h] = struct{}{}
 			continue
 		}
 		from := p.records.at(binary.BigEndian.Uint32(part[hashSize:]))
@@ -206,6 +225,14 @@ func (s *linkScanner) lines(p []byte) error {
 		s.n = 0
 	}
 	return nil
+}
+
+// end reads a last line that has no end.
+func (s *linkScanner) end() error {
+	if s.ended || s.n == 0 || s.typ != plumbing.CommitObject && s.typ != plumbing.TagObject {
+		return nil
+	}
+	return s.line()
 }
 
 // line reads one complete line.

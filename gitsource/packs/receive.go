@@ -41,6 +41,7 @@ const (
 	maxScratch  = 2 << 30   // bytes of delta bases in files
 	slowWork    = 2 << 10   // work of an instruction of a delta that reads from a file
 	tapSize     = 64 << 10  // bytes that are read from the stream at once
+	slackPacked = 256       // bytes that a packed object may be larger than five quarters of its size: compression never makes so many, and empty blocks cost time
 	maxCount    = 1<<31 - 1 // objects: numbers of records have 32 bits
 )
 
@@ -143,6 +144,7 @@ type receiver struct {
 type refDelta struct {
 	base   plumbing.Hash
 	record uint32
+	taken  bool // of the first delta of a base: an object with this hash has taken them all, and a copy of it has none
 }
 
 func (r *receiver) close() {
@@ -206,6 +208,7 @@ func (r *receiver) entry() error {
 	if err := r.spend(objectWork); err != nil { // and what is unpacked, while it is: a large object is many bytes of the pack
 		return err
 	}
+	r.tap.most = r.tap.offset() + e.size + e.size/4 + slackPacked
 	content, err := r.inflate(&r.tap)
 	if err != nil {
 		return err
@@ -221,6 +224,10 @@ func (r *receiver) entry() error {
 	if err := end(content); err != nil {
 		return err
 	}
+	if r.tap.offset() > r.tap.most {
+		return errPacked
+	}
+	r.tap.most = 0
 	rec.crc = r.tap.checksum()
 	return nil
 }
@@ -284,8 +291,7 @@ func (r *receiver) plain(n uint32, rec *record, content io.Reader, size int64) e
 			return err
 		}
 	}
-	o.end()
-	return nil
+	return o.end()
 }
 
 // delta reads a delta, which is resolved later. A small one is kept.
@@ -362,12 +368,13 @@ func (o *object) write(part []byte) error {
 }
 
 // end stores what was found.
-func (o *object) end() {
+func (o *object) end() error {
 	o.record.typ = o.typ
 	o.r.hasher.Sum(o.record.hash[:0])
 	if o.kept != nil {
 		o.r.pack.Few = append(o.r.pack.Few, Object{o.record.hash, o.typ, o.kept})
 	}
+	return o.links.end()
 }
 
 // trailer compares the checksum, and reads the rest of the stream, which has nothing that matters.

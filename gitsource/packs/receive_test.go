@@ -2,6 +2,7 @@ package packs
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"crypto/sha1" // #nosec G505 -- git's checksum
 	"encoding/binary"
@@ -287,6 +288,22 @@ func TestReceiveRefuses(t *testing.T) {
 			_, base := b.object(plumbing.BlobObject, []byte("x"))
 			b.delta(missing, base, instructions(1, 1, 0x90, 1, 1, 'x'))
 		}, "longer than its result", nil},
+		"packed_larger_than_it_is": {enough, func(b *builder) {
+			var packed bytes.Buffer
+			z := zlib.NewWriter(&packed)
+			for range 200 {
+				_ = z.Flush() // an empty block
+			}
+			_, _ = z.Write([]byte("x"))
+			_ = z.Close()
+			b.add(plumbing.ComputeHash(plumbing.BlobObject, []byte("x")), plumbing.BlobObject, 1, nil, packed.Bytes())
+		}, "the packed content is larger than the limit for its size", ErrTooLarge},
+		"commit_without_an_end": {enough, func(b *builder) {
+			b.object(plumbing.CommitObject, []byte("author x\nparent "+missing.String()))
+		}, "names " + missing.String(), nil},
+		"object_zero": {enough, func(b *builder) {
+			b.object(plumbing.TreeObject, append([]byte("100644 a\x00"), make([]byte, hashSize)...))
+		}, "names " + plumbing.ZeroHash.String(), nil},
 		"commit": {enough, func(b *builder) {
 			b.object(plumbing.CommitObject, []byte("tree "+missing.String()+"\n\n"))
 		}, "names " + missing.String(), nil},
@@ -305,6 +322,26 @@ func TestReceiveRefuses(t *testing.T) {
 	}
 }
 
+// TestReceiveCopies resolves the deltas of an object that is in the pack several times once, and not for each copy.
+func TestReceiveCopies(t *testing.T) {
+	t.Parallel()
+	b := newBuilder(t)
+	base, _ := b.object(plumbing.BlobObject, []byte("x"))
+	result := plumbing.ComputeHash(plumbing.BlobObject, []byte("y"))
+	const copies = 20_000 // with as many deltas; without the mark, each copy looks at each delta
+	for range copies {
+		b.object(plumbing.BlobObject, []byte("x"))
+		b.add(result, plumbing.REFDeltaObject, 4, base[:], b.deflate(bytes.NewReader([]byte{1, 1, 1, 'y'})))
+	}
+	p, err := receive(t, b.whole(), enough)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Count() != 2*copies+1 || p.Type(result) != plumbing.BlobObject {
+		t.Errorf("got %d objects and %v for the result, want %d and a blob", p.Count(), p.Type(result), 2*copies+1)
+	}
+}
+
 // TestReceiveLinks finds the links of objects that arrive in parts, and none in what only looks like one.
 func TestReceiveLinks(t *testing.T) {
 	t.Parallel()
@@ -315,6 +352,7 @@ func TestReceiveLinks(t *testing.T) {
 		want []plumbing.Hash
 	}{
 		"commit":    {plumbing.CommitObject, "tree " + one.String() + "\nparent " + two.String() + "\n\ntree " + strings.Repeat("3c", 20) + "\n", []plumbing.Hash{one, two}},
+		"no_end":    {plumbing.CommitObject, "tree " + one.String() + "\nparent " + two.String(), []plumbing.Hash{one, two}},
 		"capitals":  {plumbing.CommitObject, "tree " + strings.ToUpper(one.String()) + "\n", nil},
 		"signature": {plumbing.CommitObject, "gpgsig x\n tree " + one.String() + "\n", nil},
 		"long_line": {plumbing.CommitObject, strings.Repeat("x", 5000) + "\nparent " + two.String() + "\n", []plumbing.Hash{two}},
@@ -333,6 +371,9 @@ func TestReceiveLinks(t *testing.T) {
 						t.Fatal(err)
 					}
 					text = text[n:]
+				}
+				if err := s.end(); err != nil {
+					t.Fatal(err)
 				}
 				var got []plumbing.Hash
 				for at := 0; at < len(l.buf); at += linkSize {

@@ -71,7 +71,10 @@ func (r *receiver) frame(n uint32) frame {
 	}
 	h := records.at(n).hash
 	f.ref = sort.Search(len(r.refs), func(i int) bool { return bytes.Compare(r.refs[i].base[:], h[:]) >= 0 })
-	for f.refEnd = f.ref; f.refEnd < len(r.refs) && r.refs[f.refEnd].base == h; {
+	if f.refEnd = f.ref; f.ref < len(r.refs) && r.refs[f.ref].taken {
+		return f // the first of several copies of the object resolves them
+	}
+	for f.refEnd < len(r.refs) && r.refs[f.refEnd].base == h {
 		f.refEnd++
 	}
 	return f
@@ -97,11 +100,19 @@ func (f *frame) next(r *receiver) (uint32, bool) {
 	}
 }
 
+// take returns the frame, whose deltas by hash no copy of the object has from now on.
+func (r *receiver) take(f frame) frame {
+	if f.ref < f.refEnd {
+		r.refs[f.ref].taken = true
+	}
+	return f
+}
+
 func (f *frame) isDone() bool { return f.ofs == f.ofsEnd && f.ref == f.refEnd }
 
 // resolveFrom resolves the deltas of an object that is no delta, and theirs.
 func (r *receiver) resolveFrom(root uint32, typ plumbing.ObjectType) error {
-	stack := []frame{r.frame(root)}
+	stack := []frame{r.take(r.frame(root))}
 	defer func() {
 		for i := range stack {
 			r.release(&stack[i].content)
@@ -127,7 +138,10 @@ func (r *receiver) resolveFrom(root uint32, typ plumbing.ObjectType) error {
 		if stack[top].isDone() {
 			r.release(&stack[top].content)
 		}
-		h.end()
+		if err := h.end(); err != nil {
+			r.release(&made)
+			return err
+		}
 		if len(r.refs) > 0 {
 			f = r.frame(n)
 		}
@@ -140,7 +154,7 @@ func (r *receiver) resolveFrom(root uint32, typ plumbing.ObjectType) error {
 			r.release(&f.content)
 			return fmt.Errorf("chain of deltas: %w of %d", ErrTooLarge, maxChain)
 		}
-		stack = append(stack, f)
+		stack = append(stack, r.take(f))
 		r.dropOldest(stack)
 	}
 	return nil

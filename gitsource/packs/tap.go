@@ -1,6 +1,7 @@
 package packs
 
 import (
+	"fmt"
 	"hash/crc32"
 	"io"
 
@@ -18,8 +19,12 @@ type tap struct {
 	settled     int   // bytes of buf that are written
 	mark        int   // byte of buf up to which the crc has what was read
 	before      int64 // bytes before buf
+	most        int64 // offset up to which the object may reach; 0 is no limit
 	crc         uint32
 }
+
+// errPacked refuses content whose packed form is larger than compression makes it.
+var errPacked = fmt.Errorf("the packed content is %w for its size", ErrTooLarge)
 
 // offset returns how many bytes were read.
 func (t *tap) offset() int64 { return t.before + int64(t.next) }
@@ -53,6 +58,9 @@ func (t *tap) fill() error {
 	}
 	t.before += int64(t.next)
 	t.next, t.until, t.settled, t.mark = 0, 0, 0, 0
+	if t.most > 0 && t.before > t.most {
+		return errPacked
+	}
 	for range 100 {
 		n, err := t.in.Read(t.buf)
 		t.until = n

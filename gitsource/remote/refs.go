@@ -40,6 +40,7 @@ type Advertisement struct {
 // ReadRefs asks for refs by their full names. It uses protocol version 2, in which a server sends only these, and version 0 with a server that does not know it.
 // It returns a *FormatError for a SHA-256 repository, and ErrTooLarge for a list above a limit.
 func ReadRefs(ctx context.Context, s Session, names ...string) (Advertisement, error) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" }) // an empty prefix would ask for all refs
 	stream, err := s.refs(ctx)
 	if err != nil {
 		return Advertisement{}, err

@@ -111,7 +111,7 @@ func TestReadRefsAsksForTheBranch(t *testing.T) {
 	t.Parallel()
 	v2 := lines("version 2", "ls-refs=unborn", "fetch=shallow", "object-format=sha1")
 	s := &said{first: strings.NewReader(v2), replies: []io.Reader{strings.NewReader(lines(someID+" refs/heads/main", someID+" refs/heads/main-2"))}}
-	a, err := ReadRefs(t.Context(), s, "refs/heads/main", "refs/notes/commits")
+	a, err := ReadRefs(t.Context(), s, "refs/heads/main", "", "refs/notes/commits")
 	if err != nil {
 		t.Fatal(err)
 	}
