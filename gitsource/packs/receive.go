@@ -278,6 +278,14 @@ func (r *receiver) inflate(in io.Reader) (io.Reader, error) {
 func (r *receiver) plain(n uint32, rec *record, content io.Reader, size int64) error {
 	o := r.beginObject(n, rec.typ)
 	o.begin(size)
+	if err := r.unpack(content, size, o); err != nil {
+		return err
+	}
+	return o.end()
+}
+
+// unpack reads content of a size in parts, counts them as work and gives them to an object, which may be nil.
+func (r *receiver) unpack(content io.Reader, size int64, o *object) error {
 	for left := size; left > 0; {
 		part := r.buffer[:min(left, chunk)]
 		if err := fill(content, part); err != nil {
@@ -291,7 +299,7 @@ func (r *receiver) plain(n uint32, rec *record, content io.Reader, size int64) e
 			return err
 		}
 	}
-	return o.end()
+	return nil
 }
 
 // delta reads a delta, which is resolved later. A small one is kept.
@@ -302,17 +310,7 @@ func (r *receiver) delta(rec *record, content io.Reader, size int64) error {
 		rec.keepDelta(at, int(size))
 		return cmp.Or(fill(content, r.arena[at:]), r.spend(size))
 	}
-	for left := size; left > 0; {
-		part := r.buffer[:min(left, chunk)]
-		if err := fill(content, part); err != nil {
-			return err
-		}
-		if err := r.spend(int64(len(part))); err != nil {
-			return err
-		}
-		left -= int64(len(part))
-	}
-	return nil
+	return r.unpack(content, size, nil)
 }
 
 // An object reads the content of one object: it finds the hash and the links. A nil object reads nothing.
