@@ -186,7 +186,7 @@ func sendGuest(send sender, g report.Guest) {
 	send(guestObserved, timestamp(g.ObservedAt), kind, vmid)
 }
 
-// drifted returns the changes of a guest that take back what somebody changed in the cluster.
+// drifted returns the changes of a guest that take back what others changed in the cluster.
 func drifted(g report.Guest) []report.Change {
 	var list []report.Change
 	for _, c := range g.Changes {

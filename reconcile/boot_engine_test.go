@@ -52,10 +52,8 @@ func (l *lab) byPerson(method, path string, params ...string) {
 const webPath = "/nodes/pve1/qemu/201"
 
 // cloudInitVM is the manifest of web-1 with an address that only its cloud-init drive contains.
-func cloudInitVM(address, policy string, lines ...string) string {
-	return vmYAML("web-1", 201, append([]string{
-		"state: running", "lifecycle: {rebootPolicy: " + policy + "}", "cloudInit: {storage: local, user: ops, ip: {net0: {v4: " + address + "}}}",
-	}, lines...)...)
+func cloudInitVM(address, policy string) string {
+	return vmYAML("web-1", 201, "state: running", "lifecycle: {rebootPolicy: "+policy+"}", "cloudInit: {storage: local, user: ops, ip: {net0: {v4: "+address+"}}}")
 }
 
 // waiting returns what the condition of a pending restart says, "" without one.
@@ -77,7 +75,7 @@ const (
 // knows reports whether the system of web-1 has read what its configuration says now.
 func (l *lab) knows() bool { return l.sim.CloudInitRead(201) == l.sim.CloudInitNext(201) }
 
-// TestCloudInitChangeWaitsForABoot changes the address of a running machine. Whatever starts another process afterwards, the report says that the address waits
+// TestCloudInitChangeWaitsForABoot changes the address of a running machine. After each cause of another process, the report says that the address waits
 // until the system was booted, and agrees with what the system has read.
 func TestCloudInitChangeWaitsForABoot(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// noteDrift states whether somebody changed a guest in the cluster. A change that a person wants is no drift.
+// noteDrift states whether others changed a guest in the cluster. A change that a person wants is no drift.
 func (e *Engine) noteDrift(t *track, p plan.Guest, now time.Time) {
 	if t.now.sync == report.SyncUnknown || isStranger(p) {
 		return

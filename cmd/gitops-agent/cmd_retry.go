@@ -29,7 +29,7 @@ func newRetryCommand(p *program) *cobra.Command {
 		Use:   "retry KIND/NAME... | --all",
 		Short: "Try guests and other objects again at once that wait after failures",
 		Long: help(`Ends the wait of guests, Images and objects of all other kinds after failures, so that the agent on this host tries them again at once, without
-a commit. It also forgets that something keeps changing them back, and that a restart of a guest did not apply the pending change: the agent may restart such a
+a commit. It also forgets that something keeps changing them back, and that a restart of a guest did not bring a change into effect: the agent may restart such a
 guest once more. Besides what manifests describe, it takes what the agent owns without a manifest, such as a backup job whose removal failed.
 
 It lifts no hold, leaves hanging tasks alone, and does not shorten the wait for a call whose outcome is not known; where these are the reason, it says

@@ -34,7 +34,7 @@ func (r *Reader) Status(ctx context.Context, row cluster.Row) (guest.Status, *gu
 	status := statusOf(current.Status, current.QMPStatus)
 	pid, err := current.PID.Whole()
 	if err != nil || pid <= 0 || status == guest.StatusStopped {
-		return status, nil, nil
+		return status, nil, nil //nolint:nilerr // a guest without the number of a process has none that is known
 	}
 	return status, &guest.Process{PID: pid, Uptime: uptimeOf(string(current.Uptime))}, nil
 }

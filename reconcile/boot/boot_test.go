@@ -2,6 +2,7 @@ package boot_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,13 +32,13 @@ func machine(pid int, started time.Time, keys ...string) guest.Observed {
 
 // said returns what waits as "key known", "key unknown", in the order of the keys.
 func said(record journal.Applied, live guest.Observed) string {
-	text := ""
+	var text strings.Builder
 	for _, key := range []string{"ciuser", "ipconfig0", "name", "net0", "scsi0", "scsi1"} {
 		if w, waits := boot.Waiting(record, owned, live)[key]; waits {
-			text += fmt.Sprintf("%s %s, ", key, map[bool]string{true: "waits", false: "unknown"}[w.Known])
+			fmt.Fprintf(&text, "%s %s, ", key, map[bool]string{true: "waits", false: "unknown"}[w.Known])
 		}
 	}
-	return text
+	return text.String()
 }
 
 // TestWaiting follows a machine through readings. Each names its process, why that runs, and what then waits.
@@ -66,11 +67,13 @@ func TestWaiting(t *testing.T) {
 			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{Cause: boot.Boot}, ""}, {other(3), boot.Evidence{}, ""},
 		},
 		"a rollback to a snapshot from before the boot": {
-			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{Cause: boot.Boot}, ""},
+			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "},
+			{other(2), boot.Evidence{Cause: boot.Boot}, ""},
 			{other(3), boot.Evidence{Cause: boot.RolledBack, Snapshot: noon.Add(time.Hour)}, "ipconfig0 unknown, "},
 		},
 		"a rollback to a snapshot from after the boot": {
-			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "}, {other(2), boot.Evidence{Cause: boot.Boot}, ""},
+			{other(1), boot.Evidence{Cause: boot.Same}, "ipconfig0 waits, "},
+			{other(2), boot.Evidence{Cause: boot.Boot}, ""},
 			{other(3), boot.Evidence{Cause: boot.RolledBack, Snapshot: noon.Add(2*time.Hour + time.Minute)}, ""},
 		},
 		"a new disk has its options, and another option of it waits": {

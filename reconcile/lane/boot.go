@@ -28,7 +28,7 @@ func (w *Worker) recordBoot(ctx context.Context, basis *Basis, state journal.Sta
 	return w.journal.State(), nil
 }
 
-// startedRecord returns the record of what is in effect in a guest after a step that started it: the start was a boot, whatever tasks the token may see.
+// startedRecord returns the record of what is in effect in a guest after a step that started it: the start was a boot, also if the token may not see its task.
 func startedRecord(begun journal.Begun, c conclusion, record journal.Applied, state journal.State) journal.Applied {
 	switch op := cluster.Op(begun.Op); {
 	case op != cluster.OpStart && op != cluster.OpReboot, c.result != journal.Done:

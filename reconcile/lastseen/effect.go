@@ -34,14 +34,14 @@ func (e Effect) Begin(seen Values) (Values, bool) {
 		return nil, len(seen) > 0
 	}
 	left := maps.Clone(seen)
-	for _, key := range append(e.keys(), besides...) {
+	for _, key := range append(e.keys(), alongside...) {
 		delete(left, key)
 	}
 	return left, len(left) != len(seen)
 }
 
-// besides are keys that Proxmox changes with others: a device that is removed leaves the boot order.
-var besides = []string{"boot"}
+// alongside are keys that Proxmox changes with others: a device that is removed leaves the boot order.
+var alongside = []string{"boot"}
 
 // keys returns the keys that the step names.
 func (e Effect) keys() []string {

@@ -33,7 +33,7 @@ const (
 	ByNode   Order = "node"
 	BySync   Order = "sync"   // out of sync first
 	ByHealth Order = "health" // the worst first
-	ByDrift  Order = "drift"  // out of sync for the longest time first
+	ByDrift  Order = "drift"  // drifted for the longest time first
 	ByRead   Order = "read"   // the oldest reading first
 )
 

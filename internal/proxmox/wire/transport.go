@@ -26,7 +26,7 @@ import (
 const (
 	maxReply      = 32 << 20 // 100,000 guests in /cluster/resources
 	maxErrorReply = 16 << 10
-	smallReply    = 64 << 10 // whose values take some megabytes at most, whatever they are
+	smallReply    = 64 << 10 // whose values take some megabytes at most
 )
 
 // limits are those of the values of a reply that is not small: 100,000 guests with 20 properties. The library makes a value of some hundred bytes of
