@@ -71,9 +71,9 @@ func (m memory) begin(step plan.Step) []journal.Body {
 	return m.record(left)
 }
 
-// afterConflict returns the record after a step whose call was refused because the configuration had changed: the step changed nothing.
-func (m memory) afterConflict(err error) []journal.Body {
-	if !errors.Is(err, cluster.ErrConflict) {
+// afterNothing returns the record after a step that changed nothing, since its first call was refused: what others changed is still theirs.
+func (m memory) afterNothing(c conclusion) []journal.Body {
+	if c.result != journal.NotRun && !errors.Is(c.err, cluster.ErrConflict) {
 		return nil
 	}
 	return m.record(m.seen)

@@ -45,7 +45,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	w.hooks.stepEnded(report.StepOutcome{
 		Step: step, ID: id, Revision: basis.Revision, Result: c.result, Err: c.err, Warnings: c.warnings, Duration: time.Since(started),
 	})
-	if err := w.end(ctx, begun, c, t.memory.afterConflict(c.err)...); err != nil {
+	if err := w.end(ctx, begun, c, t.memory.afterNothing(c)...); err != nil {
 		return c.warnings, errors.Join(c.err, err)
 	}
 	return c.warnings, c.err

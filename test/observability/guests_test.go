@@ -98,12 +98,17 @@ func guests(w *world) {
 	w.resolve("GitopsAgentGuestFlapping", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit", "GitopsAgentApprovalWaiting", "GitopsAgentSuspendedTooLong",
 		"GitopsAgentSnapshotLate")
 
+	w.fires("GitopsAgentGuestDrifted")
+	for _, a := range w.pager.find("GitopsAgentGuestDrifted", w.address) {
+		if a.Labels["vmid"] == fmt.Sprint(pending) {
+			w.Errorf("got %s of a guest that only waits for a restart", a.Labels["alertname"])
+		}
+	}
 	w.ok(w.sim.SetRunning(pending, false)) // a person stops it, and the agent starts it again
 	w.ok(os.WriteFile(w.path("secrets/blocked"), []byte("a password\n"), 0o600))
 	w.command("retry", "--all")
 	w.converged()
-	w.quiet("GitopsAgentGuestDrifted") // no guest was changed by others for long, and those that wait for a restart or cannot be made are no drift
-	w.resolve("GitopsAgentGuestFailed", "GitopsAgentRestartPending", "GitopsAgentStepsFailing", "GitopsAgentStepUnknown", "GitopsAgentBackupMissing")
+	w.resolve("GitopsAgentGuestDrifted", "GitopsAgentGuestFailed", "GitopsAgentRestartPending", "GitopsAgentStepsFailing", "GitopsAgentStepUnknown", "GitopsAgentBackupMissing")
 }
 
 // flap edits a guest each time the agent has brought it in sync again, as another program does, until the agent repairs it less often.
