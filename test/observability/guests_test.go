@@ -98,12 +98,16 @@ func guests(w *world) {
 	w.resolve("GitopsAgentGuestFlapping", "GitopsAgentTaskHanging", "GitopsAgentDestroyLimit", "GitopsAgentApprovalWaiting", "GitopsAgentSuspendedTooLong",
 		"GitopsAgentSnapshotLate")
 
+	// A person changes a guest, and the agent cannot change it back.
+	w.inject(pvesim.Fault{Kind: pvesim.ErrorText, Text: "storage 'local-lvm' is not online", Writes: true, VMID: unsaved, Path: "/config$", Times: -1})
+	w.ok(w.sim.Edit(unsaved, "memory", "1024"))
 	w.fires("GitopsAgentGuestDrifted")
 	for _, a := range w.pager.find("GitopsAgentGuestDrifted", w.address) {
 		if a.Labels["vmid"] == fmt.Sprint(pending) {
 			w.Errorf("got %s of a guest that only waits for a restart", a.Labels["alertname"])
 		}
 	}
+	w.sim.ClearFaults()
 	w.ok(w.sim.SetRunning(pending, false)) // a person stops it, and the agent starts it again
 	w.ok(os.WriteFile(w.path("secrets/blocked"), []byte("a password\n"), 0o600))
 	w.command("retry", "--all")
