@@ -115,7 +115,7 @@ func digestsOf(words []string, newest report.Report, unread error) ([]string, er
 			continue
 		}
 		if unread != nil {
-			return nil, term.UsageErrorf("%q is not the digest of a step (%d lower-case hex digits), and what it names is not known: %s", word, digestLength, term.Printable(unread.Error()))
+			return nil, term.UsageErrorf("%q is not the digest of a step (%d lower-case hex digits), and what it names is not known: %s; --url ADDRESS names an agent on another host", word, digestLength, term.Printable(unread.Error()))
 		}
 		g, isGuest := newest.Find(word)
 		var found []step
