@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/gittest"
+	"gitops-agent/internal/loopback"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/report"
 )
@@ -106,12 +106,11 @@ func (s *site) read(name string) string {
 
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return address
 }
 
 // startSimulator starts the simulator with additional flags. A later flag takes precedence.

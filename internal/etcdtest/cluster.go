@@ -5,19 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"gitops-agent/internal/loopback"
 )
 
 // ErrNoEtcd means that the program etcd is not installed.
@@ -58,10 +58,10 @@ func Run(dir string, members int, flags ...string) (*Cluster, error) {
 	for i := range members {
 		m := &Member{name: fmt.Sprintf("m%d", i), dir: filepath.Join(dir, fmt.Sprintf("m%d", i))}
 		var err error
-		if m.client, err = FreeAddress(); err != nil {
+		if m.client, err = loopback.FreeAddress(); err != nil {
 			return nil, err
 		}
-		if m.peer, err = FreeAddress(); err != nil {
+		if m.peer, err = loopback.FreeAddress(); err != nil {
 			return nil, err
 		}
 		peers = append(peers, m.name+"=http://"+m.peer)
@@ -84,24 +84,6 @@ func Run(dir string, members int, flags ...string) (*Cluster, error) {
 		return nil, fmt.Errorf("%w: %s", err, text)
 	}
 	return c, nil
-}
-
-// addresses counts the results of FreeAddress.
-var addresses atomic.Uint32
-
-// FreeAddress returns an address of loopback for a program that is started later, or that is started again. On Linux it has an IP of its own, because another
-// program that asks for any port of the same IP could get this one in the meantime, and so could a connection from 127.0.0.1.
-func FreeAddress() (string, error) {
-	n := addresses.Add(1)
-	var listening net.ListenConfig
-	l, err := listening.Listen(context.Background(), "tcp", fmt.Sprintf("127.77.%d.%d:0", n/250%250, 1+n%250))
-	if err != nil {
-		l, err = listening.Listen(context.Background(), "tcp", "127.0.0.1:0") // other systems have no second IP
-	}
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // await waits until the cluster stores a value.

@@ -1,4 +1,4 @@
-// Package loopback tells addresses of this machine from others: what is sent to them needs no encryption.
+// Package loopback tells addresses of this machine from others, because what is sent to them needs no encryption, and finds free ones.
 package loopback
 
 import (

@@ -1,6 +1,10 @@
 package loopback
 
-import "testing"
+import (
+	"net"
+	"runtime"
+	"testing"
+)
 
 func TestIsHost(t *testing.T) {
 	for host, want := range map[string]bool{
@@ -10,5 +14,26 @@ func TestIsHost(t *testing.T) {
 		if got := IsHost(host); got != want {
 			t.Errorf("%q: got %t, want %t", host, got, want)
 		}
+	}
+}
+
+// TestFreeAddress expects that a program which listens on any port of an address gets none that was returned before.
+func TestFreeAddress(t *testing.T) {
+	hosts := map[string]bool{}
+	for range 20 {
+		address, err := FreeAddress()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		host, _, _ := net.SplitHostPort(address)
+		if !IsHost(host) || hosts[host] && runtime.GOOS == "linux" {
+			t.Errorf("got %s, want an IP of loopback that was not returned before", host)
+		}
+		hosts[host] = true
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gitops-agent/internal/loopback"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -85,12 +86,10 @@ func TestChecks(t *testing.T) {
 	t.Cleanup(server.Close)
 	address := strings.TrimPrefix(server.URL, "http://")
 	_, port, _ := net.SplitHostPort(address)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := loopback.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed := free.Addr().String()
-	_ = free.Close()
 	agent := guest.Health{Agent: true}
 	tests := map[string]struct {
 		check   guest.Health
@@ -102,7 +101,7 @@ func TestChecks(t *testing.T) {
 		"agent":              {agent, "", nil, "", false},
 		"agent_silent":       {agent, "", errors.New("QEMU guest agent is not running"), "guest agent: QEMU guest agent is not running", false},
 		"tcp":                {guest.Health{TCP: address}, "127.0.0.1", nil, "", false},
-		"tcp_closed":         {guest.Health{TCP: closed}, "127.0.0.1", nil, "refused", false},
+		"tcp_closed":         {guest.Health{TCP: closed}, "127.0.0.0/8", nil, "refused", false},
 		"tcp_not_allowed":    {guest.Health{TCP: address}, "10.0.0.0/8", nil, "checks.allow", true},
 		"http":               {guest.Health{HTTP: server.URL + "/ready"}, "127.0.0.0/8:" + port, nil, "", false},
 		"http_redirect":      {guest.Health{HTTP: server.URL + "/moved"}, "127.0.0.1", nil, "status 302", false},
@@ -111,7 +110,7 @@ func TestChecks(t *testing.T) {
 		"name":               {guest.Health{TCP: "db.lan:" + port}, "127.0.0.1", nil, "", false},
 		"name_of_elsewhere":  {guest.Health{TCP: "evil.lan:" + port}, "127.0.0.1", nil, "checks.allow", true},
 		"name_nobody_knows":  {guest.Health{TCP: "no.lan:" + port}, "127.0.0.1", nil, "no such host", false},
-		"all_must_pass":      {guest.Health{Agent: true, TCP: closed}, "127.0.0.1", nil, "refused", false},
+		"all_must_pass":      {guest.Health{Agent: true, TCP: closed}, "127.0.0.0/8", nil, "refused", false},
 		"http_name_is_fixed": {guest.Health{HTTP: "http://db.lan:" + port + "/ready"}, "127.0.0.1", nil, "", false},
 	}
 	for name, test := range tests {

@@ -5,7 +5,6 @@ package crash
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/gooverlay"
+	"gitops-agent/internal/loopback"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
@@ -73,14 +73,12 @@ listen: %s
 	return a
 }
 
-// freeAddress returns an address for an agent, which keeps it over all its starts. It is not on 127.0.0.1, where the system could give its port to
-// a connection while the agent does not run.
+// freeAddress returns an address for an agent, which keeps it over all its starts.
 func (w *world) freeAddress() string {
 	w.Helper()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.77.%d.%d:0", w.seed>>8&0xff, w.seed&0xff))
+	address, err := loopback.FreeAddress()
 	w.ok(err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return address
 }
 
 func (a *agent) journal() string { return filepath.Join(a.state, "journal") }

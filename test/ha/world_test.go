@@ -20,6 +20,7 @@ import (
 	"gitops-agent/internal/etcdtest"
 	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/gooverlay"
+	"gitops-agent/internal/loopback"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/journal"
@@ -105,7 +106,7 @@ func (w *world) ok(err error) {
 
 func (w *world) newAgent(name, endpoint string) *agent {
 	w.Helper()
-	address, err := etcdtest.FreeAddress()
+	address, err := loopback.FreeAddress()
 	w.ok(err)
 	a := &agent{name: name, config: filepath.Join(w.dir, name+".yaml"), log: filepath.Join(w.dir, name+".log"), address: address}
 	a.clock = &gooverlay.Clock{File: filepath.Join(w.dir, name+".clock")}

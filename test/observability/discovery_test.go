@@ -77,7 +77,7 @@ scrape_configs:
       - {source_labels: [__meta_gitops_name, __meta_gitops_kind], separator: /, target_label: guest}
       - {source_labels: [__meta_gitops_tags], regex: ".*,db,.*", target_label: role, replacement: database}
 `, server.URL), 0o600))
-	address := freeAddress(t, "127.78.0.4")
+	address := freeAddress(t)
 	startProcess(t, filepath.Join(dir, "log"), exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--log.level=warn"))
 	client := promtest.Client{URL: "http://" + address}

@@ -38,7 +38,7 @@ func lifecycle(w *world) {
 	if out, err := exec.CommandContext(w.Context(), "cp", "-a", w.settings.state, w.path("copy")).CombinedOutput(); err != nil {
 		w.Fatalf("copy the state directory: %v\n%s", err, out)
 	}
-	w.once(w.writeConfig("other.yaml", w.path("copy"), freeAddress(w, "127.78.0.2")))
+	w.once(w.writeConfig("other.yaml", w.path("copy"), freeAddress(w)))
 	w.ok(w.sim.Edit(201, "memory", "777")) // the first one learns it when it has to write
 	w.fires("GitopsAgentTwoAgents")
 	w.terminate()

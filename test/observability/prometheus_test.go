@@ -4,7 +4,6 @@ package observability
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/internal/loopback"
 	"gitops-agent/internal/promtest"
 )
 
@@ -45,7 +45,7 @@ func startPrometheus(t testing.TB, files map[string]promtest.RuleFile, pager str
 		t.Fatalf("%v: apt-get install prometheus", err)
 	}
 	dir := t.TempDir()
-	address := freeAddress(t, "127.78.0.1")
+	address := freeAddress(t)
 	p := &prometheus{TB: t, Client: promtest.Client{URL: "http://" + address}, targets: filepath.Join(dir, "targets"), began: time.Now(), log: filepath.Join(dir, "log")}
 	for _, folder := range []string{"targets", "rules", "data"} {
 		must(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
@@ -113,13 +113,12 @@ func (p *prometheus) exemplars(t testing.TB, expr string, from, to time.Time) []
 	return list
 }
 
-// freeAddress returns an address on which nothing listens. It is not on 127.0.0.1, where the system could give its port to a connection meanwhile.
-func freeAddress(t testing.TB, host string) string {
+// freeAddress returns an address on which nothing listens.
+func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", host+":0")
+	address, err := loopback.FreeAddress()
 	must(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return address
 }
 
 func must(t testing.TB, err error) {

@@ -27,7 +27,7 @@ func replicas(w *world) {
 	w.repo.Files["cluster.yaml"] = manifest("Cluster", "pair", "vmids: {from: 201, to: 999}")
 	w.repo.Files["web.yaml"] = machine("web-1", 201)
 	first := &replica{name: "first", address: w.address, etcd: etcdtest.NewProxy(w, etcd.Members[0].Address())}
-	second := &replica{name: "second", address: freeAddress(w, "127.78.0.2"), etcd: etcdtest.NewProxy(w, etcd.Members[0].Address())}
+	second := &replica{name: "second", address: freeAddress(w), etcd: etcdtest.NewProxy(w, etcd.Members[0].Address())}
 	both := []*replica{first, second}
 	for _, r := range both {
 		w.startReplica(r)

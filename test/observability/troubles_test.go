@@ -330,7 +330,7 @@ func twoAgents(s *stage) {
 	for _, name := range []string{"first", "second"} {
 		r := &replica{name: name, address: s.address, etcd: etcdtest.NewProxy(s, etcd.Members[0].Address())}
 		if name == "second" {
-			r.address = freeAddress(s, "127.78.0.2")
+			r.address = freeAddress(s)
 		}
 		s.replicas = append(s.replicas, r)
 	}

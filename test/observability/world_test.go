@@ -84,7 +84,7 @@ type endpoint struct {
 // newWorld returns a world with some members of the cluster. Its agent does not run yet.
 func newWorld(t testing.TB, b *bench, members int) *world {
 	t.Helper()
-	w := &world{TB: t, bench: b, dir: t.TempDir(), repo: gittest.New(t), address: freeAddress(t, "127.78.0.2"), begun: time.Now()}
+	w := &world{TB: t, bench: b, dir: t.TempDir(), repo: gittest.New(t), address: freeAddress(t), begun: time.Now()}
 	w.log, w.settings.state, w.settings.cluster = w.path("log"), w.path("state"), "home"
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -105,7 +105,7 @@ func newWorld(t testing.TB, b *bench, members int) *world {
 	w.ok(err)
 	w.ok(os.WriteFile(w.path("token"), []byte(w.sim.Token("gitops@pve!agent")+"\n"), 0o600))
 	for range members {
-		e := &endpoint{address: freeAddress(t, "127.78.0.3")}
+		e := &endpoint{address: freeAddress(t)}
 		w.endpoints = append(w.endpoints, e)
 		w.answer(e)
 	}
