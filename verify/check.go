@@ -181,9 +181,9 @@ func (p *Policy) checkSideBranches(ctx context.Context, repo *gitsource.Reposito
 }
 
 // judge applies the rules that need the neighbours of a commit: the proven time does not go back, and each signer may
-// make the change from the tree before the commit. The tree before the first commit of path is before.
+// make the change from the tree before the commit, and what authors made for other targets is adopted here. The tree before the first commit of path is before.
 func (p *Policy) judge(ctx context.Context, repo *gitsource.Repository, path []admitted, before gitsource.ID, since time.Time) ([]SignedCommit, error) {
-	commits := make([]SignedCommit, 0, len(path))
+	commits, first := make([]SignedCommit, 0, len(path)), before
 	for _, a := range path {
 		if err := checkProvenTime(since, a); err != nil {
 			return nil, err
@@ -203,8 +203,12 @@ func (p *Policy) judge(ctx context.Context, repo *gitsource.Repository, path []a
 		}
 		signed := a.signedCommit(before, parent, p.options.Target)
 		signed.promoted = p.promotedIn(a)
+		signed.Elsewhere, signed.Here = p.isForOtherTargets(a.trailers), p.namesTarget(a.trailers)
 		commits = append(commits, signed)
 		before = a.tree
+	}
+	if err := p.checkAdopted(ctx, repo, path, first); err != nil {
+		return nil, err
 	}
 	return commits, nil
 }

@@ -184,6 +184,12 @@ func checks() []check {
 		{"tag is at the ref of its name", "audit.go", `ref != "" && ref != want`, "", "TestAuditTag"},
 		{"role change", "policy.go", `!a.signer.may(RoleChange)`, "", "TestCheckRoles"},
 		{"paths", "policy.go", `!a.signer.mayChangePath(path)`, "", "TestCheckPaths/other_folder"},
+		{"changes for other targets are adopted", "check.go", `err := p.checkAdopted(ctx, repo, path, first); err != nil`, "", "TestChangesForOtherTargets/by_a_limited_tip"},
+		{"a commit that adopts names the target", "adopted.go", `return p.namesTarget(a.trailers) && a.signer.may`, `return a.signer.may`, "TestChangesForOtherTargets/by_a_commit_without_a_target"},
+		{"a signer who adopts has the role change", "adopted.go", `a.signer.may(RoleChange) && a.signer.foreignPath`, `a.signer.foreignPath`, "TestChangesForOtherTargets/by_an_approver"},
+		{"paths of a signer who adopts", "adopted.go", `a.signer.foreignPath(paths) == ""`, `true`, "TestChangesForOtherTargets/by_an_empty_commit_with_a_limit"},
+		{"trees of changes for other targets can be compared", "adopted.go", `err != nil {
+				return forCommit(a.id, treeProblem`, "", "TestChangesForOtherTargetsThatCannotBeCompared"},
 		{"trees can be compared", "policy.go", `err != nil {
 		return forCommit(a.id, treeProblem`, "", "TestCheckTreesThatCannotBeCompared/climbs"},
 		{"invalid tree is refused", "policy.go", `errors.As(err, &treeError)`, "", "TestCheckTreesThatCannotBeCompared/climbs"},

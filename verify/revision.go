@@ -51,6 +51,11 @@ type SignedCommit struct {
 	// signatures were not verified, and their orders do not count.
 	Sealed []gitsource.ID
 
+	// Elsewhere is true if the commit names targets and this one is not among them, Here if it names this one. Without BindingTrailer every commit is Here.
+	// What a commit changed Elsewhere comes into force only with a later commit that is Here, by a signer who may make the same change. Check compares the paths,
+	// and the caller has to compare the guests.
+	Elsewhere, Here bool
+
 	promoted []string // values of the trailers Gitops-Promoted; nil if the commit is for other clusters
 }
 

@@ -62,9 +62,12 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 	var list []authored
 	var unread []verify.SignedCommit // commits of signers without guests whose manifests do not parse
 	var before *loweredTree          // the last tree before them
-	for _, commit := range rev.Commits() {
+	commits := rev.Commits()
+	foreign := newNotAdopted(commits)
+	for _, commit := range commits {
 		limited, recorded := len(commit.Guests) > 0, len(commit.Guests) > 0 || t.all
-		if commit.Tree == commit.Before || !recorded && len(commit.Paths) == 0 && len(unread) == 0 {
+		if commit.Tree == commit.Before || !recorded && !foreign.concerns(commit) && len(commit.Paths) == 0 && len(unread) == 0 {
+			foreign.adopt(commit)
 			continue
 		}
 		if len(unread) == 0 || limited {
@@ -86,10 +89,12 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 			return nil, outOfScope(commit, fmt.Errorf("%s may change %s and changed %s",
 				commit.Subject, strings.Join(commit.Guests, ", "), strings.Join(outside, ", ")))
 		}
-		if foreign := foreignSecrets(before, after, append(unread, commit)); len(foreign) > 0 {
+		if secrets := foreignSecrets(before, after, append(unread, commit)); len(secrets) > 0 {
 			return nil, outOfScope(commit, fmt.Errorf("%s may change %s and refers to the encrypted %s",
-				commit.Subject, strings.Join(commit.Paths, ", "), strings.Join(foreign, ", ")))
+				commit.Subject, strings.Join(commit.Paths, ", "), strings.Join(secrets, ", ")))
 		}
+		foreign.note(c, append(unread, commit))
+		foreign.adopt(commit)
 		if recorded {
 			list = append(list, c)
 		}
@@ -97,7 +102,7 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 		unread = nil
 		t.last = map[gitsource.ID]*loweredTree{commit.Tree: after}
 	}
-	return list, nil
+	return list, foreign.check(ctx, t, commits)
 }
 
 // noteEntered notes which manifests the signers of some commits brought into their files.
@@ -272,8 +277,8 @@ func changedOfCluster(a, b manifest.Cluster) []string {
 	return []string{gate.FieldGuards}
 }
 
-// outside returns the labels of the changed guests and other objects, and of a changed Cluster, that a signer may not change, sorted.
-func (c authored) outside(commit verify.SignedCommit) []string {
+// labels returns the labels of the changed guests and other objects, and of a changed Cluster, sorted.
+func (c authored) labels() []string {
 	var changed []string
 	for label := range c.fields {
 		changed = append(changed, label.Kind+"/"+label.Name)
@@ -282,5 +287,10 @@ func (c authored) outside(commit verify.SignedCommit) []string {
 		changed = append(changed, label.Kind+"/"+label.Name)
 	}
 	slices.Sort(changed)
-	return slices.DeleteFunc(changed, func(label string) bool { return scope.MatchesAny(commit.Guests, label) })
+	return changed
+}
+
+// outside returns the labels that a signer may not change.
+func (c authored) outside(commit verify.SignedCommit) []string {
+	return slices.DeleteFunc(c.labels(), func(label string) bool { return scope.MatchesAny(commit.Guests, label) })
 }
