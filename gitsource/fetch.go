@@ -122,11 +122,12 @@ func (s *Source) fetchFrom(ctx context.Context, r remote.Remote, want wantedRef)
 	if tip, err = want.find(advertisement); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return tip, s.update(ctx, transfer{session, advertisement, tip, want.ref, cmp.Or(want.limits, packLimits)})
+	return tip, s.update(ctx, transfer{r.Name, session, advertisement, tip, want.ref, cmp.Or(want.limits, packLimits)})
 }
 
 // A transfer is a session after its refs were read. A pack may be requested next.
 type transfer struct {
+	remote        string // its name
 	session       remote.Session
 	advertisement remote.Advertisement
 	tip           plumbing.Hash
@@ -161,6 +162,9 @@ func (s *Source) update(ctx context.Context, t transfer) error {
 			return s.markDamaged(err)
 		}
 	}
+	if err := s.refusedBefore(t, known); err != nil {
+		return err
+	}
 	if err := st.removeTemporary(); err != nil {
 		return storeError{err}
 	}
@@ -173,6 +177,7 @@ func (s *Source) update(ctx context.Context, t transfer) error {
 		if errors.Is(err, errIncomplete) && len(haves) > 0 && !t.isNotes() { // the remote may have omitted objects that the store has lost
 			return s.markDamaged(err)
 		}
+		s.noteReceived(t, known, err)
 		if err != nil {
 			return err
 		}

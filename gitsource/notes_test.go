@@ -179,17 +179,23 @@ func TestNotesAreBounded(t *testing.T) {
 	g.run("update-ref", "refs/heads/main", string(first))
 	g.run("update-ref", evidenceNotes, string(g.commit(g.files(map[string]string{"b.yaml": "two"}), "notes")))
 	var count atomic.Uint32
-	s, err := gitsource.Open(gitsource.Options{
-		Dir: t.TempDir(), Branch: "main", Remotes: []gitsource.Remote{fileRemote(g)},
-		UploadPack: func(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
-			return gittest.UploadPack(ctx, dir, in, countWriter{out, &count})
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	start := func() *gitsource.Source {
+		s, err := gitsource.Open(gitsource.Options{
+			Dir: dir, Branch: "main", Remotes: []gitsource.Remote{fileRemote(g)},
+			UploadPack: func(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
+				return gittest.UploadPack(ctx, dir, in, countWriter{out, &count})
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
+	s := start()
 	fetch(t, s, first)
-	for n, tooLarge := range map[uint32]bool{200_000: false, 200_001: true} {
+	for _, n := range []uint32{200_000, 200_001} {
+		tooLarge := n > 200_000
 		count.Store(n)
 		if err := s.FetchNotes(t.Context(), evidenceNotes); err == nil || errors.Is(err, gitsource.ErrTooLarge) != tooLarge {
 			t.Errorf("%d objects: got %v, want an error that is ErrTooLarge: %t", n, err, tooLarge)
@@ -200,6 +206,7 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 	fetch(t, s, first)
 	count.Store(0)
+	s = start() // a pack above a limit is remembered until the ref moves
 	if err := s.FetchNotes(t.Context(), evidenceNotes); err != nil {
 		t.Errorf("got %v, want the notes fetched when the pack is whole", err)
 	}

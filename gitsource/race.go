@@ -190,7 +190,7 @@ func (r *race) transfer(reply *refsReply) (Head, error) {
 	name := s.remotes[reply.at].Name
 	err := func() (err error) {
 		defer recoverTo(&err)
-		return s.update(reply.ctx, transfer{reply.session, reply.advertisement, reply.tip, s.tracking(), packLimits})
+		return s.update(reply.ctx, transfer{name, reply.session, reply.advertisement, reply.tip, s.tracking(), packLimits})
 	}()
 	if err != nil {
 		var local storeError

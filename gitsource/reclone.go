@@ -106,13 +106,18 @@ func (s *Source) activateNew() error {
 // reclone clones into a new directory and replaces the damaged store when the clone is complete. Until then the damaged
 // store stays in use, because most of its objects can be read.
 func (s *Source) reclone(ctx context.Context, t transfer) error {
+	if err := s.refusedBefore(t, plumbing.ZeroHash); err != nil {
+		return err
+	}
 	st, err := s.prepareNew()
 	if err != nil {
 		return storeError{err}
 	}
 	defer st.close()
 	defer os.RemoveAll(s.newDir()) // already renamed after a success
-	if err := t.receive(ctx, st, nil); err != nil {
+	err = t.receive(ctx, st, nil)
+	s.noteReceived(t, plumbing.ZeroHash, err)
+	if err != nil {
 		return err
 	}
 	if err := st.setRef(s.tracking(), t.tip); err != nil {

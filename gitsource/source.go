@@ -48,9 +48,10 @@ type Source struct {
 	remotes []remote.Remote
 	repo    *Repository
 
-	fetchMu  sync.Mutex    // one fetch at a time; protects the next two fields
+	fetchMu  sync.Mutex    // one fetch at a time; protects the next three fields
 	head     plumbing.Hash // that the last successful fetch returned
 	servedBy int           // the remote that served it; -1 before the first fetch
+	refused  map[refOfRemote]refusedPack
 
 	stateMu sync.Mutex
 	health  []remoteHealth // of each remote
@@ -66,7 +67,7 @@ func Open(opts Options) (*Source, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Source{opts: opts, servedBy: -1}
+	s := &Source{opts: opts, servedBy: -1, refused: map[refOfRemote]refusedPack{}}
 	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}

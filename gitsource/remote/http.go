@@ -26,7 +26,7 @@ type httpSession struct {
 	base        *url.URL // of the repository; a redirect on the same host changes it
 	user, token string
 	remaining   *int64
-	bodies      []io.Closer
+	bodies      []io.ReadCloser
 }
 
 func dialHTTP(r Remote, remaining *int64) (Session, error) {
@@ -123,6 +123,7 @@ func (s *httpSession) refs(ctx context.Context) (io.Reader, error) {
 }
 
 func (s *httpSession) send(ctx context.Context, request []byte, _ bool) (io.Reader, error) {
+	s.finish()
 	u := s.base.JoinPath("git-upload-pack")
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(request))
 	if err != nil {
@@ -176,6 +177,18 @@ func statusError(code int, withToken bool) error {
 		hint = ": the repository does not exist, or these credentials may not read it"
 	}
 	return fault.New(fault.OfStatus(code), fmt.Errorf("HTTP status %d %s%s", code, http.StatusText(code), hint))
+}
+
+// maxRest bounds what is read of a reply behind its last packet, in bytes. A server sends nothing there.
+const maxRest = 1 << 10
+
+// finish reads the replies to their ends and closes them, so that the next request takes the same connection.
+func (s *httpSession) finish() {
+	for _, b := range s.bodies {
+		_, _ = io.CopyN(io.Discard, b, maxRest) // of a reply with an error or with more, the connection is closed
+		_ = b.Close()
+	}
+	s.bodies = nil
 }
 
 func (s *httpSession) End() string {
