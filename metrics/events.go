@@ -45,7 +45,7 @@ func (m *Metrics) Poll(o report.PollOutcome) {
 // QueueWait records the time that a guest's work waited in the queue.
 func (m *Metrics) QueueWait(d time.Duration) { m.queueWait.Observe(d.Seconds()) }
 
-// Verified counts one revision that was checked against the policy.
+// Verified counts one revision that was checked against the policy. A refused one counts at each poll, also where it was not verified again.
 func (m *Metrics) Verified(o report.VerifyOutcome) {
 	result := "accepted"
 	switch {
@@ -55,7 +55,9 @@ func (m *Metrics) Verified(o report.VerifyOutcome) {
 		result = "refused"
 	}
 	m.verified.WithLabelValues(result, o.Reason).Inc()
-	m.verifyTime.Observe(o.Duration.Seconds())
+	if !o.Known {
+		m.verifyTime.Observe(o.Duration.Seconds())
+	}
 }
 
 // Planned records one plan of all guests.

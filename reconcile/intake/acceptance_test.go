@@ -18,7 +18,10 @@ import (
 
 // accepting is an intake with a repository of two guests and a signed order, and the number of records in each commit of its journal.
 type accepting struct {
-	*testing.T
+	testing.TB
+	sig    *sigtest.Sigstore
+	repo   *gittest.Repo
+	policy *verify.Policy
 	dir    string // of the journal
 	opts   Options
 	intake *Intake
@@ -27,6 +30,8 @@ type accepting struct {
 	mu      sync.Mutex
 	commits []int
 }
+
+var alice = sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
 
 const twoGuests = `apiVersion: proxmox.gitops/v1alpha1
 kind: VirtualMachine
@@ -39,19 +44,20 @@ metadata: {name: web-2}
 spec: {vmid: 202, node: pve1, lifecycle: {destroy: deny}}
 `
 
-func newAccepting(t *testing.T) *accepting {
+func newAccepting(t testing.TB) *accepting {
 	t.Helper()
-	a := &accepting{T: t, dir: filepath.Join(t.TempDir(), "journal")}
-	sig, err := sigtest.New(sigtest.Options{Name: "accepting", Seed: "accepting", CAKey: sigtest.P256})
+	a := &accepting{TB: t, dir: filepath.Join(t.TempDir(), "journal")}
+	var err error
+	a.sig, err = sigtest.New(sigtest.Options{Name: "accepting", Seed: "accepting", CAKey: sigtest.P256})
 	a.ok(err)
 	repo := gittest.New(t)
+	a.repo = repo
 	repo.Files["cluster.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 200, to: 299}}\n"
 	repo.Files["web.yaml"] = twoGuests
-	alice := sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
-	repo.Push(sig, alice, "two guests")
-	root, err := sig.TrustedRoot()
+	repo.Push(a.sig, alice, "two guests")
+	root, err := a.sig.TrustedRoot()
 	a.ok(err)
-	policy, err := verify.NewPolicy(verify.Options{
+	a.policy, err = verify.NewPolicy(verify.Options{
 		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true,
 		Signers: []verify.Signer{{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange, verify.RoleApprove}}},
 	})
@@ -64,7 +70,7 @@ func newAccepting(t *testing.T) *accepting {
 	a.ok(err)
 	t.Cleanup(func() { a.ok(j.Close()) })
 	a.opts = Options{
-		Source: source, Policy: func() (*verify.Policy, error) { return policy, nil }, Journal: j, Scope: Scope{Cluster: "home"}, Epochs: &a.epochs,
+		Source: source, Policy: func() (*verify.Policy, error) { return a.policy, nil }, Journal: j, Scope: Scope{Cluster: "home"}, Epochs: &a.epochs,
 	}
 	a.intake = New(a.opts)
 	return a

@@ -13,15 +13,15 @@ import (
 	"gitops-agent/verify"
 )
 
-// check verifies a head and reads its manifests. It returns the policy that it used.
-func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, *verify.Policy, error) {
+// check verifies a head and reads its manifests. It returns the policy that it used, also with a refusal. Asked notes which evidence was asked for.
+func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base, asked *askedFor) (Accepted, *verify.Policy, error) {
 	policy, err := in.policy()
 	if err != nil {
 		return Accepted{}, nil, &PolicyError{err}
 	}
 	started := time.Now()
 	repo := in.source.Repository()
-	rev, err := in.withEvidence(policy, head).Check(ctx, repo, head, base)
+	rev, err := in.withEvidence(policy, head, asked).Check(ctx, repo, head, base)
 	outcome := report.VerifyOutcome{Commit: string(head), Duration: time.Since(started)}
 	var rejected *verify.RejectedError
 	if errors.As(err, &rejected) {
@@ -34,14 +34,14 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 		in.hooks.verify(outcome)
 	}
 	if err != nil {
-		return Accepted{}, nil, err
+		return Accepted{}, policy, err
 	}
 	if err := in.promoted.Check(ctx, repo, rev); err != nil {
-		return Accepted{}, nil, err
+		return Accepted{}, policy, err
 	}
 	accepted, err := acceptFor(ctx, repo, rev, in.scope, in.force.Accepted, recordsSigners(policy, in.recordSigners), in.journal.State())
 	if err != nil {
-		return Accepted{}, nil, err
+		return Accepted{}, policy, err
 	}
 	return accepted, policy, nil
 }

@@ -7,6 +7,7 @@
 //     signer's guests (guestscope.go). Accept makes an Accepted, the only value that the engine takes manifests from.
 //   - record.go journals the acceptance, its orders (order.go), who introduced which field (introduced.go), the guards of its guests, and the files of
 //     its manifests (last_files.go), in one append.
+//   - refused.go remembers the head that was refused, so that it is not verified at each poll.
 //   - base.go and floor.go keep the floor: the newest accepted revision in the comment of a Proxmox pool, which survives the loss of the state
 //     directory.
 //   - rewrite.go reads the one-shot permission of gitops-agent allow-rewrite.

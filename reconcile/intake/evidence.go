@@ -18,12 +18,12 @@ type Evidence interface {
 	Problem() error
 }
 
-// withEvidence returns the policy with the evidence about a head.
-func (in *Intake) withEvidence(policy *verify.Policy, head gitsource.ID) *verify.Policy {
+// withEvidence returns the policy with the evidence about a head. Asked notes what the sources are asked for.
+func (in *Intake) withEvidence(policy *verify.Policy, head gitsource.ID, asked *askedFor) *verify.Policy {
 	if in.evidence == nil {
 		return WithEvidence(policy, in.journal.State(), head)
 	}
-	return WithEvidence(policy, in.journal.State(), head, in.evidence.Sources(in.notes)...)
+	return WithEvidence(policy, in.journal.State(), head, asked.wrap(in.evidence.Sources(in.notes))...)
 }
 
 // WithEvidence returns the policy with the evidence about a head that an agent with this state uses: about the accepted revision that in the journal, so

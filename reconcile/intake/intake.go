@@ -73,6 +73,7 @@ type Intake struct {
 	absent    bool              // of these, because the repository did not have it
 	checkedBy *verify.Policy    // the policy that verified the accepted revision since the start; nil if none did
 	selected  selection         // of the newest poll
+	refused   refusedHead       // the newest one
 	former    formerTrees
 }
 

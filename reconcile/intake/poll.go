@@ -153,7 +153,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 		return err
 	}
 	base.Rewrite = in.note.read()
-	accepted, policy, err := in.check(ctx, head, base.Base)
+	accepted, policy, err := in.checkUnlessRefused(ctx, head, base.Base)
 	if err != nil {
 		return base.explain(err)
 	}

@@ -38,7 +38,7 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 	if err := in.fetchMissing(ctx, id); err != nil {
 		return Accepted{}, err
 	}
-	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
+	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime}, &askedFor{})
 	in.revoked, in.absent = refusal(id, err, time.Time{}) != nil, isAbsent(err)
 	if err == nil && !in.dryRun && in.journal.Healthy() == nil {
 		err = in.appendMissing(ctx, accepted, policy)

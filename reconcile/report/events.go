@@ -41,6 +41,7 @@ type VerifyOutcome struct {
 	Signer   string // of the commit, if it was accepted
 	Reason   string
 	Waiting  bool // it is not decided yet, and Reason is what is missing
+	Known    bool // it was refused by an earlier poll, and nothing that decides it has changed since, so it was not verified again
 	Duration time.Duration
 }
 
