@@ -23,6 +23,10 @@ type TreeOptions struct {
 	MaxFile  int64    // largest file, in bytes; default 1 MiB
 	MaxTotal int64    // largest sum of all files, in bytes; default 64 MiB
 	MaxFiles int      // largest number of files; default 10,000
+
+	// Visit is given each file instead of keeping it, so that memory is needed for one file alone. What Files refuses and a file above MaxFile are passed over
+	// then: a visit looks for something in a tree that nothing is made from.
+	Visit func(File)
 }
 
 const (
@@ -200,6 +204,9 @@ func (w *fileWalk) readDir(ctx context.Context, at string, id ID) ([]entry, erro
 func (w *fileWalk) entry(ctx context.Context, dir string, e entry, depth int) error {
 	at := joinName(dir, e.name)
 	if problem := fileProblem(e); problem != "" {
+		if w.opts.Visit != nil {
+			return nil
+		}
 		return &TreeError{at, problem}
 	}
 	if e.isDir() {
@@ -217,11 +224,18 @@ func (w *fileWalk) file(ctx context.Context, at string, id ID) error {
 		return fmt.Errorf("more than %d files: %w", w.opts.MaxFiles, ErrTooLarge)
 	}
 	data, err := w.repo.readLinked(ctx, plumbing.BlobObject, id, w.opts.MaxFile)
+	if w.opts.Visit != nil && errors.Is(err, ErrTooLarge) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("path %q: %w", at, err)
 	}
 	if w.total += int64(len(data)); w.total > w.opts.MaxTotal {
 		return fmt.Errorf("path %q: files together: %w of %d bytes", at, ErrTooLarge, w.opts.MaxTotal)
+	}
+	if w.opts.Visit != nil {
+		w.opts.Visit(File{at, data})
+		return nil
 	}
 	w.files = append(w.files, File{at, data})
 	return nil

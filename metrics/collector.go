@@ -85,6 +85,7 @@ var (
 	queueDepth     = describe("queue_depth", "Guests whose work is running or queued.")
 	inflight       = describe("inflight_steps", "Steps that have begun and have not ended.")
 	journalState   = describe("journal_state", "1 for the reason why the journal takes records or takes none.", "reason")
+	sourceAhead    = describe("source_commits_ahead", "Commits of the branch above the revision in force that name only other targets, and those of the newest 100 whose targets the repository does not have.", "targets")
 	endpointClock  = describe("proxmox_endpoint_clock_ahead_seconds", "How far the clock of the endpoint's node is ahead of that of this host, at least; negative if it is behind.", "endpoint")
 	journalHealthy = describe("journal_healthy", "1 if the journal can be written.")
 	leader         = describe("leader", "1 if this agent may write, 0 if it is a standby and another one leads.")
@@ -101,7 +102,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 		guestInfo, guestInSync, guestDriftKeys, guestDegraded, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
 		restartOldest, heldOldest, suspendOldest, fleetLate, lateOldest, clusterInfo, cycleEnd, pauseStart,
-		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, sourceWaiting, sourcePromotes, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
+		sourceInfo, sourceCommit, sourceRemote, sourceState, sourceSuccess, sourceAhead, sourceWaiting, sourcePromotes, proxmoxState, endpointUp, endpointFirst, endpointFaults, endpointExtra, endpointClock, queueDepth, inflight, journalHealthy, journalState, lateCalls, writesAllowed,
 		rolloutStates, rolloutOldest, leader, leaderElection, leaseRemaining, replicas,
 	} {
 		ch <- d
@@ -364,6 +365,12 @@ func sendSource(send sender, r *report.Report) {
 	case w != nil:
 		promotion = timestamp(w.Since)
 	}
+	others, unknown := 0, 0
+	if a := r.Source.Ahead; a != nil {
+		others, unknown = a.Commits-a.Misaddressed, a.Misaddressed
+	}
+	send(sourceAhead, float64(others), "others")
+	send(sourceAhead, float64(unknown), "unknown")
 	send(sourceWaiting, evidence)
 	send(sourcePromotes, promotion)
 	sent := make(map[string]bool, len(r.Source.Remotes))

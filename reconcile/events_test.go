@@ -27,6 +27,7 @@ import (
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
+	"gitops-agent/verify"
 )
 
 // logged is a log line with an event.
@@ -129,7 +130,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
 		"approvals": lifeOfApprovals, "orders": lifeOfOrders, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
 		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry, "trouble": lifeOfTrouble, "hanging_task": lifeOfHangingTask,
-		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk, "store": lifeOfStore,
+		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk, "store": lifeOfStore, "targets": lifeOfTargets,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -455,6 +456,39 @@ func lifeOfRoot(t *testing.T, l *lab, log *eventLog) {
 	}
 	l.policy.Store(valid)
 	eventually(l, "the newer root", func() bool { return len(log.of(event.RootRenewed)) == 1 })
+}
+
+// lifeOfTargets pushes a commit whose target is misspelt, and one for the cluster on top. Another cluster of the repository needs no warning.
+func lifeOfTargets(t *testing.T, l *lab, log *eventLog) {
+	l.binding = verify.BindingTrailer
+	l.trust(alice, olga)
+	l.files["away/cluster.yaml"] = strings.Replace(clusterYAML, "name: home", "name: away", 1)
+	l.files["home/cluster.yaml"], l.files["home/web.yaml"] = l.files["cluster.yaml"], vmYAML("web-1", 201, "description: one")
+	delete(l.files, "cluster.yaml")
+	l.opts.Scope.Paths = []string{"home"}
+	l.push("one guest\n\nGitops-Target: home/main\n", alice)
+	defer l.start()()
+	l.converge()
+	l.push("elsewhere\n\nGitops-Target: away/main\n", alice)
+	eventually(l, "the commit for another cluster", func() bool { return l.engine.Report().Source.Ahead != nil })
+	if got := l.engine.Report().Source.Ahead; len(got.Unknown) > 0 || got.Misaddressed != 0 || len(log.of(event.RevisionUnnamed)) > 0 {
+		t.Errorf("got %+v for a cluster of the repository, want no unknown target and no event", got)
+	}
+	l.files["home/web.yaml"] = vmYAML("web-1", 201, "description: two")
+	misspelt := l.push("misspelt\n\nGitops-Target: hme/main\n", alice)
+	eventually(l, "the unknown target", func() bool { return len(l.engine.Report().Source.Ahead.Unknown) > 0 })
+	time.Sleep(20 * time.Minute)
+	if got := l.engine.Report().Source.Ahead; got.Commits != 2 || got.Misaddressed != 1 || !slices.Equal(got.Unknown, []string{"hme/main"}) || !slices.Contains(got.IDs, misspelt) {
+		t.Errorf("got %+v, want two commits, one of them for hme/main alone", got)
+	}
+	if got := log.of(event.RevisionUnnamed); len(got) != 1 || got[0].attrs["commit"] != misspelt || got[0].attrs["targets"] != "hme/main" || !strings.Contains(got[0].attrs["hint"], "Gitops-Target: home/main") {
+		t.Errorf("got events %v in twenty minutes, want one with the commit, the target and the remedy", got)
+	}
+	l.push("for home/main\n\nGitops-Target: home/main\n", alice)
+	eventually(l, "the change of the commit below", func() bool {
+		r := l.engine.Report()
+		return r.Source.Ahead == nil && r.Converged && strings.Contains(l.sim.Config(201), "two")
+	})
 }
 
 // lifeOfDisk fills the disk under the journal.

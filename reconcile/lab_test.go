@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -66,6 +67,7 @@ type lab struct {
 
 	pushToPoll time.Duration // pushToPoll, or longer than a rare tick
 
+	binding verify.Binding   // of the policies that trust sets; the zero value is BindingNone
 	remote  gitsource.Remote // of the branch; the zero value is repo
 	log     *evidence.Client // that is asked about commits of the online mode; nil asks none
 	segment int64            // bytes of a segment of the journal; 0 is the default
@@ -156,7 +158,7 @@ func (l *lab) trustWithout(deny verify.Deny, signers ...verify.Signer) {
 	root, err := l.sig.TrustedRoot()
 	l.ok(err)
 	policy, err := verify.NewPolicy(verify.Options{
-		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true, Signers: signers, Deny: deny,
+		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: cmp.Or(l.binding, verify.BindingNone), TrustOnFirstUse: true, Signers: signers, Deny: deny,
 	})
 	l.ok(err)
 	l.policy.Store(policy)

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"gitops-agent/gitsource"
@@ -193,6 +194,18 @@ func (r *revision) wait(w *report.WaitingHead) {
 	r.source.Waiting = w
 	r.said.Is(event.RevisionWaiting, true, event.ID{w.Commit, w.Reason}, func() event.Details {
 		return event.Details{Fields: []any{"commit", w.Commit, "reason", w.Reason, "error", w.Text(), "hint", w.Hint}}
+	}, nil)
+}
+
+// pass notes the commits above the candidate, nil if there are none, and tells once of those that no agent follows.
+func (r *revision) pass(ahead *report.Ahead) {
+	r.source.Ahead = ahead
+	if ahead == nil || len(ahead.Unknown) == 0 {
+		r.said.Drop(event.RevisionUnnamed)
+		return
+	}
+	r.said.Is(event.RevisionUnnamed, true, event.ID{ahead.Commit}, func() event.Details {
+		return event.Details{Fields: []any{"commit", ahead.Commit, "targets", strings.Join(ahead.Unknown, ", "), "hint", ahead.Hint}}
 	}, nil)
 }
 

@@ -50,7 +50,7 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	e.revision.source.LastSuccess, e.revision.source.Remote = p.At, p.Head.Remote
 	e.revision.noteSource(ctx)
 	e.revision.noteHead(fetchedHead{p.Head.Commit, p.At})
-	e.revision.source.Ahead = p.Ahead
+	e.revision.pass(p.Ahead)
 	if p.Unchecked != nil {
 		return changed // the head was not checked
 	}

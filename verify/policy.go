@@ -42,6 +42,9 @@ func NewPolicy(opts Options) (*Policy, error) {
 // Root returns which trusted root the policy uses.
 func (p *Policy) Root() RootInfo { return p.prover.root.info }
 
+// Target returns the target that commits name with BindingTrailer.
+func (p *Policy) Target() string { return p.options.Target }
+
 // Digest returns the SHA-256 of the settings by which Audit judges: the trusted root, the signers, the timestamp rule and the deny list, as JSON. It
 // changes with each of them.
 func (p *Policy) Digest() [sha256.Size]byte {

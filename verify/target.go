@@ -40,28 +40,59 @@ func (p *Policy) Candidate(ctx context.Context, repo *gitsource.Repository, head
 	return head, nil
 }
 
-// maxNamed is how many targets TargetsBetween returns. Anybody who can push writes these commits.
-const maxNamed = 100
+// What Passed keeps at most. Anybody who can push writes these commits.
+const (
+	maxNamed  = 100 // targets
+	maxPassed = 100 // commits
+)
 
-// TargetsBetween returns how many commits are above a candidate along first parents, and the targets that they name, sorted: the first 100 that are found.
-func TargetsBetween(ctx context.Context, repo *gitsource.Repository, head, candidate gitsource.ID) (int, []string, error) {
-	named, commits := map[string]bool{}, 0
-	for id := head; id != candidate && commits < maxWalk; commits++ {
+// Passed describes the commits above a candidate along first parents. They name only other targets.
+type Passed struct {
+	Commits int
+	Targets []string       // that they name, sorted: the first 100 that are found
+	Newest  []PassedCommit // the newest first, at most 100
+	Tree    gitsource.ID   // of the head; not verified
+}
+
+// PassedCommit is a commit above a candidate.
+type PassedCommit struct {
+	ID      gitsource.ID
+	Targets []string // those in Passed.Targets
+}
+
+// PassedBetween reads the commits between a candidate and the head above it.
+func PassedBetween(ctx context.Context, repo *gitsource.Repository, head, candidate gitsource.ID) (Passed, error) {
+	named, passed := map[string]string{}, Passed{}
+	for id := head; id != candidate && passed.Commits < maxWalk; passed.Commits++ {
 		o, err := readCommit(ctx, repo, id)
 		if err != nil {
-			return 0, nil, err
+			return Passed{}, err
 		}
+		if passed.Commits == 0 {
+			passed.Tree = o.tree
+		}
+		commit := PassedCommit{ID: id}
 		for _, target := range values(parseTrailers(o.message), trailerTarget) {
-			if len(named) < maxNamed {
-				named[strings.Clone(target)] = true // the message is not kept for it
+			kept, isKept := named[target]
+			if !isKept && len(named) < maxNamed {
+				kept, isKept = strings.Clone(target), true // the message is not kept for it
+				named[kept] = kept
+			}
+			if isKept {
+				commit.Targets = append(commit.Targets, kept)
 			}
 		}
+		if len(passed.Newest) < maxPassed {
+			passed.Newest = append(passed.Newest, commit)
+		}
 		if len(o.parents) == 0 {
+			passed.Commits++
 			break
 		}
 		id = o.parents[0]
 	}
-	return commits, slices.Sorted(maps.Keys(named)), nil
+	passed.Targets = slices.Sorted(maps.Keys(named))
+	return passed, nil
 }
 
 // isForOthers reports whether a commit names targets in the right form, and none of this cluster. It is false if the policy does not bind by trailers.

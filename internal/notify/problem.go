@@ -41,6 +41,8 @@ func exists(e Event, r report.Report) bool {
 		return r.Source.Refused != nil
 	case event.RevisionWaiting:
 		return r.Source.Waiting != nil
+	case event.RevisionUnnamed:
+		return r.Source.Ahead != nil && len(r.Source.Ahead.Unknown) > 0
 	case event.GuestDrifted, event.GuestFailed:
 		g := guestOf(e, r)
 		return g != nil && g.Sync != report.Synced

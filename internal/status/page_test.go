@@ -311,6 +311,8 @@ func TestPageShowsEveryText(t *testing.T) {
 		".Guests.Digest":             "gitops-agent status -o json has it, for attestations",
 
 		".Source.Ahead.Commit":                "the text of the notice has its first digits",
+		".Source.Ahead.IDs":                   "status --wait looks for a revision among them",
+		".Source.Ahead.Misaddressed":          "the metrics count them",
 		".Late.Component":                     "the text of the notice describes it",
 		".Late.Node":                          "only the guests of a node have one",
 		".Late.Remote":                        "only the remotes of git have one",

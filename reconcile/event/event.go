@@ -13,6 +13,7 @@ const (
 	RevisionUnverified Name = "revision.unverified" // the revision in force no longer verifies
 	RevisionRefused    Name = "revision.refused"
 	RevisionWaiting    Name = "revision.waiting" // for evidence
+	RevisionUnnamed    Name = "revision.unnamed" // newer commits name targets that no Cluster of the repository has
 	RevisionConverged  Name = "revision.converged"
 )
 

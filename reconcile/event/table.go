@@ -33,6 +33,11 @@ var table = []Row{
 		Sentence: "Commit {commit} waits ({reason}): {error}.",
 	},
 	{
+		Name: RevisionUnnamed, Level: warn, Line: "newer commits name targets that the repository does not have", Fields: "commit targets hint", Default: true,
+		EndedBy:  []Name{RevisionAccepted},
+		Sentence: "The commits up to {commit} name targets that the repository does not have, so no agent follows them: {targets}.",
+	},
+	{
 		Name: RevisionConverged, Line: "revision converged", Fields: "revision duration", Record: RecordConverged, Default: true,
 		Sentence: "Every guest is in sync with revision {revision}, {duration} after its first fetch.",
 	},

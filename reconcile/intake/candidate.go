@@ -32,12 +32,10 @@ func (in *Intake) candidate(ctx context.Context, head gitsource.ID) (gitsource.I
 	}
 	selected := selection{policy: policy, head: head, candidate: id}
 	if id != head {
-		commits, targets, err := verify.TargetsBetween(ctx, in.source.Repository(), head, id)
-		if err != nil {
+		if selected.ahead, err = aheadOf(ctx, in.source.Repository(), policy.Target(), head, id); err != nil {
 			return head, err
 		}
-		selected.ahead = &report.Ahead{Commit: string(head), Commits: commits, Targets: targets}
-		in.log.InfoContext(ctx, "newer commits name only other clusters", "head", string(head), "revision", string(id), "commits", commits, "targets", targets)
+		in.log.InfoContext(ctx, "newer commits name only other clusters", "head", string(head), "revision", string(id), "commits", selected.ahead.Commits, "targets", selected.ahead.Targets)
 	}
 	in.selected = selected
 	return id, nil

@@ -27,9 +27,10 @@ type Proposal struct {
 
 // A Judgement is what the agent would accept.
 type Judgement struct {
-	Commit   gitsource.ID // that would come into force: the tip, or an older commit if newer ones name only other clusters
-	Base     gitsource.ID // the accepted revision or, if it is newer, the floor; "" if there is neither
-	Accepted Accepted     // valid if there is no error
+	Commit   gitsource.ID  // that would come into force: the tip, or an older commit if newer ones name only other clusters
+	Base     gitsource.ID  // the accepted revision or, if it is newer, the floor; "" if there is neither
+	Accepted Accepted      // valid if there is no error
+	Ahead    *report.Ahead // the commits of the tip above Commit, nil if there are none
 }
 
 // Judge decides whether the agent would accept a tip. Refusal returns the reason in an error that is a refusal; any other error means that nothing was
@@ -55,6 +56,11 @@ func (p Proposal) Judge(ctx context.Context, tip gitsource.ID) (Judgement, error
 	var err error
 	if j.Commit, err = p.Policy.Candidate(ctx, p.Repo, tip); err != nil {
 		return j, err
+	}
+	if j.Commit != tip {
+		if j.Ahead, err = aheadOf(ctx, p.Repo, p.Policy.Target(), tip, j.Commit); err != nil {
+			return j, err
+		}
 	}
 	base.Rewrite = p.Note.read()
 	if j.Accepted, err = p.check(ctx, j.Commit, base.Base, earlier); err != nil {

@@ -46,6 +46,24 @@ func Imports(files []File) []string {
 	return slices.Compact(folders)
 }
 
+// ClusterNames returns the names of the manifests of the kind Cluster in a file, of what it can read of the file.
+func ClusterNames(f File) []string {
+	if !f.isManifest() || !bytes.Contains(f.Data, []byte(kindCluster)) {
+		return nil
+	}
+	var names []string
+	for _, n := range f.documents(&report{}) {
+		kind, meta := n.Get("kind"), n.Get("metadata")
+		if kind == nil || kind.Text != kindCluster || meta == nil {
+			continue
+		}
+		if name := meta.Get("name"); name != nil {
+			names = append(names, name.Text)
+		}
+	}
+	return names
+}
+
 // checkImports reports folders of the Cluster that cannot be imported.
 func (p *parser) checkImports(files []File) {
 	d := decoder{report: p.report, label: kindCluster + "/" + p.set.Cluster.Name}

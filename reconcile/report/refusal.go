@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,11 +45,17 @@ func (w WaitingHead) Text() string {
 	return w.Error + ": " + strings.ReplaceAll(w.Problem, "\n", "; ")
 }
 
-// Ahead describes the commits of the branch above the candidate. They name only other clusters, so this agent passes over them.
+// Ahead describes the commits of the branch above the candidate. They name only other targets, so this agent passes over them.
 type Ahead struct {
 	Commit  string   `json:"commit"` // the head
 	Commits int      `json:"commits"`
 	Targets []string `json:"targets"` // that they name, sorted
+	IDs     []string `json:"ids"`     // of the newest 100 commits, the newest first
+
+	// Unknown are the targets that no agent can follow: the repository has no manifest of the kind Cluster with their name.
+	Unknown      []string `json:"unknown,omitempty"`
+	Misaddressed int      `json:"misaddressed,omitempty"` // how many of the newest 100 commits name only unknown targets
+	Hint         string   `json:"hint,omitempty"`         // what to do about unknown targets
 }
 
 // Text says it to people.
@@ -57,7 +64,16 @@ func (a Ahead) Text() string {
 	if a.Commits != 1 {
 		commits = fmt.Sprintf("%d commits", a.Commits)
 	}
-	return fmt.Sprintf("the branch is %s ahead, up to %.10s, for other targets only: %s", commits, a.Commit, strings.Join(a.Targets, ", "))
+	text := fmt.Sprintf("the branch is %s ahead, up to %.10s, for other targets only: %s", commits, a.Commit, strings.Join(a.Targets, ", "))
+	if len(a.Unknown) > 0 {
+		text += "; no manifest of the kind Cluster in the repository has the name that they give: " + strings.Join(a.Unknown, ", ")
+	}
+	return text
+}
+
+// Has reports whether one of these commits begins with some digits.
+func (a *Ahead) Has(digits string) bool {
+	return a != nil && digits != "" && slices.ContainsFunc(append([]string{a.Commit}, a.IDs...), func(id string) bool { return strings.HasPrefix(id, digits) })
 }
 
 // Refused describes the refused head.

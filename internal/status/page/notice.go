@@ -175,7 +175,11 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 		})
 	}
 	if ahead := r.Source.Ahead; ahead != nil {
-		list = append(list, notice{Tone: idle, Title: "Newer commits are for other targets", Text: words.Sentence(ahead.Text()) + "\n" + inForce})
+		n := notice{Tone: idle, Title: "Newer commits are for other targets", Text: words.Sentence(ahead.Text()) + "\n" + inForce, Hint: ahead.Hint}
+		if len(ahead.Unknown) > 0 {
+			n.Tone, n.Title = warn, "Newer commits are for targets that the repository does not have"
+		}
+		list = append(list, n)
 	}
 	if head := r.Source.Checking(); head != "" && r.Source.Accepted != nil {
 		list = append(list, notice{Tone: busy, Title: fmt.Sprintf("Revision %s is being checked", words.ShortID(head)), Text: inForce, Since: timeView{r.Source.HeadSeen, now}})

@@ -59,10 +59,12 @@ func (c *checker) tip(d proposal.Document) {
 	}
 	message := "the agent accepts it for " + d.Target
 	switch {
+	case d.Commit != d.Tip && d.Commit == d.Base:
+		message = fmt.Sprintf("the agent passes over it, and %.10s is in force for %s: %s", d.Commit, d.Target, d.Ahead.Text())
+	case d.Commit != d.Tip:
+		message = fmt.Sprintf("the agent passes over it, and accepts %.10s for %s: %s", d.Commit, d.Target, d.Ahead.Text())
 	case d.Commit == d.Base:
 		message = "is in force for " + d.Target
-	case d.Commit != d.Tip:
-		message = fmt.Sprintf("names other clusters; the agent accepts %.10s for %s", d.Commit, d.Target)
 	}
 	if n := len(d.Commits); n > 0 {
 		message += ", signed by " + d.Commits[n-1].Signer + " (" + d.Commits[n-1].Subject + ")"
@@ -70,7 +72,11 @@ func (c *checker) tip(d proposal.Document) {
 	for _, w := range d.Warnings {
 		message += "; warning: " + w
 	}
-	c.note("tip", d.Tip[:10], message, nil)
+	view := checkView{Check: "tip", Subject: d.Tip[:10], Good: true, Message: message}
+	if d.Ahead != nil && len(d.Ahead.Unknown) > 0 {
+		view.Warning, view.Hint = true, d.Ahead.Hint
+	}
+	c.result.Checks = append(c.result.Checks, view)
 }
 
 // withRemedy adds what to do about a remote that does not serve the branch.

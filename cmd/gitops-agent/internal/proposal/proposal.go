@@ -24,6 +24,7 @@ import (
 	"gitops-agent/internal/evidence"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
@@ -49,6 +50,8 @@ type Document struct {
 	Hint          string       `json:"hint,omitempty"`
 	Commits       []commitView `json:"commits"` // since the base, oldest first; empty if refused
 	Warnings      []string     `json:"warnings"`
+
+	Ahead *report.Ahead `json:"ahead,omitempty"` // the commits of the tip above Commit, which name only other targets
 }
 
 type commitView struct {
@@ -116,7 +119,7 @@ func judge(ctx context.Context, repo *gitsource.Repository, opts Options, p inta
 	j, err := p.Judge(ctx, tip)
 	d := Document{
 		SchemaVersion: term.SchemaVersion, Target: opts.Config.Cluster.Name + "/" + opts.Config.Source.Branch, Tip: string(tip), Commit: string(j.Commit), Base: string(j.Base),
-		Accepted: err == nil, Commits: []commitView{}, Warnings: []string{},
+		Accepted: err == nil, Commits: []commitView{}, Warnings: []string{}, Ahead: j.Ahead,
 	}
 	if err != nil {
 		refused := intake.Refusal(tip, err)
@@ -141,6 +144,16 @@ func (d Document) WriteText(out io.Writer) {
 			_, _ = fmt.Fprintf(out, "  remedy: %s\n", term.Printable(d.Hint))
 		}
 		return
+	}
+	if a := d.Ahead; a != nil {
+		word := "note"
+		if len(a.Unknown) > 0 {
+			word = "warning"
+		}
+		_, _ = fmt.Fprintf(out, "%s: %s\n", word, term.Printable(a.Text()))
+		if a.Hint != "" {
+			_, _ = fmt.Fprintf(out, "  remedy: %s\n", term.Printable(a.Hint))
+		}
 	}
 	for _, w := range d.Warnings {
 		_, _ = fmt.Fprintf(out, "warning: %s\n", term.Printable(w))

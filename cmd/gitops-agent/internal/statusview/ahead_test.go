@@ -13,10 +13,12 @@ func TestWaitForACommitForOtherTargets(t *testing.T) {
 	t.Parallel()
 	r := report.Report{Converged: true}
 	r.Source.Accepted = &report.Revision{Commit: "aaaa1111"}
-	r.Source.Ahead = &report.Ahead{Commit: "bbbb2222", Commits: 2, Targets: []string{"hme/main"}}
-	over, err := waitIsOver(r, Wait{Revision: "bbbb"})
-	if !over || err == nil || term.ExitStatus(err) != term.ExitRefused || !strings.Contains(err.Error(), "hme/main") {
-		t.Errorf("got %v, %v, want the wait to end with exit status 4 and the target", over, err)
+	r.Source.Ahead = &report.Ahead{Commit: "bbbb2222", Commits: 2, Targets: []string{"hme/main"}, IDs: []string{"bbbb2222", "cccc3333"}, Unknown: []string{"hme/main"}, Hint: "sign one more"}
+	for _, revision := range []string{"bbbb", "cccc3333"} {
+		over, err := waitIsOver(r, Wait{Revision: revision})
+		if hint, _ := term.Hint(err); !over || err == nil || term.ExitStatus(err) != term.ExitRefused || !strings.Contains(err.Error(), "no manifest of the kind Cluster") || hint != "sign one more" {
+			t.Errorf("%s: got %v, %v, want the wait to end with exit status 4, the target and the remedy", revision, over, err)
+		}
 	}
 	if over, err := waitIsOver(r, Wait{Revision: "aaaa"}); !over || err != nil {
 		t.Errorf("got %v, %v for the revision in force, want the end of the wait", over, err)

@@ -106,6 +106,7 @@ func headRows(r report.Report) [][]term.Cell {
 	}
 	if ahead := r.Source.Ahead; ahead != nil {
 		add(term.Yellow, "ahead", ahead.Text())
+		add(term.Plain, "remedy", ahead.Hint)
 	}
 	if head := r.Source.Checking(); head != "" {
 		add(term.Plain, "checking", fmt.Sprintf("%.10s, fetched at %s", head, r.Source.HeadSeen.UTC().Format(time.RFC3339)))

@@ -67,8 +67,9 @@ func waitIsOver(r report.Report, w Wait) (bool, error) {
 	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
 		return true, term.WithHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
 	}
-	if ahead := r.Source.Ahead; ahead != nil && revision != "" && strings.HasPrefix(ahead.Commit, revision) {
-		return true, term.WithStatus(term.ExitRefused, term.WithHint(fmt.Errorf("the agent passes over %s: %s", revision, ahead.Text()), "a commit for this cluster ends with the trailer Gitops-Target: <cluster>/<branch>; check how it is spelled"))
+	if ahead := r.Source.Ahead; ahead.Has(revision) {
+		hint := cmp.Or(ahead.Hint, "a commit for this cluster ends with the trailer Gitops-Target: <cluster>/<branch>; check how it is spelled")
+		return true, term.WithStatus(term.ExitRefused, term.WithHint(fmt.Errorf("the agent passes over %s, which will not be in force here by itself: %s", revision, ahead.Text()), hint))
 	}
 	if w.Rollout {
 		return rolloutsOver(r, revision)
