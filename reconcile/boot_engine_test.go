@@ -126,6 +126,48 @@ func TestCloudInitChangeWaitsForABoot(t *testing.T) {
 			time.Sleep(5 * time.Minute) // the address is repaired
 			stopAndStart(l)
 		}, ""},
+		"rollback to a memory from before the boot": {func(l *lab) {
+			l.byPerson("POST", webPath+"/snapshot", "snapname=half", "vmstate=1")
+			stopAndStart(l)
+			eventually(l, "the boot", func() bool { return l.waiting(201) == "" })
+			time.Sleep(5 * time.Minute)
+			l.byPerson("POST", webPath+"/snapshot/half/rollback")
+		}, notKnown + "ipconfig0"},
+		"rollback to such a memory, then another snapshot": {func(l *lab) {
+			l.byPerson("POST", webPath+"/snapshot", "snapname=half", "vmstate=1")
+			stopAndStart(l)
+			eventually(l, "the boot", func() bool { return l.waiting(201) == "" })
+			time.Sleep(5 * time.Minute)
+			l.byPerson("POST", webPath+"/snapshot/half/rollback")
+			time.Sleep(2 * time.Second)
+			l.byPerson("POST", webPath+"/snapshot", "snapname=later")
+		}, notKnown + "ipconfig0"},
+		"rollback to such a memory, then a live migration": {func(l *lab) {
+			l.byPerson("POST", webPath+"/snapshot", "snapname=half", "vmstate=1")
+			stopAndStart(l)
+			eventually(l, "the boot", func() bool { return l.waiting(201) == "" })
+			time.Sleep(5 * time.Minute)
+			l.byPerson("POST", webPath+"/snapshot/half/rollback")
+			l.byPerson("POST", webPath+"/migrate", "target=pve2", "online=1", "with-local-disks=1")
+		}, notKnown + "ipconfig0"},
+		"rollback to a memory from after the boot": {func(l *lab) {
+			stopAndStart(l)
+			eventually(l, "the boot", func() bool { return l.waiting(201) == "" })
+			time.Sleep(5 * time.Minute)
+			l.byPerson("POST", webPath+"/snapshot", "snapname=half", "vmstate=1")
+			time.Sleep(5 * time.Minute)
+			l.byPerson("POST", webPath+"/snapshot/half/rollback")
+		}, ""},
+		"reboot, then a live migration": {func(l *lab) {
+			l.byPerson("POST", webPath+"/status/reboot")
+			l.byPerson("POST", webPath+"/migrate", "target=pve2", "online=1", "with-local-disks=1")
+		}, ""},
+		"two reboots and a resumption of a hibernated machine": {func(l *lab) {
+			l.byPerson("POST", webPath+"/status/reboot")
+			stopAndStart(l)
+			l.byPerson("POST", webPath+"/status/suspend", "todisk=1")
+			l.byPerson("POST", webPath+"/status/start")
+		}, ""},
 		"a start that no task shows": {func(l *lab) {
 			l.ok(l.sim.SetRunning(201, false))
 			l.ok(l.sim.SetRunning(201, true))
@@ -137,6 +179,7 @@ func TestCloudInitChangeWaitsForABoot(t *testing.T) {
 				l.push("one guest", alice)
 				defer l.start()()
 				l.converge()
+				time.Sleep(5 * time.Minute) // the snapshot is certainly from after the boot
 				l.byPerson("POST", webPath+"/snapshot", "snapname=full", "vmstate=1")
 				time.Sleep(2 * time.Minute)
 				l.files["web.yaml"] = cloudInitVM("10.0.20.99/24", "never")

@@ -132,6 +132,6 @@ func (e *Engine) keepBoots(ctx context.Context, before journal.State, records ma
 }
 
 func sameRecord(a, b journal.Applied) bool {
-	return a.Identity == b.Identity && a.Process == b.Process && a.Booted == b.Booted && maps.Equal(a.InEffect, b.InEffect) && maps.Equal(a.Waiting, b.Waiting) &&
+	return a.Identity == b.Identity && a.Process == b.Process && a.Booted == b.Booted && a.BootedAt.Equal(b.BootedAt) && maps.Equal(a.InEffect, b.InEffect) && maps.Equal(a.Waiting, b.Waiting) &&
 		maps.Equal(a.Fingerprints, b.Fingerprints)
 }

@@ -22,9 +22,10 @@ const (
 	RolledBack               // a rollback with memory: an earlier state of the system goes on in it
 )
 
-// Evidence is a Cause with what else is known of it.
+// Evidence is one Cause with what else is known of it. Several of them, oldest first, are what has happened since the process of a record.
 type Evidence struct {
 	Cause    Cause
+	At       time.Time // when it happened; zero for the start of the process that runs now
 	Snapshot time.Time // of RolledBack: when the snapshot was taken; zero if it is not known
 }
 
@@ -45,7 +46,7 @@ func Waiting(record journal.Applied, owned journal.Owned, live guest.Observed) m
 	if cause == Same && len(record.Waiting) == 0 && agrees(record, values) {
 		return nil // as nearly always
 	}
-	now := follow(record, live, Evidence{Cause: cause})
+	now := follow(record, live, []Evidence{{Cause: cause}})
 	var waits map[string]Wait
 	note := func(key string) {
 		e := now.InEffect[key]
@@ -79,14 +80,21 @@ func runs(live guest.Observed) bool { return !live.Template && live.Status != gu
 // Quick returns the cause of the process that runs now as far as the record and one reading show it.
 func Quick(record journal.Applied, live guest.Observed) Cause {
 	switch {
-	case record.Booted:
+	case live.Process != nil && isSame(record.Process, live):
+		return Same
+	case record.Booted && !isLaterProcess(record, live):
 		return Boot
-	case live.Process == nil, isSame(record.Process, live):
+	case live.Process == nil:
 		return Same
 	case live.Kind == guest.Container:
 		return Boot
 	}
 	return Unexplained
+}
+
+// isLaterProcess reports whether a guest was started again after the step of the agent that the record notes.
+func isLaterProcess(record journal.Applied, live guest.Observed) bool {
+	return live.Process != nil && !record.BootedAt.IsZero() && processOf(live).Start.After(record.BootedAt.Add(skew))
 }
 
 // isSame reports whether a guest still runs in a process. No clock is compared: the number of a process is used again only after the node was booted, and the new
@@ -95,22 +103,21 @@ func isSame(p journal.Process, live guest.Observed) bool {
 	return p.Node == live.Node && p.PID == live.Process.PID && int64(live.Process.Uptime/time.Second) >= p.Uptime
 }
 
-// NeedsCause reports whether Follow needs to know why a process runs that is not the one of the record: only then something waits that it may have brought into effect.
+// NeedsCause reports whether Follow needs to know what has happened since the process of the record: the guest runs in another one, and has values of which an older
+// memory may have others.
 func NeedsCause(record journal.Applied, live guest.Observed) bool {
-	if Quick(record, live) != Unexplained {
-		return false
-	}
-	values := guest.UnlistedValues(live, record.Fingerprints, false)
-	return len(record.Waiting) > 0 || !agrees(record, values)
+	return Quick(record, live) == Unexplained && (len(record.InEffect) > 0 || len(record.Waiting) > 0 || len(guest.UnlistedValues(live, record.Fingerprints, false)) > 0)
 }
 
 // agrees reports whether a guest has exactly the values that are in effect.
 func agrees(record journal.Applied, values map[string]guest.Unlisted) bool {
-	if len(values) != len(record.InEffect) {
-		return false
+	for key, e := range record.InEffect {
+		if e.Unknown || e.Print != values[key].Print {
+			return false
+		}
 	}
 	for key, value := range values {
-		if e, set := record.InEffect[key]; !set || e.Unknown || e.Print != value.Print {
+		if _, set := record.InEffect[key]; !set && value.Print != "" {
 			return false
 		}
 	}
@@ -123,7 +130,7 @@ func Baseline(before journal.Applied, owned journal.Owned, live guest.Observed, 
 	record := journal.Applied{VMID: live.VMID, Identity: owned.Identity, Fingerprints: secret.GivenFingerprints(before, owned), Process: processOf(live)}
 	record.InEffect = make(map[string]journal.Effect)
 	for key, value := range guest.UnlistedValues(live, record.Fingerprints, false) {
-		record.InEffect[key] = journal.Effect{Device: value.Device, Print: value.Print}
+		record.InEffect[key] = journal.Effect{Device: value.Device, Print: value.Print, Since: record.Process.Start}
 	}
 	for key, has := range lacking {
 		switch {
@@ -145,15 +152,16 @@ const anotherValue = "other"
 
 func processOf(live guest.Observed) journal.Process {
 	return journal.Process{
-		Node: live.Node, PID: live.Process.PID, Uptime: int64(live.Process.Uptime / time.Second), Start: live.ReadAt.Add(-live.Process.Uptime).UTC().Truncate(time.Second),
+		Node: live.Node, PID: live.Process.PID, Uptime: int64(live.Process.Uptime / time.Second), Start: InSeconds(live.ReadAt.Add(-live.Process.Uptime)),
 	}
 }
 
-// Follow returns the record of a guest after a reading that includes its process, and whether the record has changed. A guest that does not run keeps the record of
-// its last process: only what it has for its next boot changes.
-func Follow(record journal.Applied, live guest.Observed, why Evidence) (journal.Applied, bool) {
-	after := follow(record, live, why)
-	if runs(live) && live.Process != nil && why.Cause != Same {
+// Follow returns the record of a guest after a reading that includes its process, and whether the record has changed. History is what has happened since the process
+// of the record. A guest that does not run keeps the record of its last process: only what it has for its next boot changes.
+func Follow(record journal.Applied, live guest.Observed, history ...Evidence) (journal.Applied, bool) {
+	after := follow(record, live, history)
+	isSame := !slices.ContainsFunc(history, func(h Evidence) bool { return h.Cause != Same })
+	if runs(live) && live.Process != nil && !isSame {
 		after.Process = processOf(live)
 	}
 	after.Waiting = waiting(after, live)
@@ -161,12 +169,12 @@ func Follow(record journal.Applied, live guest.Observed, why Evidence) (journal.
 }
 
 // follow returns the record with what is in effect after a reading.
-func follow(record journal.Applied, live guest.Observed, why Evidence) journal.Applied {
+func follow(record journal.Applied, live guest.Observed, history []Evidence) journal.Applied {
 	after := record
 	if !runs(live) {
 		return after
 	}
-	after.Booted, after.InEffect = false, maps.Clone(record.InEffect)
+	after.Booted, after.BootedAt, after.InEffect = false, time.Time{}, maps.Clone(record.InEffect)
 	if after.InEffect == nil {
 		after.InEffect = make(map[string]journal.Effect)
 	}
@@ -176,59 +184,83 @@ func follow(record journal.Applied, live guest.Observed, why Evidence) journal.A
 		if !guest.CountsUnlisted(live, key, false) {
 			continue
 		}
-		e, value := after.InEffect[key], values[key]
-		waited, waits := record.Waiting[key]
-		switch why.Cause {
-		case Boot:
-			e = booted(e, value, waits && waited == value.Print, live)
-		case RolledBack:
-			if e.Print != value.Print || why.Snapshot.IsZero() && !e.Since.IsZero() || e.Since.After(why.Snapshot) {
-				e.Unknown = true
-			}
-		case Unexplained:
-			e.Unknown = e.Unknown || waits || e.Print != value.Print
-		case Same, Moved:
-			e = plugged(e, value, waits && waited == value.Print)
+		now := present{live: live, value: values[key]}
+		left, waits := record.Waiting[key]
+		now.waits = waits
+		if now.kept = left == now.value.Print; !waits {
+			now.kept = !record.InEffect[key].Unknown && record.InEffect[key].Print == now.value.Print
 		}
-		if after.InEffect[key] = e; e == (journal.Effect{}) || e.Print == "" && e.Device == "" && !e.Unknown {
+		e := record.InEffect[key]
+		for _, h := range history {
+			e = now.after(e, h)
+		}
+		if after.InEffect[key] = e; e == (journal.Effect{}) {
 			delete(after.InEffect, key)
 		}
 	}
 	return after
 }
 
-// booted returns what is in effect of a key after a boot: the value that it had for the boot, and has still. A value that was written around the time of the boot may be or may
-// not be in effect.
-func booted(e journal.Effect, value guest.Unlisted, waited bool, live guest.Observed) journal.Effect {
-	switch {
-	case !e.Unknown && e.Print == value.Print:
-		e.Device = value.Device
-		return e
-	case waited, value.Device != e.Device && value.Device != "":
-		in := journal.Effect{Device: value.Device, Print: value.Print}
-		if live.Process != nil {
-			in.Since = processOf(live).Start
+// present is what a guest has of one key.
+type present struct {
+	live  guest.Observed
+	value guest.Unlisted
+	waits bool // at the last look something waited for the next boot
+	kept  bool // the guest had the value for its next boot at the last look too
+}
+
+// after returns what is in effect after one more cause.
+func (p present) after(e journal.Effect, h Evidence) journal.Effect {
+	switch h.Cause {
+	case Boot:
+		return p.booted(e, h.At)
+	case RolledBack:
+		// The memory is that of the time of the snapshot. The clocks of the node and of the agent's host may differ.
+		if e.Print != p.value.Print || e.Since.IsZero() || !h.Snapshot.After(e.Since.Add(skew)) {
+			e.Unknown = true
 		}
-		return in
+	case Unexplained:
+		e.Unknown = e.Unknown || p.waits || e.Print != p.value.Print
+	case Same, Moved:
+		return p.plugged(e)
+	}
+	return e
+}
+
+// booted returns what is in effect after a boot: the value that the guest had for the boot, and has still. A value that was written around the time of the boot may be
+// or may not be in effect.
+func (p present) booted(e journal.Effect, at time.Time) journal.Effect {
+	switch {
+	case !e.Unknown && e.Print == p.value.Print:
+		e.Device = p.value.Device
+		return e
+	case p.kept, p.value.Device != e.Device && p.value.Device != "":
+		if at.IsZero() && p.live.Process != nil {
+			at = processOf(p.live).Start
+		}
+		return journal.Effect{Device: p.value.Device, Print: p.value.Print, Since: InSeconds(at)}
 	}
 	e.Unknown = true
 	return e
 }
 
-// plugged returns what is in effect of a key in a process that goes on: a new device has its values at once. A disk that was moved to another volume is no new device,
-// so that a value that waited for a boot still does.
-func plugged(e journal.Effect, value guest.Unlisted, waited bool) journal.Effect {
+// plugged returns what is in effect in a system that goes on: a new device has its values at once. A disk that was moved to another volume is no new device, so that a
+// value that waited for a boot still does.
+func (p present) plugged(e journal.Effect) journal.Effect {
 	switch {
-	case value.Device == e.Device:
-	case value.Device == "":
+	case p.value.Device == e.Device:
+	case p.value.Device == "":
 		return journal.Effect{}
-	case e.Device != "" && waited:
-		e.Device = value.Device
+	case e.Device != "" && p.waits && p.kept:
+		e.Device = p.value.Device
 	default:
-		return journal.Effect{Device: value.Device, Print: value.Print}
+		return journal.Effect{Device: p.value.Device, Print: p.value.Print, Since: InSeconds(p.live.ReadAt)}
 	}
 	return e
 }
+
+// InSeconds returns a time as the journal has it.
+func InSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // waiting returns what a guest has for its next boot, by key, if it is not what is in effect.
 func waiting(record journal.Applied, live guest.Observed) map[string]string {
@@ -257,7 +289,7 @@ func Reverts(record journal.Applied, owned journal.Owned, live guest.Observed, k
 	if !Recorded(record, owned) || !runs(live) || !guest.IsUnlisted(live.Kind, key) {
 		return false
 	}
-	now := follow(record, live, Evidence{Cause: Quick(record, live)}).InEffect[key]
+	now := follow(record, live, []Evidence{{Cause: Quick(record, live)}}).InEffect[key]
 	present := guest.UnlistedValues(live, record.Fingerprints, false)[key]
 	value := guest.UnlistedValues(guest.WithText(live, key, text), record.Fingerprints, false)[key]
 	return !now.Unknown && now.Print == value.Print && now.Print != present.Print

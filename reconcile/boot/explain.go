@@ -1,6 +1,8 @@
 package boot
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 // over in a migration: a qmstart on the target.
 const (
 	taskStart    = "qmstart"
+	taskReboot   = "qmreboot" // it ends when the machine is down, and root's qmstart follows
 	taskResume   = "qmresume"
 	taskSuspend  = "qmsuspend" // to disk; a pause is a qmpause
 	taskMigrate  = "qmigrate"
@@ -27,72 +30,151 @@ const (
 	nodeSkew = 5 * time.Second
 )
 
-// Explain returns why the process of a virtual machine runs, from the tasks of the machine on every node of the cluster. Without a task near the start of the
-// process nothing is known: the token may not see the tasks of others, or no task started it. A task nearer to the start of the process before, by the same clock, has
-// started that one.
-func Explain(tasks []cluster.Task, before journal.Process, live guest.Observed) Cause {
+// Explain returns what has happened to a virtual machine since the process of its record, oldest first, from the tasks of the machine on every node of the cluster.
+// The last one explains the process that runs now. Without a task near the start of that process the history is not known: the token may not see the tasks of others,
+// or no task started it. A task nearer to the start of the process before, by the same clock, has started that one.
+func Explain(tasks []cluster.Task, before journal.Process, live guest.Observed) []Evidence {
 	if live.Process == nil {
-		return Unexplained
+		return []Evidence{{}}
 	}
-	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t cluster.Task) bool {
-		return t.Running || t.Outcome == cluster.TaskFailed && t.Type != taskMigrate // a migration that ended with problems may have moved the machine
-	})
-	slices.SortStableFunc(tasks, func(a, b cluster.Task) int { return b.Start.Compare(a.Start) })
 	start := processOf(live).Start // in whole seconds, as the times of tasks
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t cluster.Task) bool {
+		failed := t.Outcome == cluster.TaskFailed && t.Type != taskMigrate // a migration that ended with problems may have moved the machine
+		return failed || t.Running || t.Start.After(start.Add(skew))       // what happened after the reading changes nothing of it
+	})
+	happened := causesOf(tasks)
+	if len(happened) == 0 {
+		return []Evidence{{}}
+	}
+	last := happened[len(happened)-1]
+	if !last.starts(start) || !before.Start.IsZero() && distance(last.task, start) > distance(last.task, before.Start) {
+		return []Evidence{{}}
+	}
+	began := before.Start.Add(ahead(last.task, start) + nodeSkew)
+	happened = slices.DeleteFunc(happened, func(h happening) bool {
+		return h.task.UPID != last.task.UPID && (before.Start.IsZero() || !h.task.Start.After(began) || distance(h.task, before.Start) == 0)
+	})
+	history := make([]Evidence, 0, len(happened))
+	for _, h := range happened {
+		history = append(history, Evidence{Cause: h.cause, At: h.task.End})
+	}
+	history[len(history)-1].At = start
+	return history
+}
+
+// happening is a task that started or moved the process of a machine.
+type happening struct {
+	task  cluster.Task
+	cause Cause
+	inner bool // of a migration: the start of the process on the target is among the tasks
+}
+
+// starts reports whether the task may have started a process.
+func (h happening) starts(process time.Time) bool {
+	if h.cause == Moved && h.task.Type == taskMigrate && !h.inner && process.After(h.task.End.Add(nodeSkew)) {
+		return false // a machine that does not run is moved without a process, and nothing shows who started it afterwards
+	}
+	return h.cause != Unexplained && distance(h.task, process) <= skew
+}
+
+// causesOf returns which tasks started or moved the process of a machine, oldest first. A suspension to disk without a later start is Unexplained.
+func causesOf(tasks []cluster.Task) []happening {
+	slices.Reverse(tasks) // within a second, lists have the newest first
+	slices.SortStableFunc(tasks, func(a, b cluster.Task) int { return cmp.Or(a.Start.Compare(b.Start), a.End.Compare(b.End)) })
+	inner := startsInMigrations(tasks)
+	var found []happening
+	var suspended *cluster.Task
 	for i, t := range tasks {
-		near := distance(t, start) <= skew && (before.Start.IsZero() || distance(t, start) <= distance(t, before.Start))
+		cause := Boot
+		if suspended != nil {
+			cause = Moved
+		}
 		switch t.Type {
 		case taskStart:
-			switch {
-			case !near:
-				return Unexplained
-			case isWithinMigration(tasks, t), followsSuspension(tasks[i+1:]):
-				return Moved
+			if slices.Contains(slices.Collect(maps.Values(inner)), i) {
+				continue
 			}
-			return Boot
+			suspended = nil
+		case taskReboot:
+			cause, suspended = Boot, nil
 		case taskResume:
-			if followsSuspension(tasks[i+1:]) {
-				return explained(Moved, near)
-			} // else a pause has ended
-		case taskMigrate:
-			return explained(Moved, near)
+			if suspended == nil {
+				continue // a pause has ended
+			}
+			suspended = nil
 		case taskRollback:
-			return explained(RolledBack, near)
+			cause, suspended = RolledBack, nil
+		case taskMigrate:
+			cause = Moved // a suspended machine stays so
 		case taskSuspend:
-			return Unexplained
+			suspended = &tasks[i]
+			continue
+		default:
+			continue
+		}
+		_, hasInner := inner[i]
+		found = append(found, happening{t, cause, hasInner})
+	}
+	if suspended != nil {
+		found = append(found, happening{task: *suspended})
+	}
+	return found
+}
+
+// startsInMigrations returns, by the index of each migration, the index of the start that belongs to it: the first one in its time. Tasks are sorted by their start.
+func startsInMigrations(tasks []cluster.Task) map[int]int {
+	inner := make(map[int]int)
+	for i, m := range tasks {
+		if m.Type != taskMigrate {
+			continue
+		}
+		at := slices.IndexFunc(tasks, func(t cluster.Task) bool {
+			return t.Type == taskStart && t.Node != m.Node && !t.Start.Before(m.Start.Add(-nodeSkew)) && !t.Start.After(m.End.Add(nodeSkew))
+		})
+		if at >= 0 {
+			inner[i] = at
 		}
 	}
-	return Unexplained
+	return inner
 }
 
 // distance returns how far a moment is from the time in which a task ran, 0 if it is within.
-func distance(t cluster.Task, at time.Time) time.Duration {
-	return max(t.Start.Sub(at), at.Sub(t.End), 0)
-}
+func distance(t cluster.Task, at time.Time) time.Duration { return ahead(t, at).Abs() }
 
-func explained(c Cause, near bool) Cause {
-	if near {
-		return c
+// ahead returns by how much the time in which a task ran is after a moment, 0 if it contains the moment.
+func ahead(t cluster.Task, at time.Time) time.Duration {
+	switch {
+	case t.Start.After(at):
+		return t.Start.Sub(at)
+	case at.After(t.End):
+		return t.End.Sub(at)
 	}
-	return Unexplained
+	return 0
 }
 
-// isWithinMigration reports whether a start belongs to a migration.
-func isWithinMigration(tasks []cluster.Task, start cluster.Task) bool {
-	return slices.ContainsFunc(tasks, func(t cluster.Task) bool {
-		return t.Type == taskMigrate && !start.Start.Before(t.Start.Add(-nodeSkew)) && !start.Start.After(t.End.Add(nodeSkew))
-	})
+// IsRolledBack reports whether a history contains a rollback with memory.
+func IsRolledBack(history []Evidence) bool {
+	return slices.ContainsFunc(history, func(h Evidence) bool { return h.Cause == RolledBack })
 }
 
-// followsSuspension reports whether the newest of the earlier tasks that started or suspended the machine suspended it.
-func followsSuspension(earlier []cluster.Task) bool {
-	for _, t := range earlier {
-		switch t.Type {
-		case taskStart, taskMigrate, taskRollback:
-			return false
-		case taskSuspend:
-			return true
+// WithSnapshots returns a history with the times of the snapshots to which the machine was rolled back. Parent is the name of the snapshot that its configuration names
+// as the last one: that of the newest rollback, or one that was taken since. Of a snapshot that was deleted, the one before it counts.
+func WithSnapshots(history []Evidence, snapshots guest.Snapshots, parent string) []Evidence {
+	history = slices.Clone(history)
+	left := len(snapshots.Sections) // a chain has no more links
+	for i := len(history) - 1; i >= 0; i-- {
+		if history[i].Cause != RolledBack {
+			continue
+		}
+		for ; left > 0 && history[i].Snapshot.IsZero(); left-- {
+			section, found := snapshots.Section(parent)
+			if !found {
+				break
+			}
+			if parent = section.Keys["parent"]; section.Taken().Before(history[i].At) {
+				history[i].Snapshot = section.Taken()
+			}
 		}
 	}
-	return false
+	return history
 }

@@ -260,6 +260,7 @@ type Applied struct {
 
 	Process  Process           `json:"process,omitzero"`   // in which the values are in effect; zero if it is not known which values are
 	Booted   bool              `json:"booted,omitempty"`   // a step of the agent has started the guest since
+	BootedAt time.Time         `json:"bootedAt,omitzero"`  // when that step ended; zero if it is not known
 	InEffect map[string]Effect `json:"inEffect,omitempty"` // by native key; a key without an entry has no value in effect
 	Waiting  map[string]string `json:"waiting,omitempty"`  // by native key: fingerprints of what the configuration has for the next boot, if that is not in effect
 }
@@ -532,7 +533,7 @@ func (Placed) isBody()             {}
 func (Event) isBody()              {}
 
 func (b Applied) inUTC() Applied {
-	b.Process.Start = b.Process.Start.UTC()
+	b.Process.Start, b.BootedAt = b.Process.Start.UTC(), b.BootedAt.UTC()
 	for key, e := range b.InEffect {
 		e.Since = e.Since.UTC()
 		b.InEffect[key] = e

@@ -2,6 +2,8 @@ package lane
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"gitops-agent/reconcile/boot"
 	"gitops-agent/reconcile/cluster"
@@ -28,12 +30,21 @@ func (w *Worker) recordBoot(ctx context.Context, basis *Basis, state journal.Sta
 	return w.journal.State(), nil
 }
 
+// endedAt returns when the calls of a step that ends now had ended at the latest. A step of an earlier process may have ended long ago: it returns when that step began.
+func (w *Worker) endedAt(begun journal.Begun, state journal.State) time.Time {
+	at := slices.IndexFunc(state.Open, func(o journal.OpenStep) bool { return o.Step == begun.Step })
+	if at < 0 || w.begunHere(begun.Step) {
+		return time.Now()
+	}
+	return state.Open[at].Time
+}
+
 // startedRecord returns the record of what is in effect in a guest after a step that started it: the start was a boot, also if the token may not see its task.
 func startedRecord(begun journal.Begun, c conclusion, record journal.Applied, state journal.State) journal.Applied {
 	switch op := cluster.Op(begun.Op); {
 	case op != cluster.OpStart && op != cluster.OpReboot, c.result != journal.Done:
 	case boot.Recorded(record, state.Owned[begun.VMID]):
-		record.Booted = true
+		record.Booted, record.BootedAt = true, boot.InSeconds(c.at)
 	}
 	return record
 }

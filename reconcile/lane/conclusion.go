@@ -2,6 +2,7 @@ package lane
 
 import (
 	"maps"
+	"time"
 
 	"gitops-agent/reconcile/journal"
 )
@@ -9,6 +10,7 @@ import (
 // conclusion is the outcome of a step's calls.
 type conclusion struct {
 	result     journal.Result // "" while the outcome is not known
+	at         time.Time      // when the calls had ended at the latest; of a step of an earlier process, when it began
 	err        error
 	done       int                 // calls that had their effect
 	dispatched int                 // calls that Proxmox accepted

@@ -136,7 +136,7 @@ func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
 func applied(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	owned := state.Owned[begun.VMID]
 	if record := state.Applied[begun.VMID]; owned.Identity != "" && record.Identity == owned.Identity {
-		if started := startedRecord(begun, c, record, state); started.Booted != record.Booted {
+		if started := startedRecord(begun, c, record, state); started.Booted != record.Booted || !started.BootedAt.Equal(record.BootedAt) {
 			return []journal.Body{started}
 		}
 	}

@@ -69,7 +69,7 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, verdic
 // end journals the outcome of a step, and everything that follows from it, with other records.
 func (w *Worker) end(ctx context.Context, begun journal.Begun, c conclusion, others ...journal.Body) error {
 	state := w.journal.State()
-	c.log = w.orderLog(ctx, begun, c)
+	c.log, c.at = w.orderLog(ctx, begun, c), w.endedAt(begun, state)
 	if err := w.append(ctx, slices.Concat(closing(begun, c, state), w.endFilling(ctx, begun, c, state), others)...); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"gitops-agent/reconcile/boot"
 	"gitops-agent/reconcile/cluster"
@@ -31,22 +30,39 @@ func FollowBoot(
 		}
 		return boot.Baseline(record, owned, live, lacking), true, nil
 	}
-	why := boot.Evidence{Cause: boot.Quick(record, live)}
-	if why.Cause == boot.Unexplained && !boot.NeedsCause(record, live) {
-		why.Cause = boot.Moved // nothing waits, so it does not matter
-	}
-	if why.Cause == boot.Unexplained {
-		tasks, err := tasksEverywhere(ctx, reader, inventory, live)
-		if err != nil {
+	history := []boot.Evidence{{Cause: boot.Quick(record, live)}}
+	switch {
+	case history[0].Cause != boot.Unexplained:
+	case !boot.NeedsCause(record, live):
+		history[0].Cause = boot.Moved // it has no values, so it does not matter
+	default:
+		var err error
+		if history, err = historyOf(ctx, reader, inventory, record, live); err != nil {
 			return record, false, err
 		}
-		why.Cause = boot.Explain(tasks, record.Process, live)
 	}
-	if why.Cause == boot.RolledBack {
-		why.Snapshot = parentSnapshot(ctx, reader, live)
-	}
-	after, changed := boot.Follow(record, live, why)
+	after, changed := boot.Follow(record, live, history...)
 	return after, changed, nil
+}
+
+// historyOf finds out what has happened to a guest since the process of its record.
+func historyOf(ctx context.Context, reader cluster.Reader, inventory cluster.Inventory, record journal.Applied, live guest.Observed) ([]boot.Evidence, error) {
+	tasks, err := tasksEverywhere(ctx, reader, inventory, live)
+	if err != nil {
+		return nil, err
+	}
+	history := boot.Explain(tasks, record.Process, live)
+	if record.Booted { // the token may not see the task of it
+		history = append([]boot.Evidence{{Cause: boot.Boot, At: record.BootedAt}}, history...)
+	}
+	if !boot.IsRolledBack(history) {
+		return history, nil
+	}
+	snapshots, err := reader.Snapshots(ctx, cluster.Row{Kind: live.Kind, VMID: live.VMID, Node: live.Node})
+	if err != nil {
+		return nil, fmt.Errorf("find out to which snapshot guest %d was rolled back: %w", live.VMID, err)
+	}
+	return boot.WithSnapshots(history, snapshots, live.Keys["parent"].Text), nil
 }
 
 // cloudInitLacks returns what the cloud-init drive of a guest lacks according to Proxmox.
@@ -74,14 +90,4 @@ func tasksEverywhere(ctx context.Context, reader cluster.Reader, inventory clust
 		tasks = append(tasks, list...)
 	}
 	return tasks, nil
-}
-
-// parentSnapshot returns when the snapshot was taken to which a guest was rolled back, the zero time if that is not known.
-func parentSnapshot(ctx context.Context, reader cluster.Reader, live guest.Observed) time.Time {
-	snapshots, err := reader.Snapshots(ctx, cluster.Row{Kind: live.Kind, VMID: live.VMID, Node: live.Node})
-	if err != nil {
-		return time.Time{}
-	}
-	parent, _ := snapshots.Section(live.Keys["parent"].Text)
-	return parent.Taken()
 }
