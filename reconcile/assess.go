@@ -152,7 +152,9 @@ func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now tim
 		a.held = append(a.held, heldStep(step, v, t.began("held/"+string(step.Op)+"/"+string(v.Reason), now, present)))
 	}
 	if len(a.held) > 0 {
-		a.conditions = append(a.conditions, heldCondition(a.held[0]))
+		if c := heldCondition(a.held[0]); !slices.ContainsFunc(p.Conditions, func(o plan.Condition) bool { return o.Type == c.Type && o.Reason == c.Reason }) {
+			a.conditions = append(a.conditions, c) // what hinders a start may have a condition of its own
+		}
 	}
 	a.conditions = append(a.conditions, gate.PolicyConditions(verdicts)...)
 }

@@ -60,7 +60,6 @@ type operation struct {
 	writesConfig   bool         // the call changes keys of the guest's configuration: it carries the digest of the configuration that it was planned for
 	reaches        guest.Status // the run state that the guest has afterwards; "" if the operation does not set one
 	runState       bool         // the manifest's field state asks for exactly this
-	bringsUp       bool         // others wait until the guest exists or runs, so the operation waits for dependencies and lower waves itself
 	heavy          bool         // a repetition interrupts the guest or copies whole volumes: repeat it slowly
 	limited        bool         // the call changes no key of the object but those that it names
 	late           LateCall     // what becomes of a call that acts after the step was planned again
@@ -75,7 +74,7 @@ type operation struct {
 // Source: PVE API, fork_worker calls of API2/Qemu.pm and API2/LXC.pm.
 var operations = []operation{
 	{
-		op: OpCreate, late: LateRefused, vmTasks: []string{"qmcreate", "qmrestore"}, containerTasks: []string{"vzcreate", "vzrestore"}, bringsUp: true,
+		op: OpCreate, late: LateRefused, vmTasks: []string{"qmcreate", "qmrestore"}, containerTasks: []string{"vzcreate", "vzrestore"},
 		volumes: namedVolumes, taskKind: copies,
 	},
 	{
@@ -97,7 +96,7 @@ var operations = []operation{
 	{op: OpFirewall, limited: true, late: LateHarmless, mayAnswerNull: true},
 	{
 		op: OpStart, late: LateRefused, vmTasks: []string{"qmstart", "hastart"}, containerTasks: []string{"vzstart", "hastart"},
-		reaches: guest.StatusRunning, runState: true, bringsUp: true,
+		reaches: guest.StatusRunning, runState: true,
 	},
 	{
 		op: OpReboot, late: LateActs, vmTasks: []string{"qmreboot"}, containerTasks: []string{"vzreboot"},
@@ -129,7 +128,7 @@ var operations = []operation{
 	{op: OpBackup, late: LateActs, vmTasks: []string{"vzdump"}, containerTasks: []string{"vzdump"}, leavesTask: true, taskKind: copies, orderOnly: true},
 	{op: OpDownload, late: LateRefused, vmTasks: []string{"download"}, leavesTask: true, heavy: true, taskKind: copies},
 	{op: OpDeleteFile, late: LateActs, vmTasks: []string{"imgdel"}, leavesTask: true, volumes: fileOfCall, taskKind: allocates},
-	{op: OpObjectAdd, late: LateRefused, mayAnswerNull: true, bringsUp: true},
+	{op: OpObjectAdd, late: LateRefused, mayAnswerNull: true},
 	{op: OpObjectSet, limited: true, late: LateHarmless, mayAnswerNull: true},
 	{op: OpObjectRemove, late: LateActs, mayAnswerNull: true},
 	{op: OpDestroy, late: LateActs, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
@@ -196,9 +195,8 @@ func (op Op) IsRunState() bool { return op.row().runState }
 // Reaches returns the run state that the guest has after the operation, "" for an operation that does not set one.
 func (op Op) Reaches() guest.Status { return op.row().reaches }
 
-// BringsUp reports whether the operation makes or starts a guest. Guests that depend on the guest wait for the operation, and the operation
-// itself waits for dependencies and lower waves.
-func (op Op) BringsUp() bool { return op.row().bringsUp }
+// Boots reports whether the guest boots by the operation: it has a new process afterwards, with all that is written in effect.
+func (op Op) Boots() bool { return op.Reaches() == guest.StatusRunning }
 
 // WritesConfig reports whether the operation changes keys of the guest's configuration. Its call carries the digest of the configuration,
 // and Proxmox refuses the call if the configuration has changed meanwhile.

@@ -29,7 +29,7 @@ func TestOperationProperties(t *testing.T) {
 		"run_state":       {Op.IsRunState, []Op{OpStart, OpShutdown, OpStop}},
 		"reaches_running": {func(op Op) bool { return op.Reaches() == guest.StatusRunning }, []Op{OpStart, OpReboot}},
 		"reaches_stopped": {func(op Op) bool { return op.Reaches() == guest.StatusStopped }, []Op{OpShutdown, OpStop}},
-		"brings_up":       {Op.BringsUp, []Op{OpCreate, OpStart, OpObjectAdd}},
+		"boots":           {Op.Boots, []Op{OpStart, OpReboot}},
 		"writes_config":   {Op.WritesConfig, []Op{OpConfig, OpResize, OpMove}},
 		"leaves_task":     {Op.LeavesTask, []Op{OpMigrate, OpTemplate, OpReboot, OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup, OpDownload, OpDeleteFile}},
 		"order_only":      {Op.IsOrderOnly, []Op{OpReset, OpSuspend, OpResume, OpSnapshot, OpDeleteSnapshot, OpRollback, OpBackup}},

@@ -162,12 +162,13 @@ func (v Verdict) with(other Verdict) Verdict {
 
 // judgeManifest decides what orders, dependencies and the guest's manifest say of a step.
 func (g Gate) judgeManifest(step plan.Step, own Policy) Verdict {
+	if v := g.judgeHindrance(step); v.Held {
+		return v
+	}
 	switch {
-	case len(step.Lacks) > 0:
-		return held(reason.NeedsRoot, "a new guest is not started for the first time before its configuration has "+strings.Join(step.Lacks, ", ")+", which only root@pam may set", step.LacksHint)
 	case step.Order != nil:
 		return g.judgeRun(step)
-	case step.Starts():
+	case step.BringsUp():
 		if v := g.judgeOrder(step); v.Held {
 			return v
 		}
@@ -181,6 +182,20 @@ func (g Gate) judgeManifest(step plan.Step, own Policy) Verdict {
 		return v
 	}
 	return permitted
+}
+
+// judgeHindrance holds a step that starts a guest while something keeps the guest from being started, unless the steps that end that may run.
+func (g Gate) judgeHindrance(step plan.Step) Verdict {
+	h := step.Hindrance
+	if h.Waits() {
+		return held(h.Reason, h.Message, h.Hint)
+	}
+	for _, first := range h.After {
+		if v := g.Judge(first); v.Held {
+			return held(h.Reason, h.Message+", and the step that gives it that is held: "+v.Message, v.Hint)
+		}
+	}
+	return Verdict{}
 }
 
 // judgeOrder holds a step while other guests come first.
@@ -401,11 +416,11 @@ func held(because reason.Name, message, hint string) Verdict {
 	return Verdict{Held: true, Reason: because, Message: message, Hint: hint}
 }
 
-// Next returns the first step of the guest's plan that may run now, those of orders first. After a held create or adoption, and after a held step that gives a new guest
-// a mount or device, it returns no later step.
+// Next returns the first step of the guest's plan that may run now, those of orders first. An order that starts a guest comes after the steps of the plan before which
+// the guest is not started. After a held create or adoption it returns no later step.
 func (g Gate) Next(p plan.Guest) (plan.Step, Verdict, bool) {
 	for _, step := range p.Orders {
-		if verdict := g.Judge(step); !verdict.Held {
+		if verdict := g.Judge(step); !verdict.Held && len(step.Hindrance.After) == 0 {
 			return step, verdict, true
 		}
 	}
@@ -414,7 +429,7 @@ func (g Gate) Next(p plan.Guest) (plan.Step, Verdict, bool) {
 		if !verdict.Held {
 			return step, verdict, true
 		}
-		if step.Op == cluster.OpCreate || step.Op == cluster.OpObjectAdd || step.TakesOwnership || step.BeforeStart {
+		if step.Op == cluster.OpCreate || step.Op == cluster.OpObjectAdd || step.TakesOwnership {
 			break
 		}
 	}

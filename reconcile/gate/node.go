@@ -18,7 +18,7 @@ func (g Gate) judgeNode(step plan.Step) Verdict {
 			}
 		}
 		arrives := call.Params["target"]
-		if call.Op == cluster.OpReboot || call.Op != cluster.OpMigrate && step.Starts() {
+		if call.Op.Boots() || call.Op != cluster.OpMigrate && step.BringsUp() {
 			arrives = call.Node
 		}
 		if step.Order != nil && step.Order.Scheduled != nil {

@@ -96,8 +96,8 @@ func checkTold(t *testing.T, d guest.Desired, want plan.Desired, got cluster.Sna
 				}
 			}
 		}
-		if s.Op == cluster.OpStart && (!slices.Equal(s.Lacks, devices) || len(devices) > 0 && !strings.HasPrefix(s.LacksHint, c.Hint)) {
-			fail("got a first start that lacks %q (%s), want %q and the same command", s.Lacks, s.LacksHint, devices)
+		if s.Op == cluster.OpStart && (!slices.Equal(s.Hindrance.Lacks, devices) || len(devices) > 0 && !strings.HasPrefix(s.Hindrance.Hint, c.Hint)) {
+			fail("got a first start that lacks %q (%s), want %q and the same command", s.Hindrance.Lacks, s.Hindrance.Hint, devices)
 		}
 	}
 	return 1

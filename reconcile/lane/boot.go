@@ -42,7 +42,7 @@ func (w *Worker) endedAt(begun journal.Begun, state journal.State) time.Time {
 // startedRecord returns the record of what is in effect in a guest after a step that started it: the start was a boot, also if the token may not see its task.
 func startedRecord(begun journal.Begun, c conclusion, record journal.Applied, state journal.State) journal.Applied {
 	switch op := cluster.Op(begun.Op); {
-	case op != cluster.OpStart && op != cluster.OpReboot, c.result != journal.Done:
+	case !op.Boots(), c.result != journal.Done:
 	case boot.Recorded(record, state.Owned[begun.VMID]):
 		record.Booted, record.BootedAt = true, boot.InSeconds(c.at)
 	}

@@ -7,7 +7,7 @@ import (
 
 // newStep returns a step on a live guest without calls.
 func newStep(p Guest, live guest.Observed, op cluster.Op, class guest.Class, reason string) Step {
-	step := Step{Guest: live.Ref, Op: op, Class: class, Wave: p.Wave, Reason: reason}
+	step := Step{Guest: live.Ref, Op: op, Class: class, Wave: p.Wave, Reason: reason, runs: live.Status == guest.StatusRunning}
 	step.Guest.Name = p.Ref.Name
 	return step
 }

@@ -96,7 +96,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		start := cluster.Call{Op: cluster.OpStart, Kind: d.Kind, Node: call.Node, VMID: d.VMID}
 		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: cluster.OpStart, Class: guest.Live, Wave: d.Wave, Calls: []cluster.Call{start}, Reason: "state: running"})
 		if d.Source.Backup == nil { // what the backup contains is not known
-			p = withLacks(p, d, nodeAfterCreation(d, call.Node))
+			withHindrance(p.Steps, lacksRoot(d, p.Changes, nodeAfterCreation(d, call.Node)))
 		}
 	}
 	return p

@@ -16,11 +16,7 @@ func withFirewall(p Guest, d *guest.Desired, live guest.Observed, got cluster.Sn
 	case d.Firewall == nil:
 		return p
 	case !firewallKnown(live):
-		message := "its firewall was not read yet"
-		if live.Firewall != nil {
-			message = "its firewall could not be read: " + live.Firewall.Err
-		}
-		p.Conditions = append(p.Conditions, Condition{Type: NotObserved, Reason: reason.NotObserved, Message: message})
+		p.Conditions = append(p.Conditions, Condition{Type: NotObserved, Reason: reason.NotObserved, Message: unreadFirewall(live)})
 		return p
 	}
 	p.Changes = append(p.Changes, firewall.Changes(d.Firewall, live.Firewall)...)
@@ -34,6 +30,14 @@ func withFirewall(p Guest, d *guest.Desired, live guest.Observed, got cluster.Sn
 }
 
 func firewallKnown(live guest.Observed) bool { return live.Firewall != nil && live.Firewall.Err == "" }
+
+// unreadFirewall says why the firewall of a live guest is not known.
+func unreadFirewall(live guest.Observed) string {
+	if live.Firewall != nil {
+		return "its firewall could not be read: " + live.Firewall.Err
+	}
+	return "its firewall was not read yet"
+}
 
 // withoutFirewallEffect returns why a firewall that shall be in force is not.
 func withoutFirewallEffect(d *guest.Desired, live guest.Observed, datacenter cluster.Datacenter) []string {

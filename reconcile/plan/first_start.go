@@ -6,56 +6,111 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
 )
 
-// holdFirstStart plans the first start of a guest that the agent created, after the mounts and devices of its manifest: a program that finds its folder empty begins
-// again from nothing, in the guest's own volume. What only root@pam may set is named in the steps that start the guest, and the gate holds them. What no step can
-// write for another reason has a condition, so that the start is left out. Lifecycle.startWithout of the manifest waives both.
-func holdFirstStart(p Guest, d *guest.Desired, live guest.Observed) Guest {
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		s.BeforeStart = s.Op == cluster.OpConfig && slices.ContainsFunc(s.Changes, func(c guest.Change) bool { return c.From == "" && isNeeded(d, c) })
-	}
-	neverWritten := func(c guest.Change) bool {
-		return !c.RootOnly && c.Write == guest.WriteNone && !c.Waits && c.From == "" && c.To != "" && isNeeded(d, c)
-	}
-	if slices.ContainsFunc(p.Changes, neverWritten) {
-		return withoutStart(p, live)
-	}
-	return withLacks(p, d, live.Node)
+// Hindrance is what keeps a guest that does not run from being started, by a step of its plan, by the HA manager or by an order. The zero value is none.
+type Hindrance struct {
+	Reason  reason.Name
+	Message string
+	Hint    string
+	Lacks   []string // mounts and devices of the manifest that a new guest does not have, and that only root@pam may give it; sorted
+	After   []Step   // the steps of the plan that end it; empty if no step does
 }
 
-// withLacks names in the steps that start a new guest what it would lack that only root@pam may set.
-func withLacks(p Guest, d *guest.Desired, node string) Guest {
-	lacks := lacking(d, p.Changes)
-	if len(lacks) == 0 {
-		return p
+// IsSet reports whether there is a hindrance.
+func (h Hindrance) IsSet() bool { return h.Reason != "" }
+
+// Waits reports whether no step of the agent ends the hindrance.
+func (h Hindrance) Waits() bool { return h.IsSet() && len(h.After) == 0 }
+
+// hindranceOf returns what keeps a guest from being started: a secret that it never got, since its first boot would set it up without it; a firewall that is not known;
+// and the mounts and devices that a guest that the agent created does not have before its first start, since a program that finds its folder empty begins again from
+// nothing, in the guest's own volume. Lifecycle.startWithout of the manifest waives single mounts and devices.
+func hindranceOf(p Guest, want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned) Hindrance {
+	if live.Status == guest.StatusRunning {
+		return Hindrance{}
 	}
-	hint := reason.SetBeforeStart.With(commandOfRoot(p.Changes, d.Ref, node), strings.Join(lacks, ", "))
-	for _, steps := range [][]Step{p.Steps, p.Orders} {
-		for i := range steps {
-			if s := &steps[i]; s.Op != cluster.OpCreate && s.Starts() {
-				s.Lacks, s.LacksHint = lacks, hint
+	if c := neverGiven(want, d, live, owned); c != nil {
+		return Hindrance{Reason: c.Reason, Message: c.Message, Hint: c.Hint}
+	}
+	if d.Firewall != nil && !firewallKnown(live) {
+		return Hindrance{Reason: reason.NotObserved, Message: unreadFirewall(live)}
+	}
+	if !owned.Unstarted || live.Status != guest.StatusStopped {
+		return Hindrance{}
+	}
+	if impossible := neededAndImpossible(d, p.Changes); len(impossible) > 0 {
+		return Hindrance{Reason: reason.Impossible, Message: beforeFirstStart + strings.Join(impossible, "; "), Hint: reason.ChangeByHand.Text}
+	}
+	if h := lacksRoot(d, p.Changes, live.Node); h.IsSet() {
+		return h
+	}
+	gives := func(c guest.Change) bool { return c.From == "" && isNeeded(d, c) }
+	h := Hindrance{Reason: reason.WaitsFor, Message: beforeFirstStart}
+	var keys []string
+	for _, s := range p.Steps {
+		if s.Op != cluster.OpConfig || !slices.ContainsFunc(s.Changes, gives) {
+			continue
+		}
+		h.After = append(h.After, s)
+		for _, c := range s.Changes {
+			if gives(c) {
+				keys = append(keys, c.Key)
 			}
 		}
 	}
-	return p
+	if len(h.After) == 0 {
+		return Hindrance{}
+	}
+	slices.Sort(keys)
+	h.Message += strings.Join(slices.Compact(keys), ", ")
+	return h
 }
 
-// lacking returns the mounts and devices of a manifest that only root@pam may give the guest, sorted.
-func lacking(d *guest.Desired, changes []guest.Change) []string {
+const beforeFirstStart = "a new guest is not started for the first time before its configuration has "
+
+// lacksRoot returns the hindrance of a new guest that lacks what only root@pam may give it.
+func lacksRoot(d *guest.Desired, changes []guest.Change, node string) Hindrance {
 	var lacks []string
 	for _, c := range changes {
 		if c.RootOnly && c.RootValue != "" && isNeeded(d, c) {
 			lacks = append(lacks, c.Key)
 		}
 	}
+	if len(lacks) == 0 {
+		return Hindrance{}
+	}
 	slices.Sort(lacks)
-	return lacks
+	keys := strings.Join(lacks, ", ")
+	return Hindrance{
+		Reason: reason.NeedsRoot, Message: beforeFirstStart + keys + ", which only root@pam may set", Lacks: lacks,
+		Hint: reason.SetBeforeStart.With(commandOfRoot(changes, d.Ref, node), keys),
+	}
+}
+
+// neededAndImpossible returns the mounts and devices of a manifest that no step can give the guest, with the reasons.
+func neededAndImpossible(d *guest.Desired, changes []guest.Change) []string {
+	var list []string
+	for _, c := range changes {
+		if !c.RootOnly && c.Write == guest.WriteNone && !c.Waits && c.From == "" && c.To != "" && isNeeded(d, c) {
+			list = append(list, c.Key+": "+c.Note)
+		}
+	}
+	return list
 }
 
 // isNeeded reports whether a change is about a mount or device without which the guest is not started for the first time.
 func isNeeded(d *guest.Desired, c guest.Change) bool {
 	return guest.IsDevice(d.Kind, c.Key) && !slices.Contains(d.StartWithout, c.Key)
+}
+
+// withHindrance notes in the steps that start the guest what keeps it from being started.
+func withHindrance(steps []Step, h Hindrance) {
+	for i := range steps {
+		if s := &steps[i]; s.Starts() {
+			s.Hindrance = h
+		}
+	}
 }

@@ -74,12 +74,8 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		return p
 	}
 	p = planExisting(p, d, live, !isOwned)
-	if owned.Unstarted && live.Status == guest.StatusStopped {
-		p = holdFirstStart(p, d, live)
-	}
-	if neverGiven(want, d, live, owned) || d.Firewall != nil && !firewallKnown(live) {
-		p = withoutStart(p, live)
-	}
+	p.hindrance = hindranceOf(p, want, d, live, owned)
+	withHindrance(p.Steps, p.hindrance)
 	return p
 }
 

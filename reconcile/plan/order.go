@@ -53,9 +53,7 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		}
 		p.Orders = append(p.Orders, step)
 	}
-	if owned.Unstarted && live.Status == guest.StatusStopped {
-		return withLacks(p, d, live.Node)
-	}
+	withHindrance(p.Orders, p.hindrance)
 	return p
 }
 
@@ -82,6 +80,7 @@ func orderStep(p Guest, d *guest.Desired, live guest.Observed, o *order.Open) St
 		step.Snapshot, step.Restores = SnapshotOf(o.Request, live)
 		step.Protected = live.IsProtected() && overridesProtection(step)
 		step.Loses = rollbackLosses(o.Request, d, live)
+		step.resumes = o.Op == cluster.OpRollback && hasMemory(o.Request, live)
 	}
 	step.Refused = order.Contradiction(o.Request, d)
 	if step.Refused == "" {

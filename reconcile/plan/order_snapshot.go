@@ -24,6 +24,14 @@ func SnapshotOf(r order.Request, live guest.Observed) (text string, restores []s
 	return section.Name + " " + takenAt(section), restores
 }
 
+// hasMemory reports whether the existing snapshot that an order is about contains the memory of the guest: after a rollback to it the guest runs.
+//
+// Source: PVE::QemuConfig __snapshot_rollback_vm_start.
+func hasMemory(r order.Request, live guest.Observed) bool {
+	section, _ := live.Snapshots.Section(r.Params[order.KeyName])
+	return section.Keys["vmstate"] != ""
+}
+
 // ofSnapshot are the keys of a snapshot's section that a rollback does not bring back, and the protection, which a guest that has it has after the rollback
 // too: the agent sets it again.
 //

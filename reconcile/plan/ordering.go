@@ -228,7 +228,8 @@ func (b *orderBuilder) noteGuests() {
 			continue
 		}
 		key, why := nodeOfPlan(p), missingUntilDone(p)
-		if why != "" && b.opts.NoNode != nil && slices.ContainsFunc(p.Steps, b.opts.NoNode) {
+		waits := func(s Step) bool { return s.Hindrance.Waits() || b.opts.NoNode != nil && b.opts.NoNode(s) }
+		if why != "" && slices.ContainsFunc(p.Steps, waits) {
 			b.idle[key] = true
 		}
 		if !p.Ref.Kind.IsGuest() {
@@ -339,9 +340,11 @@ func missingUntilDone(p *Guest) string {
 	}
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
-		case s.Op == cluster.OpCreate:
+		case s.Creates():
 			return "does not exist yet"
-		case s.Op.BringsUp():
+		case s.Starts() && s.Hindrance.Reason == reason.Secret:
+			return "waits for a secret: " + s.Hindrance.Message
+		case s.Starts():
 			return "is not running yet"
 		}
 	}
@@ -358,7 +361,7 @@ func unusable(p *Guest) string {
 			return "does not exist: another guest has its vmid"
 		case Blocked:
 			switch {
-			case c.Reason == reason.Secret && (p.unstarted || !p.Present):
+			case c.Reason == reason.Secret && !p.Present:
 				return "waits for a secret: " + c.Message
 			case !p.Present:
 				return "does not exist: " + c.Message
@@ -380,7 +383,7 @@ func (o Ordering) Waits(step Step) Wait {
 	if wait := o.needsFirst(step); wait != (Wait{}) {
 		return wait
 	}
-	if o.waiting && step.Wave > o.lowest && step.Starts() {
+	if o.waiting && step.Wave > o.lowest && step.BringsUp() {
 		return Wait{Message: fmt.Sprintf("wave %d comes before wave %d", o.lowest, step.Wave)}
 	}
 	return Wait{}

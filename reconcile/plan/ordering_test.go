@@ -24,9 +24,9 @@ type waitingGuest struct {
 	suspend   *guest.Suspension
 	orphan    bool // no manifest names it
 	exists    bool
-	unstarted bool // its first start needs a secret
-	stuck     bool // it failed often
-	held      bool // its steps are held
+	hindrance Hindrance // of its start
+	stuck     bool      // it failed often
+	held      bool      // its steps are held
 	notReady  string
 }
 
@@ -36,10 +36,11 @@ func orderingOf(now time.Time, guests ...waitingGuest) Ordering {
 	stuck, notReady, held := make(map[string]bool), make(map[string]string), make(map[int]bool)
 	for _, g := range guests {
 		ref := guest.Ref{Kind: guest.VirtualMachine, Name: "vm-" + string(rune('a'+g.vmid)), VMID: g.vmid}
-		p := Guest{Ref: ref, Wave: g.wave, Managed: !g.orphan, Present: g.exists, unstarted: g.unstarted}
+		p := Guest{Ref: ref, Wave: g.wave, Managed: !g.orphan, Present: g.exists}
 		for _, op := range g.steps {
 			p.Steps = append(p.Steps, Step{Guest: ref, Op: op, Wave: g.wave})
 		}
+		withHindrance(p.Steps, g.hindrance)
 		if g.condition.Type != "" {
 			p.Conditions = []Condition{g.condition}
 		}
@@ -88,8 +89,23 @@ func TestOrdering(t *testing.T) {
 		"depends_on_uncreated":       {first: blocked(Blocked, reason.Secret), deps: onA, want: "waits for a secret"},
 		"depends_on_unstarted": {
 			first: a(func(g *waitingGuest) {
-				g.condition, g.exists, g.unstarted = Condition{Type: Blocked, Reason: reason.Secret, Message: "the reason"}, true, true
-			}), deps: onA, want: "waits for a secret",
+				g.steps, g.exists, g.hindrance = []cluster.Op{cluster.OpStart}, true, Hindrance{Reason: reason.Secret, Message: "the reason"}
+			}), deps: onA, want: "waits for a secret: the reason",
+		},
+		"depends_on_without_device": {
+			first: a(func(g *waitingGuest) {
+				g.steps, g.exists, g.hindrance = []cluster.Op{cluster.OpStart}, true, Hindrance{Reason: reason.Impossible}
+			}), deps: onA, want: "vm-a, which is not running yet",
+		},
+		"hindered_start_holds_up_none": {
+			first: a(func(g *waitingGuest) {
+				g.steps, g.exists, g.hindrance = []cluster.Op{cluster.OpStart}, true, Hindrance{Reason: reason.NeedsRoot}
+			}), wave: 1,
+		},
+		"start_after_config_holds_up": {
+			first: a(func(g *waitingGuest) {
+				g.steps, g.exists, g.hindrance = []cluster.Op{cluster.OpStart}, true, Hindrance{Reason: reason.WaitsFor, After: []Step{{Op: cluster.OpConfig}}}
+			}), wave: 1, want: "wave 0 comes before wave 1",
 		},
 		"depends_on_held":         {first: a(func(g *waitingGuest) { g.steps, g.held = []cluster.Op{cluster.OpReboot}, true }), deps: onA, want: "vm-a, which has steps left: reboot"},
 		"depends_on_stuck":        {first: a(func(g *waitingGuest) { g.steps, g.stuck = []cluster.Op{cluster.OpConfig}, true }), deps: onA, want: "vm-a, which has steps left: config"},
@@ -204,36 +220,44 @@ func TestOrderingSkipsGuestsBehindAHeldOrUnreadyGuest(t *testing.T) {
 	}
 }
 
-// A step waits for the dependencies of its guest if it creates, starts or interrupts the guest.
+// A step waits for the dependencies of its guest if it creates, starts or interrupts the guest. A guest that runs is not started by the HA manager.
 func TestStepNeedsDependencies(t *testing.T) {
 	ha := func(op cluster.Op, state string) Step {
 		return Step{Op: op, Class: guest.Live, Calls: []cluster.Call{{Op: op, Params: map[string]string{"state": state}}}}
 	}
+	running := func(s Step) Step { s.runs = true; return s }
 	tests := map[string]struct {
-		step   Step
-		starts bool
-		needs  bool
+		step    Step
+		starts  bool
+		creates bool
+		needs   bool
 	}{
-		"create":           {Step{Op: cluster.OpCreate, Class: guest.Live}, true, true},
-		"start":            {Step{Op: cluster.OpStart, Class: guest.Live}, true, true},
-		"ha_started":       {ha(cluster.OpHASet, "started"), true, true},
-		"ha_added":         {ha(cluster.OpHAAdd, ""), true, true},
-		"ha_stopped":       {ha(cluster.OpHAAdd, "stopped"), false, false},
-		"ha_limits":        {ha(cluster.OpHASet, ""), false, false},
-		"live":             {Step{Op: cluster.OpConfig, Class: guest.Live}, false, false},
-		"written":          {Step{Op: cluster.OpConfig, Class: guest.Restart}, false, false},
-		"disruptive":       {Step{Op: cluster.OpConfig, Class: guest.Disruptive}, false, true},
-		"destructive":      {Step{Op: cluster.OpConfig, Class: guest.Destructive}, false, true},
-		"reboot":           {Step{Op: cluster.OpReboot, Class: guest.Disruptive}, false, true},
-		"migrate_live":     {Step{Op: cluster.OpMigrate, Class: guest.Live}, false, false},
-		"migrate_restarts": {Step{Op: cluster.OpMigrate, Class: guest.Disruptive}, false, true},
-		"shutdown":         {Step{Op: cluster.OpShutdown, Class: guest.Disruptive}, false, false},
-		"destroy":          {Step{Op: cluster.OpDestroy, Class: guest.Destructive}, false, false},
+		"create":           {Step{Op: cluster.OpCreate, Class: guest.Live}, false, true, true},
+		"create_object":    {Step{Op: cluster.OpObjectAdd, Class: guest.Live}, false, true, true},
+		"start":            {Step{Op: cluster.OpStart, Class: guest.Live}, true, false, true},
+		"ha_started":       {ha(cluster.OpHASet, "started"), true, false, true},
+		"ha_added":         {ha(cluster.OpHAAdd, ""), true, false, true},
+		"ha_of_running":    {running(ha(cluster.OpHAAdd, "started")), false, false, false},
+		"ha_stopped":       {ha(cluster.OpHAAdd, "stopped"), false, false, false},
+		"ha_ignored":       {ha(cluster.OpHASet, "ignored"), false, false, false},
+		"ha_limits":        {ha(cluster.OpHASet, ""), false, false, false},
+		"rollback":         {Step{Op: cluster.OpRollback, Class: guest.Destructive}, false, false, true},
+		"rollback_memory":  {Step{Op: cluster.OpRollback, Class: guest.Destructive, resumes: true}, true, false, true},
+		"resume":           {Step{Op: cluster.OpResume, Class: guest.Live}, false, false, false},
+		"live":             {Step{Op: cluster.OpConfig, Class: guest.Live}, false, false, false},
+		"written":          {Step{Op: cluster.OpConfig, Class: guest.Restart}, false, false, false},
+		"disruptive":       {Step{Op: cluster.OpConfig, Class: guest.Disruptive}, false, false, true},
+		"destructive":      {Step{Op: cluster.OpConfig, Class: guest.Destructive}, false, false, true},
+		"reboot":           {Step{Op: cluster.OpReboot, Class: guest.Disruptive}, false, false, true},
+		"migrate_live":     {Step{Op: cluster.OpMigrate, Class: guest.Live}, false, false, false},
+		"migrate_restarts": {Step{Op: cluster.OpMigrate, Class: guest.Disruptive}, false, false, true},
+		"shutdown":         {Step{Op: cluster.OpShutdown, Class: guest.Disruptive}, false, false, false},
+		"destroy":          {Step{Op: cluster.OpDestroy, Class: guest.Destructive}, false, false, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if test.step.Starts() != test.starts || test.step.NeedsDependencies() != test.needs {
-				t.Errorf("got starts %t and needs %t, want %t and %t", test.step.Starts(), test.step.NeedsDependencies(), test.starts, test.needs)
+			if s := test.step; s.Starts() != test.starts || s.Creates() != test.creates || s.BringsUp() != (test.starts || test.creates) || s.NeedsDependencies() != test.needs {
+				t.Errorf("got starts %t, creates %t, brings up %t and needs %t, want %t, %t and %t", s.Starts(), s.Creates(), s.BringsUp(), s.NeedsDependencies(), test.starts, test.creates, test.needs)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ type Guest struct {
 
 	awaits    guest.Ref // of a clone that is not made yet: the guest of a manifest that is going to be its template; the zero Ref if it waits for none
 	keptOn    []string  // of an Image: where its file is looked for
-	unstarted bool      // a secret is missing without which the guest is not started
+	hindrance Hindrance // what keeps the guest from being started
 }
 
 // Empty reports whether every guest, and every guard, is as wanted.

@@ -197,16 +197,16 @@ func TestClonePlan(t *testing.T) {
 	}
 }
 
-// TestHADoesNotStartWithoutPassword checks that the HA manager gets a guest that never got its password only if the guest runs already.
+// TestHADoesNotStartWithoutPassword checks that something hinders the HA manager from starting a guest that never got its password, and not from managing it while it runs.
 func TestHADoesNotStartWithoutPassword(t *testing.T) {
 	d := fixture.WantWeb()
 	d.HA, d.Secrets = &guest.HAWanted{State: "started"}, []guest.Secret{{Key: "cipassword", File: "web"}}
 	want := owning(d)
 	want.Secrets = map[secret.Place]secret.State{{VMID: 201, Key: "cipassword"}: {Problem: &secret.Error{Name: "web", Reason: "it is not there"}}}
-	for status, steps := range map[guest.Status]int{guest.StatusStopped: 0, guest.StatusRunning: 1} {
+	for status, hindered := range map[guest.Status]reason.Name{guest.StatusStopped: reason.Secret, guest.StatusRunning: ""} {
 		plan := New(want, cluster.Snapshot{Guests: map[int]guest.Observed{201: fixture.LiveWeb(status)}})
-		if got := plan.Steps(); len(got) != steps {
-			t.Errorf("got %d steps for a guest that is %s, want %d", len(got), status, steps)
+		if got := plan.Steps(); len(got) != 1 || got[0].Hindrance.Reason != hindered {
+			t.Errorf("got %+v for a guest that is %s, want one step hindered by %q", got, status, hindered)
 		}
 	}
 }

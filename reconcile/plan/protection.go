@@ -135,7 +135,7 @@ func withWaitingRemovals(s Step, live guest.Observed) Step {
 // waits when it writes the configuration, and when it starts or stops the guest.
 func CarriesOutRemovals(s Step, live guest.Observed) bool {
 	stops := s.TakesDown() && s.Op != cluster.OpDestroy || s.Op == cluster.OpBackup && s.Calls[0].Params["mode"] == order.ModeStop
-	return (stops || s.Starts() || s.Op == cluster.OpReboot || s.Op == cluster.OpConfig) && live.IsProtected() && len(waitingRemovals(live)) > 0
+	return (stops || s.Starts() || s.Op.Boots() || s.Op == cluster.OpConfig) && live.IsProtected() && len(waitingRemovals(live)) > 0
 }
 
 // waitingRemovals returns the volumes that leave their slots when what waits takes effect, as "SLOT=VOLUME", sorted.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
@@ -37,16 +36,19 @@ func secretChanges(want Desired, d *guest.Desired, live guest.Observed, owned jo
 	return changes, conditions
 }
 
-// neverGiven reports whether the guest has a secret that cannot be sent now and was never sent before.
-func neverGiven(want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned) bool {
+// neverGiven returns why the guest cannot get a secret that was never sent before, nil if there is no such secret.
+func neverGiven(want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned) *Condition {
 	for _, s := range d.Secrets {
 		now := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
-		blocked := guest.SecretChange(*d, live, s).Key != "" && secret.CheckUse(s, now, live.Kind, secret.OSTypeOf(live)) != nil
-		if blocked && secret.GivenFingerprints(want.Applied[d.VMID], owned)[s.Key] == "" {
-			return true
+		if guest.SecretChange(*d, live, s).Key == "" || secret.GivenFingerprints(want.Applied[d.VMID], owned)[s.Key] != "" {
+			continue
+		}
+		if problem := secret.CheckUse(s, now, live.Kind, secret.OSTypeOf(live)); problem != nil {
+			c := secretCondition(s, problem)
+			return &c
 		}
 	}
-	return false
+	return nil
 }
 
 // intendedSecrets returns the secrets that a new guest will get, as changes from nothing.
@@ -72,21 +74,6 @@ func withSecrets(changes, secrets []guest.Change) []guest.Change {
 	changes = append(changes, secrets...)
 	slices.SortStableFunc(changes, func(a, b guest.Change) int { return cmp.Compare(a.Key, b.Key) })
 	return changes
-}
-
-// withoutStart removes the start of a guest that never got its password, since its first boot would set it up without the password. It also
-// removes the steps that make the HA manager start the guest.
-func withoutStart(p Guest, live guest.Observed) Guest {
-	steps := len(p.Steps)
-	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool {
-		startsByHA := (s.Op == cluster.OpHAAdd || s.Op == cluster.OpHASet) && slices.Contains([]string{"", "started"}, s.Calls[0].Params["state"])
-		return s.Op == cluster.OpStart || startsByHA && live.Status != guest.StatusRunning
-	})
-	if len(p.Steps) == steps {
-		return p
-	}
-	p.unstarted = slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Reason == reason.Secret })
-	return p
 }
 
 // createSecrets returns the secrets of the create call, by key, or the conditions that block the create.

@@ -72,7 +72,7 @@ func TestPlanSendsSecrets(t *testing.T) {
 		"hash_for_windows":  {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Hash}, "f1"), windows, nil, 0, reason.Secret},
 		"windows":           {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Plain}, "f1"), windows, map[string]string{"cipassword": "web"}, 1, ""},
 		"becomes_windows":   {becomesWindows, stopped, nil, 1, ""},
-		"not_started_bare":  {starts, stopped, nil, 0, reason.Secret},
+		"not_started_bare":  {starts, stopped, nil, 1, reason.Secret},
 		"started_again":     {restarts, stopped, nil, 1, reason.Secret},
 	}
 	for name, test := range tests {
@@ -80,6 +80,9 @@ func TestPlanSendsSecrets(t *testing.T) {
 			p := New(test.want, seeing(test.live)).Guests[0]
 			if len(p.Steps) != test.steps {
 				t.Fatalf("got steps %+v, want %d", p.Steps, test.steps)
+			}
+			if test.steps > 0 && p.Steps[0].Hindrance.IsSet() != (name == "not_started_bare") {
+				t.Errorf("got the step hindered by %+v", p.Steps[0].Hindrance)
 			}
 			var secrets map[string]string
 			if test.steps > 0 {

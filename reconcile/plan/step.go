@@ -45,11 +45,12 @@ type Step struct {
 	Order   *order.Open // the signed order that asks for the step; nil for a step of a plan
 	Refused string      // of an order: why the guest does not allow it now, which ends the order; such a step has no calls
 
-	File        string      // of an Image or an object of package kinds: where its manifest lies; "" without one
-	Object      *ObjectStep // of an object of package kinds
-	Lacks       []string    // of the first start of a new guest: mounts and devices of its manifest that it does not have, and that only root@pam may give it; sorted
-	LacksHint   string      // what ends that
-	BeforeStart bool        // of a new guest that was never started: the step gives it a mount or device, so the guest is not started while the step is held
+	File      string      // of an Image or an object of package kinds: where its manifest lies; "" without one
+	Object    *ObjectStep // of an object of package kinds
+	Hindrance Hindrance   // of a step that starts the guest: what keeps it from being started
+
+	runs    bool // the guest ran when the step was planned
+	resumes bool // of a rollback: the snapshot contains the memory, so the guest runs afterwards
 
 	Prunes bool             // of a download: the manifest lets the agent delete the file when nothing uses it any more
 	Former *journal.File    // of the deletion of a file: the record of its download
@@ -134,15 +135,26 @@ func (s Step) Digest(clusterName, identity string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Starts reports whether the step creates or starts the guest, by itself or through the HA manager. The HA manager starts a guest that is added without a
-// state.
+// Starts reports whether a guest that does not run runs after the step: it is started by itself or by the HA manager, or comes back from a snapshot with memory. The
+// HA manager starts a guest that is added without a state. A restart is not among them, since it is for guests that run: see cluster.Op.Boots.
 func (s Step) Starts() bool {
-	if s.Op != cluster.OpHAAdd && s.Op != cluster.OpHASet {
-		return s.Op.BringsUp()
+	switch s.Op { //nolint:exhaustive // the others start no guest
+	case cluster.OpStart:
+		return true
+	case cluster.OpRollback:
+		return s.resumes
+	case cluster.OpHAAdd, cluster.OpHASet:
+		state := s.Calls[0].Params["state"]
+		return !s.runs && (state == "started" || state == "" && s.Op == cluster.OpHAAdd)
 	}
-	state := s.Calls[0].Params["state"]
-	return state == "started" || state == "" && s.Op == cluster.OpHAAdd
+	return false
 }
+
+// Creates reports whether the step creates its guest or object.
+func (s Step) Creates() bool { return s.Op == cluster.OpCreate || s.Op == cluster.OpObjectAdd }
+
+// BringsUp reports whether others wait until the guest or object exists or runs, so that the step waits for dependencies and lower waves itself.
+func (s Step) BringsUp() bool { return s.Creates() || s.Starts() }
 
 // NeedsObject reports whether the step waits only for the objects that its call names: a pool or an alias that has a manifest.
 func (s Step) NeedsObject() bool {
@@ -153,7 +165,7 @@ func (s Step) NeedsObject() bool {
 // interrupts the guest, and neither stops nor destroys it.
 func (s Step) NeedsDependencies() bool {
 	interrupts := s.Class == guest.Disruptive || s.Class == guest.Destructive
-	return s.Starts() || interrupts && !s.TakesDown() && s.Op != OpWeaken
+	return s.BringsUp() || interrupts && !s.TakesDown() && s.Op != OpWeaken
 }
 
 // TakesDown reports whether the guest stays down after the step: it stops or destroys the guest, by itself or by the HA manager. The step waits until the

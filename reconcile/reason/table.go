@@ -76,7 +76,7 @@ var rows = []Row{
 		Docs:     "It changes nothing in the cluster, other changes of the revision apply without it, and the guest counts as in sync; see [trust.md](trust.md#guards-of-manifests). One line that weakens a guard of several guests is one step with one digest, shown with each of them. Reverting the line drops the step. A step that takes a guest with `backup: required`, or one of its volumes, out of its backups, or a change of the job that backs it up less, has the same reason and stays undone until then, except for the repair of an edit by hand ([backup.md](backup.md#guests-that-must-be-backed-up))",
 	},
 	{
-		Name: Impossible, Types: []Type{TypeBlocked, TypeWarned}, Act: EditManifest, Severity: SeverityWarning,
+		Name: Impossible, Types: []Type{TypeBlocked, TypeWarned}, Held: TypeBlocked, Act: EditManifest, Severity: SeverityWarning, Events: []event.Name{event.StepHeld},
 		Sentence: "what the manifest asks for cannot be done: a field cannot be changed on an existing guest or object, or is used at creation only and says something else now; the guest does not exist, and the manifest does not say how to create it, or the create call cannot carry a field; no vmid is free, or the guest fits on no node; or this release refuses a manifest that an older one accepted",
 		Remedies: []Remedy{ChangeByHand, NewID, SetComment, SeveralCommits, UpgradeNodes, DisableByRemoval, AnotherID, LeaveRule, ChangeTemplate, LeaveOutAtCreation, CorrectField, CorrectSource, AddSource, MakeRoom, WidenVMIDs, Decompress, CreateAgain, SetInGuest},
 		Docs:     "Until it is corrected, nothing is written for a manifest that this release refuses",
@@ -182,7 +182,7 @@ var rows = []Row{
 		Docs:     "See [trust.md](trust.md#scopes)",
 	},
 	{
-		Name: Secret, Types: []Type{TypeBlocked}, Act: FixHost, Severity: SeverityWarning,
+		Name: Secret, Types: []Type{TypeBlocked}, Held: TypeBlocked, Act: FixHost, Severity: SeverityWarning, Events: []event.Name{event.StepHeld},
 		Sentence: "a secret is missing or cannot be given to the guest; a guest is not created, or not started for the first time, without it",
 	},
 	{

@@ -50,7 +50,11 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), heldByPolicy(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(), inRollout(), unstarted(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), heldByPolicy(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(), inRollout(),
+		unstarted("vpn-1", 232, held(reason.NeedsRoot, "a new guest is not started for the first time before its configuration has dev0, which only root@pam may set",
+			"as root on pve1: pct set 232 --dev0 /dev/net/tun; or lifecycle.startWithout: [dev0] starts it without")),
+		unstarted("vpn-2", 233, held(reason.Secret, "rootpassword: secret vpn: it is not there", "make the file /etc/gitops-agent/secrets/vpn on the agent's host")),
+		unstarted("vpn-3", 234, held(reason.Impossible, "a new guest is not started for the first time before its configuration has mp0: another guest uses the volume", reason.ChangeByHand.Text)),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), formerFile(), pool(), orphanedPool(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -255,14 +259,13 @@ func taskHangs() plannedGuest {
 	}
 }
 
-// unstarted is a new guest without a device that root has to give it.
-func unstarted() plannedGuest {
+// unstarted is a guest that was never started, with what keeps it from being started.
+func unstarted(name string, vmid int, hindrance gate.Verdict) plannedGuest {
 	start := step(cluster.OpStart, guest.Live, "state: running")
 	start.Calls = []cluster.Call{{Op: cluster.OpStart, Node: "pve1"}}
 	return plannedGuest{
-		plan: plan.Guest{Ref: ref(guest.Container, "vpn-1", 232), Node: "pve1", Managed: true, Origin: at("guests/vpn.yaml", 1, 1), Steps: []plan.Step{start}},
-		verdicts: []gate.Verdict{held(reason.NeedsRoot, "a new guest is not started for the first time before its configuration has dev0, which only root@pam may set",
-			"as root on pve1: pct set 232 --dev0 /dev/net/tun; or lifecycle.startWithout: [dev0] starts it without")},
+		plan:     plan.Guest{Ref: ref(guest.Container, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Steps: []plan.Step{start}},
+		verdicts: []gate.Verdict{hindrance},
 	}
 }
 
