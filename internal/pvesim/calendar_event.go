@@ -29,6 +29,7 @@ var (
 )
 
 // checkCalendarEvent refuses a text that is no calendar event. The recorded host had a stub in place of Proxmox's parser, so no recording shows this.
+// The text is what Proxmox said of a word; of other mistakes it may say more.
 //
 // Source: PVE::CalendarEvent pve_verify_calendar_event, and proxmox-rs, proxmox-time/src/calendar_event.rs.
 func checkCalendarEvent(s string) error {
@@ -40,7 +41,7 @@ func checkCalendarEvent(s string) error {
 		valid = valid && first <= last
 	}
 	if !valid {
-		return fmt.Errorf("invalid calendar event '%s' - unable to parse calendar event", s)
+		return fmt.Errorf("invalid calendar event '%s' - unable to parse calendar event - unexpected value\n", s) //nolint:staticcheck // Proxmox's text
 	}
 	return nil
 }

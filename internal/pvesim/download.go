@@ -51,9 +51,12 @@ var downloadNames = map[string]*pattern{
 // The program that unpacks each compression.
 var decompressors = map[string]string{"gz": "zcat", "zst": "zstd -q -d -c", "lzo": "lzop -d -c", "bz2": "bzcat -q"}
 
+// downloadContent accepts what can be fetched. Another text that names no content at all has the wrong format.
+var downloadContent = rule{typ: typeString, check: checkContentType, enum: []string{"iso", "vztmpl", "import"}}
+
 func downloadRoute() *route {
 	return writeRoute(http.MethodPost, "/nodes/{node}/storage/{storage}/download-url", downloadURL).withParams(map[string]rule{
-		"content": enum("iso", "vztmpl", "import").needed(), "filename": text().length(0, 255).needed(), "url": matching(`https?://.*`).needed(),
+		"content": downloadContent.needed(), "filename": text().length(0, 255).needed(), "url": matching(`https?://.*`).needed(),
 		"checksum": text().with("checksum-algorithm"), "checksum-algorithm": enum("md5", "sha1", "sha224", "sha256", "sha384", "sha512").with("checksum"),
 		"compression": text(), "verify-certificates": boolean(),
 	}).withPermission(func(c *call) error {

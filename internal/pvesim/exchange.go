@@ -140,9 +140,9 @@ func (s *Sim) checkCall(c *call) error {
 		return err
 	}
 	if c.route.verify != nil {
-		return c.route.verify(c.route.schema, c.params)
+		return c.withPathErrors(c.route.verify(c.route.schema, c.params))
 	}
-	return c.route.schema.verify(c.params)
+	return c.withPathErrors(c.route.schema.verify(c.params))
 }
 
 // wait waits for d. It returns false if the Sim is closed first.

@@ -111,6 +111,10 @@ func checkCIDR(text string) error {
 	if _, err := netip.ParsePrefix(text); err == nil {
 		return nil
 	}
+	address, bits, _ := strings.Cut(text, "/")
+	if a, err := netip.ParseAddr(address); err == nil && portNumber.MatchString(bits) && atoi(bits) > a.BitLen() {
+		return fmt.Errorf("Prefix length %s is longer than IP address (%d)", bits, a.BitLen()) //nolint:staticcheck // Net::IP's text
+	}
 	return errors.New("value does not look like a valid IP address or CIDR network")
 }
 

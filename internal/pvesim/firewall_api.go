@@ -36,9 +36,9 @@ func firewallRoutes() []*route {
 	all = append(all, cluster.nameRoutes()...)
 	all = append(all, node.routes(nodeOptionParams, "rules", "options", "log")...)
 	all = append(all, logRoute(node.path).withPermission(func(c *call) error { return c.require("/nodes/"+c.node(), "Sys.Syslog") }))
-	for _, kind := range []string{"qemu", "lxc"} {
+	for kind, env := range map[Kind]ruleEnv{QEMU: vmRules, LXC: ctRules} {
 		guest := firewallScope{
-			path: "/nodes/{node}/" + kind + "/{vmid}/firewall", env: guestRules,
+			path: "/nodes/{node}/" + string(kind) + "/{vmid}/firewall", env: env,
 			file:  func(c *call) string { return guestFirewall(c.vmid()) },
 			read:  func(c *call) error { return c.require("/vms/"+c.vars["vmid"], "VM.Audit") },
 			write: func(c *call) error { return c.require("/vms/"+c.vars["vmid"], "VM.Config.Network") },
@@ -81,7 +81,7 @@ func (f firewallScope) routes(options map[string]rule, children ...string) []*ro
 	rules := func(c *call) (ruleList, error) {
 		fw := f.of(c)
 		l := ruleList{env: f.env, rules: &fw.rules}
-		if f.env == guestRules {
+		if f.env.ofGuest() {
 			l.own = fw
 		}
 		return l, nil
@@ -137,7 +137,9 @@ func logRoute(path string) *route {
 	}).withParams(map[string]rule{"start": integer().atLeast(0), "limit": integer().atLeast(0), "since": integer(), "until": integer()})
 }
 
-// refs lists what rules can name: the objects of the cluster and those of the guest.
+// refs lists what rules can name: the objects of the cluster and those of the guest, sets before aliases.
+//
+// Source: PVE::Firewall::Helpers collect_refs.
 func (f firewallScope) refs(c *call) (reply, error) {
 	var a array
 	list := func(fw *firewall, scope string) {
@@ -152,19 +154,19 @@ func (f firewallScope) refs(c *call) (reply, error) {
 			}
 			a.add(&o)
 		}
-		if c.params["type"] != "ipset" {
-			for _, v := range fw.aliasList() {
-				add("alias", strings.ToLower(v["name"]), v)
-			}
-		}
 		if c.params["type"] != "alias" {
 			for _, v := range fw.ipsetList() {
 				add("ipset", "+"+v["name"], v)
 			}
 		}
+		if c.params["type"] != "ipset" {
+			for _, v := range fw.aliasList() {
+				add("alias", strings.ToLower(v["name"]), v)
+			}
+		}
 	}
 	list(c.sim.firewallOf(clusterFirewall), "dc")
-	if f.env == guestRules {
+	if f.env.ofGuest() {
 		list(f.of(c), "guest")
 	}
 	return dataReply(a.bytes())

@@ -37,6 +37,9 @@ func (f firewallScope) nameRoutes() []*route {
 		if r.method != http.MethodGet {
 			r.withPermission(f.write)
 		}
+		if strings.Contains(r.path, "{name}") {
+			r.withPathParams(map[string]rule{"name": name})
+		}
 	}
 	return routes
 }
@@ -162,7 +165,34 @@ func (f firewallScope) listEntries(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return firewallListReply(set.entryList())
+	list := set.entryList()
+	var a array
+	digest := firewallDigest(list...)
+	for _, e := range list {
+		o := firewallObject(e)
+		o.str("digest", digest)
+		if problem := f.entryProblem(c, e["cidr"]); problem != "" {
+			var bad object
+			bad.str("cidr", problem)
+			o.raw("errors", bad.bytes())
+		}
+		a.add(o)
+	}
+	return dataReply(a.bytes())
+}
+
+// entryProblem returns why an entry of a set has no effect: it names an alias that was removed.
+//
+// Source: PVE::Firewall generic_fw_config_parser.
+func (f firewallScope) entryProblem(c *call, cidr string) string {
+	m := firewallAlias.FindStringSubmatch(cidr)
+	if m == nil {
+		return ""
+	}
+	if _, problem := c.sim.namedFamily(cidr, f.of(c)); problem == "" {
+		return ""
+	}
+	return "no such alias '" + m[2] + "'"
 }
 
 func (c *call) entry(cidr string) values {
@@ -183,10 +213,8 @@ func (f firewallScope) createEntry(c *call) (reply, error) {
 			return err
 		}
 		cidr := networkOf(c.params["cidr"])
-		if m := firewallAlias.FindStringSubmatch(cidr); m != nil {
-			if _, problem := c.sim.namedFamily(cidr, f.of(c)); problem != "" {
-				return apiErrorf("no such alias '%s'", m[2])
-			}
+		if problem := f.entryProblem(c, cidr); problem != "" {
+			return apiErrorf("%s", problem)
 		}
 		switch {
 		case strings.HasSuffix(cidr, "/0"):

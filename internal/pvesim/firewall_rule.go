@@ -12,11 +12,15 @@ import (
 type ruleEnv string
 
 const (
-	guestRules   ruleEnv = "vm"
+	vmRules      ruleEnv = "vm"
+	ctRules      ruleEnv = "ct"
 	groupRules   ruleEnv = "group"
 	clusterRules ruleEnv = "cluster"
 	nodeRules    ruleEnv = "host"
 )
+
+// ofGuest reports whether the rules are those of one guest.
+func (e ruleEnv) ofGuest() bool { return e == vmRules || e == ctRules }
 
 var firewallLogLevels = []string{"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug", "nolog"}
 
@@ -24,7 +28,7 @@ var firewallLogLevels = []string{"emerg", "alert", "crit", "err", "warning", "no
 var ruleParams = map[string]rule{
 	"type": enum("in", "out", "forward", "group"), "action": matching(`[A-Za-z][A-Za-z0-9\-_]+`).length(2, 20), "macro": text().length(0, 128),
 	"iface": text().length(2, 20), "source": addressRule(), "dest": addressRule(), "proto": checked(checkProtocol), "enable": integer().atLeast(0),
-	"sport": checked(checkPorts), "dport": checked(checkPorts), "comment": text(), "log": enum(firewallLogLevels...), "icmp-type": checked(checkICMPType),
+	"sport": checked(checkPorts), "dport": checked(checkPortsOrICMPType), "comment": text(), "log": enum(firewallLogLevels...), "icmp-type": checked(checkICMPType),
 	"digest": text().length(0, 64),
 }
 
@@ -41,8 +45,13 @@ var (
 		TOS-host-unreachable communication-prohibited host-precedence-violation precedence-cutoff source-quench redirect network-redirect host-redirect
 		TOS-network-redirect TOS-host-redirect echo-request router-advertisement router-solicitation time-exceeded ttl-zero-during-transit
 		ttl-zero-during-reassembly parameter-problem ip-header-bad required-option-missing timestamp-request timestamp-reply address-mask-request
-		address-mask-reply no-route beyond-scope address-unreachable failed-policy reject-route packet-too-big bad-header unknown-header-type
-		unknown-option neighbor-solicitation neighbour-solicitation neighbor-advertisement neighbour-advertisement`)
+		address-mask-reply`)
+	icmpv6Types = strings.Fields(`destination-unreachable no-route communication-prohibited beyond-scope address-unreachable port-unreachable failed-policy
+		reject-route packet-too-big time-exceeded ttl-zero-during-transit ttl-zero-during-reassembly parameter-problem bad-header unknown-header-type
+		unknown-option echo-request echo-reply router-solicitation router-advertisement neighbor-solicitation neighbour-solicitation
+		neighbor-advertisement neighbour-advertisement redirect`)
+	icmpProtocols      = []string{"icmp", "icmpv6", "ipv6-icmp"}
+	protocolsWithPorts = strings.Fields("udp 17 udplite 136 tcp 6 dccp 33 sctp 132")
 )
 
 func checkProtocol(s string) error {
@@ -53,7 +62,7 @@ func checkProtocol(s string) error {
 }
 
 func checkICMPType(s string) error {
-	if !slices.Contains(icmpTypes, s) {
+	if !slices.Contains(icmpTypes, s) && !slices.Contains(icmpv6Types, s) {
 		return fmt.Errorf("invalid icmp-type value '%s'", s)
 	}
 	return nil
@@ -64,11 +73,19 @@ var (
 	portNumber = newPattern(`^\d+$`)
 )
 
-func checkPorts(s string) error {
+func checkPorts(s string) error { return checkPortList(s, false) }
+
+// checkPortsOrICMPType accepts a type of ICMP in place of ports, as the destination port of a rule may be.
+func checkPortsOrICMPType(s string) error { return checkPortList(s, true) }
+
+// checkPortList checks a list of ports, ranges and services, or with icmp of types of ICMP.
+//
+// Source: PVE::Firewall parse_port_name_number_or_range.
+func checkPortList(s string, icmp bool) error {
 	if strings.HasSuffix(s, ",") {
 		return errors.New("extraneous commas in list")
 	}
-	count := 0
+	count, hasType := 0, false
 	for item := range strings.SplitSeq(s, ",") {
 		m := portRange.FindStringSubmatch(item)
 		switch {
@@ -82,13 +99,18 @@ func checkPorts(s string) error {
 			if atoi(m[1]) > atoi(m[2]) {
 				return fmt.Errorf("backwards range '%s:%s' not allowed, did you mean '%s:%s'?", m[1], m[2], m[2], m[1])
 			}
-		case portNumber.MatchString(item) && atoi(item) <= 65535, slices.Contains(services, item):
+		case portNumber.MatchString(item) && atoi(item) <= 65535:
 			count++
-		default:
+		case icmp && checkICMPType(item) == nil:
+			hasType = true
+		case !slices.Contains(services, item):
 			return fmt.Errorf("invalid port '%s'", item)
 		}
 	}
-	if count > 15 {
+	switch {
+	case hasType && count > 0:
+		return errors.New("ICMP ports not allowed in port range")
+	case count > 15:
 		return errors.New("too many entries in port list (> 15 numbers)")
 	}
 	return nil
@@ -96,28 +118,33 @@ func checkPorts(s string) error {
 
 var guestInterface = newPattern(`^net\d+$`)
 
-// verifyRule returns a rule with what follows from it, and its errors by parameter. It returns an error only where Proxmox gives up in the middle. own is
-// the firewall of the rule's guest, or nil.
+// ruleErrors are the errors of a rule, at most one for each parameter, in the order in which they were found. A call that writes shows the first.
+type ruleErrors []ruleError
+
+type ruleError struct{ param, text string }
+
+func (e *ruleErrors) add(param, text string) {
+	if !slices.ContainsFunc(*e, func(known ruleError) bool { return known.param == param }) {
+		*e = append(*e, ruleError{param, text})
+	}
+}
+
+// verifyRule returns a rule with what follows from it, and its errors. It returns an error only where Proxmox gives up in the middle. own is the firewall of
+// the rule's guest, or nil.
 //
 // Source: PVE::Firewall verify_rule.
-func (s *Sim) verifyRule(r values, env ruleEnv, own *firewall) (values, map[string]string, error) {
+func (s *Sim) verifyRule(r values, env ruleEnv, own *firewall) (values, ruleErrors, error) {
 	r = maps.Clone(r)
 	delete(r, "ipversion")
-	bad := map[string]string{}
-	verifyRuleType(r, env, bad)
-	if m, known := findMacro(r["macro"]); r["macro"] != "" && !known {
-		bad["macro"] = fmt.Sprintf("unknown macro '%s'", r["macro"])
-	} else if r["macro"] != "" {
+	var bad ruleErrors
+	verifyRuleType(r, env, &bad)
+	m, known := findMacro(r["macro"])
+	if known {
 		r["macro"] = m.name
-		if r["proto"] != "" && m.proto != "" {
-			bad["proto"] = fmt.Sprintf("parameter 'proto' already define in macro (value = '%s')", m.proto)
-		}
+	} else if r["macro"] != "" {
+		bad.add("macro", fmt.Sprintf("unknown macro '%s'", r["macro"]))
 	}
-	for _, port := range []string{"dport", "sport"} {
-		if r[port] != "" && r["proto"] == "" {
-			bad["proto"] = "missing property - '" + port + "' requires this property"
-		}
-	}
+	verifyRulePorts(r, &bad)
 	family := map[string]int{"icmp": 4, "icmpv6": 6, "ipv6-icmp": 6}[r["proto"]]
 	for _, side := range []string{"source", "dest"} {
 		if r[side] == "" {
@@ -126,15 +153,15 @@ func (s *Sim) verifyRule(r values, env ruleEnv, own *firewall) (values, map[stri
 		literal, err := addressFamily(r[side])
 		switch {
 		case err != nil:
-			bad[side] = err.Error()
+			bad.add(side, err.Error())
 		case literal != 0 && family != 0 && literal != family:
-			bad[side] = "detected mixed ipv4/ipv6 addresses in rule"
+			bad.add(side, "detected mixed ipv4/ipv6 addresses in rule")
 		case literal != 0:
 			family = literal
 		}
 		named, msg := s.namedFamily(r[side], own)
 		if msg != "" {
-			bad[side] = msg
+			bad.add(side, msg)
 		}
 		if named != 0 && family != 0 && named != family {
 			return nil, nil, apiErrorf("detected mixed ipv4/ipv6 addresses in rule")
@@ -146,25 +173,63 @@ func (s *Sim) verifyRule(r values, env ruleEnv, own *firewall) (values, map[stri
 	if family != 0 {
 		r["ipversion"] = itoa(family)
 	}
+	if known && len(bad) == 0 && r["proto"] != "" {
+		if i := slices.IndexFunc(m.protos, func(proto string) bool { return proto != r["proto"] }); i >= 0 {
+			bad.add("proto", fmt.Sprintf("parameter 'proto' already define in macro (value = '%s')", m.protos[i]))
+		}
+	}
 	return r, bad, nil
 }
 
-func verifyRuleType(r values, env ruleEnv, bad map[string]string) {
+// verifyRulePorts checks which protocols have ports, and which a type of ICMP.
+func verifyRulePorts(r values, bad *ruleErrors) {
+	proto := r["proto"]
+	isICMP := slices.Contains(icmpProtocols, proto)
+	checkSide := func(port string, icmp bool) {
+		if r[port] == "" {
+			return
+		}
+		if err := checkPortList(r[port], icmp); err != nil {
+			bad.add(port, err.Error())
+		}
+		switch {
+		case proto == "":
+			bad.add("proto", "missing property - '"+port+"' requires this property")
+		case !icmp && !slices.Contains(protocolsWithPorts, proto):
+			bad.add(port, "protocol '"+proto+"' does not support ports")
+		}
+	}
+	checkSide("dport", isICMP)
+	if typ := r["icmp-type"]; typ != "" {
+		if !isICMP {
+			bad.add("proto", "missing property - 'icmp-type' requires this property")
+		}
+		if r["dport"] != "" {
+			bad.add("icmp-type", "'icmp-type' cannot be specified together with 'dport'")
+		}
+		if proto == "icmp" && !slices.Contains(icmpTypes, typ) || proto != "icmp" && isICMP && !slices.Contains(icmpv6Types, typ) {
+			bad.add("icmp-type", fmt.Sprintf("invalid icmp-type '%s' for proto '%s'", typ, proto))
+		}
+	}
+	checkSide("sport", false)
+}
+
+func verifyRuleType(r values, env ruleEnv, bad *ruleErrors) {
 	typ, action := r["type"], r["action"]
 	switch {
-	case typ == "forward" && env == guestRules, typ == "group" && env == groupRules:
-		bad["type"] = fmt.Sprintf("invalid rule type '%s' for rule_env '%s'", typ, env)
+	case typ == "forward" && env.ofGuest(), typ == "group" && env == groupRules:
+		bad.add("type", fmt.Sprintf("invalid rule type '%s' for rule_env '%s'", typ, env))
 	case typ == "forward" && action == "REJECT":
-		bad["action"] = "cannot define REJECT rules on forward chain"
+		bad.add("action", "cannot define REJECT rules on forward chain")
 	case typ != "group" && action != "ACCEPT" && action != "DROP" && action != "REJECT":
-		bad["action"] = fmt.Sprintf("unknown action '%s'", action)
+		bad.add("action", fmt.Sprintf("unknown action '%s'", action))
 	}
 	switch {
 	case r["iface"] == "":
 	case env == groupRules:
-		bad["type"] = "parameter -i not allowed for this rule type"
-	case env == guestRules && !guestInterface.MatchString(r["iface"]):
-		bad["iface"] = `value does not match the regex pattern 'net\d+'`
+		bad.add("type", "parameter -i not allowed for this rule type")
+	case env.ofGuest() && !guestInterface.MatchString(r["iface"]):
+		bad.add("iface", `value does not match the regex pattern 'net\d+'`)
 	}
 }
 

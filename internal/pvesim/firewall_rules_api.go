@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // ruleList is the list of rules that a call works on.
@@ -42,26 +43,27 @@ func (c *call) checkPosition() error {
 }
 
 // verified returns the rules with what follows from them, and their errors by position.
-func (s *Sim) verified(l ruleList) ([]values, []map[string]string) {
+func (s *Sim) verified(l ruleList) ([]values, []ruleErrors) {
 	var rules []values
-	var errs []map[string]string
+	var errs []ruleErrors
 	for _, r := range *l.rules {
 		checked, bad, err := s.verifyRule(r, l.env, l.own)
 		if err != nil {
-			checked, bad = r, map[string]string{"dest": err.Error()}
+			checked, bad = r, ruleErrors{{"dest", err.Error()}}
 		}
 		rules, errs = append(rules, checked), append(errs, bad)
 	}
 	return rules, errs
 }
 
-func ruleObject(r values, bad map[string]string, digest string) *object {
+func ruleObject(r values, bad ruleErrors, digest string) *object {
 	o := firewallObject(r)
 	o.str("digest", digest)
 	if len(bad) > 0 {
 		var e object
-		for _, k := range slices.Sorted(maps.Keys(bad)) {
-			e.str(k, bad[k])
+		slices.SortFunc(bad, func(a, b ruleError) int { return strings.Compare(a.param, b.param) })
+		for _, known := range bad {
+			e.str(known.param, known.text)
 		}
 		o.raw("errors", e.bytes())
 	}
@@ -142,7 +144,7 @@ func (c *call) checkedRule(l ruleList, r values) ([]values, error) {
 		return nil, err
 	}
 	if len(bad) > 0 {
-		return nil, paramErrors(bad)
+		return nil, paramError(bad[0].param, bad[0].text)
 	}
 	delete(r, "ipversion")
 	return storedRule(r), nil

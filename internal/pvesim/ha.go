@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -19,15 +20,17 @@ type haResource struct {
 	extra        values // comment, max_restart, ...
 }
 
+// haOptions are the parameters of a resource, beside its id.
+var haOptions = map[string]rule{
+	"state": enum("started", "stopped", "enabled", "disabled", "ignored"), "comment": text(), "max_restart": integer().atLeast(0),
+	"max_relocate": integer().atLeast(0), "failback": boolean(), "group": checked(checkConfigID),
+}
+
 func haRoutes() []*route {
-	rules := map[string]rule{
-		"state": enum("started", "stopped", "enabled", "disabled", "ignored"), "comment": text(), "max_restart": integer().atLeast(0),
-		"max_relocate": integer().atLeast(0), "failback": boolean(), "group": text(),
-	}
-	create := maps.Clone(rules)
-	create["sid"] = matching(`(vm:|ct:)?\d+`).needed()
+	create := maps.Clone(haOptions)
+	create["sid"] = checked(checkHASid).needed()
 	create["type"] = enum("ct", "vm")
-	change := maps.Clone(rules)
+	change := maps.Clone(haOptions)
 	change["delete"], change["digest"] = text(), text()
 	remove := map[string]rule{"purge": boolean()}
 	audit := func(c *call) error { return c.require("/", "Sys.Audit") }
@@ -42,6 +45,18 @@ func haRoutes() []*route {
 		readRoute("/cluster/ha/status/current", haStatus).withPermission(audit),
 		readRoute("/cluster/ha/status/manager_status", haManagerStatus).withPermission(audit),
 	}
+}
+
+var (
+	haSid  = newPattern(`^(?:[a-z]+:\S+|\d+)$`)
+	haName = newPattern(`^[1-9][0-9]+$`)
+)
+
+func checkHASid(s string) error {
+	if !haSid.MatchString(s) {
+		return errors.New("value does not look like a valid ha resource id")
+	}
+	return nil
 }
 
 func (h *haResource) sid() string {
@@ -159,6 +174,12 @@ func haCreate(c *call) (reply, error) {
 		if !found {
 			kind, id = "", sid
 		}
+		if found && kind != "vm" && kind != "ct" {
+			return apiErrorf("unknown section type '%s'", kind)
+		}
+		if !haName.MatchString(id) {
+			return apiErrorf("invalid VMID")
+		}
 		g := c.sim.guests[atoi(id)]
 		if err := c.checkGroup(true); err != nil {
 			return err
@@ -218,6 +239,14 @@ func haUpdate(c *call) (reply, error) {
 		h := c.haOf()
 		if h == nil {
 			return apiErrorf("%sno such resource '%s'", prefix, c.vars["sid"])
+		}
+		for _, k := range listOf(c.params["delete"]) {
+			if _, known := haOptions[k]; !known {
+				return apiErrorf("%sno such option '%s'", prefix, k)
+			}
+			if _, set := c.params[k]; set {
+				return apiErrorf("%scannot set and delete property '%s' at the same time!", prefix, k)
+			}
 		}
 		h.change(c)
 		c.sim.scheduleHA(h)

@@ -49,7 +49,7 @@ func checkHAResources(s string) error {
 func checkHANodes(s string) error {
 	for _, n := range listOf(s) {
 		if !haNode.MatchString(n) {
-			return errors.New("value does not look like a valid ha group node")
+			return errors.New("value does not look like a valid ha node")
 		}
 	}
 	return nil
@@ -139,42 +139,6 @@ func (s *Sim) checkHARule(v values) error {
 	return nil
 }
 
-// haRuleProblem returns why an enabled rule contradicts itself or another enabled rule, or "". Used is what usesInNodeRules returned. The state is locked.
-//
-// Source: PVE::HA::Rules check_feasibility, of which these are three checks.
-func (s *Sim) haRuleProblem(r *haRule, used map[string][]string) string {
-	resources := listOf(r.values["resources"])
-	switch {
-	case r.values["disable"] == "1":
-		return ""
-	case r.values["type"] == resourceAffinity && len(resources) < 2:
-		return "rule is ineffective as there are less than two resources"
-	case r.values["affinity"] == "negative" && len(resources) > len(s.opts.Nodes):
-		return "rule defines more resources than available nodes"
-	case r.values["type"] != nodeAffinity:
-		return ""
-	}
-	for _, id := range resources {
-		if slices.ContainsFunc(used[id], func(name string) bool { return name != r.name }) {
-			return "resource '" + id + "' is already used in another node affinity rule"
-		}
-	}
-	return ""
-}
-
-// usesInNodeRules returns the enabled rules of node affinity in which each resource is, by name. The state is locked.
-func (s *Sim) usesInNodeRules() map[string][]string {
-	used := make(map[string][]string)
-	for _, r := range s.haRules {
-		if r.values["type"] == nodeAffinity && r.values["disable"] != "1" {
-			for _, id := range listOf(r.values["resources"]) {
-				used[id] = append(used[id], r.name)
-			}
-		}
-	}
-	return used
-}
-
 // requireRules rejects a call about rules on release 8, which has none.
 func (c *call) requireRules() error {
 	if c.sim.major() >= 9 {
@@ -225,8 +189,9 @@ func listHARules(c *call) (reply, error) {
 		return reply{}, err
 	}
 	var a array
-	digest, used := c.sim.haRulesDigest(), c.sim.usesInNodeRules()
-	for i, r := range c.sim.rulesWithGroups() {
+	digest, rules := c.sim.haRulesDigest(), c.sim.rulesWithGroups()
+	problems := haProblems(rules, len(c.sim.opts.Nodes))
+	for i, r := range rules {
 		if t := c.params["type"]; t != "" && t != r.values["type"] {
 			continue
 		}
@@ -234,9 +199,9 @@ func listHARules(c *call) (reply, error) {
 			continue
 		}
 		o := c.sim.haRuleObject(r, i+1, digest)
-		if problem := c.sim.haRuleProblem(r, used); problem != "" {
+		if found := problems[r.name]; len(found) > 0 {
 			var all object
-			all.raw("resources", stringArray([]string{problem}))
+			all.raw("resources", stringArray(found))
 			o.raw("errors", all.bytes())
 		}
 		a.add(o)
@@ -302,21 +267,25 @@ func createHARule(c *call) (reply, error) {
 	})
 }
 
-// storeHARule checks a rule and puts it in the place of the rule with its name. A new rule gets the order of the second one and is put behind it, where
-// Proxmox puts it before or behind. The state is locked.
+// storeHARule checks a rule and puts it in the place of the rule with its name. A new rule gets the order of the second one, so that either may be first.
+// The state is locked.
 //
-// Source: PVE::HA::Rules get_next_ordinal.
+// Source: PVE::HA::Rules get_next_ordinal, check_feasibility.
 func (s *Sim) storeHARule(r *haRule) error {
 	if err := s.checkHARule(r.values); err != nil {
 		return err
 	}
-	if problem := s.haRuleProblem(r, s.usesInNodeRules()); problem != "" {
-		return apiErrorf("400 Rule '%s' is invalid.\nresources: %s", r.name, problem)
+	others := slices.DeleteFunc(s.rulesWithGroups(), func(o *haRule) bool { return o.name == r.name })
+	if found := haProblems(append(others, r), len(s.opts.Nodes))[r.name]; len(found) > 0 {
+		return apiErrorf("400 Rule '%s' is invalid.\nresources: %s", r.name, strings.Join(found, ", "))
 	}
-	if old := s.haRule(r.name); old != nil {
+	switch old := s.haRule(r.name); {
+	case old != nil:
 		old.values = r.values
-	} else {
-		s.haRules = slices.Insert(s.haRules, min(2, len(s.haRules)), r)
+	case len(s.haRules) < 2:
+		s.haRules = append(s.haRules, r)
+	default:
+		s.haRules = slices.Insert(s.haRules, 1+s.rng.IntN(2), r)
 	}
 	return nil
 }

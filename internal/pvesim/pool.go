@@ -256,8 +256,10 @@ func deletePool(c *call) (reply, error) {
 				return apiErrorf("delete pool failed: pool '%s' is not empty (contains VM %d)", id, vm)
 			}
 		}
-		if len(p.storages) > 0 {
-			return apiErrorf("delete pool failed: pool '%s' is not empty (contains storage '%s')", id, p.storages[0])
+		for _, name := range slices.Sorted(slices.Values(p.storages)) {
+			if c.sim.storage(name) != nil { // a storage that was removed keeps no pool
+				return apiErrorf("delete pool failed: pool '%s' is not empty (contains storage '%s')", id, name)
+			}
 		}
 		delete(c.sim.pools, id)
 		return nil

@@ -201,6 +201,20 @@ func (c *call) refusePathParams() error {
 	return nil
 }
 
+// withPathErrors adds the errors of the path's variables to those of the parameters.
+func (c *call) withPathErrors(err error) error {
+	bad := map[string]string{}
+	for name, r := range c.route.pathRules {
+		if msg := r.verify(c.vars[name]); msg != "" {
+			bad[name] = msg
+		}
+	}
+	if err != nil && len(bad) == 0 {
+		return err
+	}
+	return mergeParamErrors(err, bad)
+}
+
 // listParams are the parameters whose format is a list. For them an array is as valid as a comma-separated text.
 var listParams = map[string]bool{
 	"delete": true, "revert": true, "tags": true, "vms": true, "storage": true, "idlist": true, "nameserver": true, "searchdomain": true,

@@ -11,6 +11,7 @@ type route struct {
 	method, path string
 	permission   func(*call) error // the check that the schema of the real API declares; runs before the check of the parameters
 	schema       *schema
+	pathRules    map[string]rule             // of the path's variables, which are parameters of the real API
 	verify       func(*schema, values) error // default: schema.verify
 	read, write  func(*call) (reply, error)
 	rootRead     bool   // a read that a root worker runs
@@ -101,6 +102,12 @@ func writeRoute(method, path string, f func(*call) (reply, error)) *route {
 
 func (r *route) withParams(rules map[string]rule) *route {
 	r.schema = params(rules)
+	return r
+}
+
+// withPathParams checks variables of the path.
+func (r *route) withPathParams(rules map[string]rule) *route {
+	r.pathRules = rules
 	return r
 }
 

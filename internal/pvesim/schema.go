@@ -19,8 +19,10 @@ const (
 	typeBoolean valueType = "boolean"
 )
 
-// rule describes the valid texts of a parameter. The checks run in this order: type, bounds, length, pattern, enumeration, format. A zero
+// rule describes the valid texts of a parameter. The checks run in this order: type, format, pattern, length, bounds, enumeration. A zero
 // rule accepts any text.
+//
+// Source: PVE::JSONSchema check_prop.
 type rule struct {
 	typ              valueType
 	min, max         *float64
@@ -61,25 +63,25 @@ func (r rule) verify(value string) string {
 	if msg := r.verifyType(value); msg != "" {
 		return msg
 	}
-	if msg := r.verifyBounds(value); msg != "" {
-		return msg
-	}
-	n := utf8.RuneCountInString(value)
-	switch {
-	case r.maxLen > 0 && n > r.maxLen:
-		return fmt.Sprintf("value may only be %d characters long", r.maxLen)
-	case n < r.minLen:
-		return fmt.Sprintf("value must be at least %d characters long", r.minLen)
-	case r.pattern != nil && !r.pattern.MatchString(value):
-		return "value does not match the regex pattern"
-	}
-	if len(r.enum) > 0 && !slices.Contains(r.enum, value) {
-		return fmt.Sprintf("value '%s' does not have a value in the enumeration '%s'", value, strings.Join(r.enum, ", "))
-	}
 	if r.check != nil {
 		if err := r.check(value); err != nil {
 			return "invalid format - " + err.Error() + "\n"
 		}
+	}
+	n := utf8.RuneCountInString(value)
+	switch {
+	case r.pattern != nil && !r.pattern.MatchString(value):
+		return "value does not match the regex pattern"
+	case r.maxLen > 0 && n > r.maxLen:
+		return fmt.Sprintf("value may only be %d characters long", r.maxLen)
+	case n < r.minLen:
+		return fmt.Sprintf("value must be at least %d characters long", r.minLen)
+	}
+	if msg := r.verifyBounds(value); msg != "" {
+		return msg
+	}
+	if len(r.enum) > 0 && !slices.Contains(r.enum, value) {
+		return fmt.Sprintf("value '%s' does not have a value in the enumeration '%s'", value, strings.Join(r.enum, ", "))
 	}
 	return ""
 }
@@ -117,10 +119,10 @@ func (r rule) verifyBounds(value string) string {
 		return ""
 	}
 	switch {
-	case r.min != nil && f < *r.min:
-		return fmt.Sprintf("value must have a minimum value of %v", *r.min)
 	case r.max != nil && f > *r.max:
 		return fmt.Sprintf("value must have a maximum value of %s", strconv.FormatFloat(*r.max, 'f', -1, 64))
+	case r.min != nil && f < *r.min:
+		return fmt.Sprintf("value must have a minimum value of %v", *r.min)
 	}
 	return ""
 }
@@ -157,13 +159,14 @@ func (s *schema) verify(params values) error {
 			bad[k] = msg
 		}
 	}
-	for k, r := range s.rules {
+	for _, k := range slices.Sorted(maps.Keys(s.rules)) {
+		r := s.rules[k]
 		if _, given := params[k]; r.required && !given {
 			bad[k] = "property is missing and it is not optional"
 		}
 		if _, given := params[k]; given && r.requires != "" {
 			if _, also := params[r.requires]; !also {
-				bad[r.requires] = "missing property required by '" + k + "'"
+				bad[r.requires] = joinedErrors(bad[r.requires], "missing property required by '"+k+"'")
 			}
 		}
 	}
@@ -171,6 +174,16 @@ func (s *schema) verify(params values) error {
 		return paramErrors(bad)
 	}
 	return nil
+}
+
+// joinedErrors adds an error to those of the same parameter. What stands between them is a backslash and an n, and no line break.
+//
+// Source: PVE::JSONSchema add_error.
+func joinedErrors(known, text string) string {
+	if known == "" {
+		return text
+	}
+	return known + `\n` + text
 }
 
 // with returns a copy of the schema with additional parameters.

@@ -74,7 +74,7 @@ func (t *task) prepareSnapshot(c *call, kind Kind, name string) error {
 	if g.conf.Snapshot(name) != nil {
 		return apiErrorf("snapshot name '%s' already used", name)
 	}
-	if g.isTemplate() || !c.sim.canSnapshot(g) {
+	if g.isTemplate() || !c.sim.hasFeature(kind, "snapshot", g.conf.Values, false) {
 		return apiErrorf("snapshot feature is not available")
 	}
 	g.edit(func(conf *config) {
@@ -155,19 +155,4 @@ func (t *task) saveState(g *guest, name string) (string, error) {
 	})
 	t.printf("%s", st.formatLog(v))
 	return v.ID, nil
-}
-
-// canSnapshot reports whether every disk of the guest supports snapshots: qcow2 files and LVM thin volumes do.
-func (s *Sim) canSnapshot(g *guest) bool {
-	for _, slot := range diskSlots(g.kind, g.conf.Values) {
-		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
-		if err != nil || !d.ownsVolume() || d.isCloudInit() {
-			continue
-		}
-		v, st := s.volume(d.file()), s.storage(d.storageOf())
-		if v == nil || st == nil || st.Type == "dir" && v.Format != "qcow2" || strings.Contains(v.ID, "base-"+itoa(g.vmid)+"-") {
-			return false
-		}
-	}
-	return true
 }

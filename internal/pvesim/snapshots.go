@@ -12,6 +12,7 @@ func snapshotRoutes(kind Kind, path string) []*route {
 		create["vmstate"] = boolean()
 	}
 	return []*route{
+		featureRoute(kind, path),
 		readRoute(path+"/snapshot", listSnapshots(kind)).withGuestPrivilege("VM.Audit"),
 		writeRoute(http.MethodPost, path+"/snapshot", createSnapshot(kind)).withParams(create).withGuestPrivilege("VM.Snapshot"),
 		indexRoute(one, "cmd", "rollback", "config").withGuestPrivilege("VM.Snapshot"),
