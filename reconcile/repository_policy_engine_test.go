@@ -1,8 +1,10 @@
 package reconcile_test
 
 import (
+	"strings"
 	"testing"
 
+	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
@@ -99,6 +101,70 @@ func TestRepositoryPolicyOfALimitedSigner(t *testing.T) {
 		l.files["other.yaml"] = policyYAML("all", `"true"`)
 		l.push("a policy with another name", wanda)
 		eventually(l, "a refusal", func() bool { return l.engine.Report().Source.Refused != nil })
+	})
+}
+
+// TestRepositoryPolicyWhileManifestsDoNotParse lets two signers with paths keep the manifests unparsable while alice adds a policy of the whole repository. The policy is hers alone, so it
+// holds guests that neither of them may change.
+func TestRepositoryPolicyWhileManifestsDoNotParse(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		limited := func(who sigtest.Identity, name, path string) verify.Signer {
+			return verify.Signer{Name: name, Issuer: who.Issuer, Subject: who.Subject, May: []verify.Role{verify.RoleChange}, Paths: []string{path}}
+		}
+		l.trustSigners(aliceMay(), limited(wanda, "wanda", "web"), limited(olga, "olga", "db"))
+		l.files["web/web.yaml"], l.files["db/db.yaml"], l.files["app.yaml"] = vmYAML("web-1", 201), vmYAML("db-1", 202), vmYAML("app-1", 203)
+		l.push("three guests", alice)
+		defer l.start()()
+		l.converge()
+		l.files["web/web.yaml"] = "broken: ["
+		l.repo.Push(l.sig, wanda, "broken")
+		l.files["db/db.yaml"] = "broken: ["
+		l.repo.Push(l.sig, olga, "broken too")
+		l.files["policy.yaml"] = policyYAML("memory", tooMuchMemory)
+		l.repo.Push(l.sig, alice, "a policy")
+		l.files["db/db.yaml"] = vmYAML("db-1", 202)
+		l.repo.Push(l.sig, olga, "mended")
+		l.files["web/web.yaml"] = vmYAML("web-1", 201, "memory: {size: 8Gi}")
+		l.waitForAcceptance(l.push("mended, with memory", wanda))
+		l.waitForHold(201, reason.Policy)
+		if by := l.journal.State().Policies["memory"].By; len(by) != 1 || len(by[0].Paths)+len(by[0].Guests) > 0 {
+			t.Errorf("got the policy by %+v, want alice alone, without a limit", by)
+		}
+		if warnings := l.engine.Report().Source.Accepted.Warnings; len(warnings) > 0 {
+			t.Errorf("got warnings %v, want none", warnings)
+		}
+	})
+}
+
+// TestRepositoryPolicyOfSeveralSigners lets wanda, who may change one file and one folder, and alice change the file of a policy while the manifests do not parse. It is not known who wrote
+// the policy, so every step that it would judge as the policy of alice is held, until she changes it again.
+func TestRepositoryPolicyOfSeveralSigners(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.trustSigners(aliceMay(), verify.Signer{Name: "wanda", Issuer: wanda.Issuer, Subject: wanda.Subject, May: []verify.Role{verify.RoleChange}, Paths: []string{"web", "policy.yaml"}})
+		l.files["web/web.yaml"], l.files["app.yaml"] = vmYAML("web-1", 201), vmYAML("app-1", 203)
+		l.push("two guests", alice)
+		stop := l.start()
+		l.converge()
+		l.files["web/web.yaml"], l.files["policy.yaml"] = "broken: [", policyYAML("memory", tooMuchMemory)
+		l.repo.Push(l.sig, wanda, "broken, with a policy")
+		l.files["policy.yaml"] += "  description: of the house\n"
+		l.repo.Push(l.sig, alice, "a policy")
+		l.files["web/web.yaml"] = vmYAML("web-1", 201, "memory: {size: 8Gi}")
+		l.repo.Push(l.sig, wanda, "mended")
+		l.files["app.yaml"] = vmYAML("app-1", 203, "memory: {size: 3Gi}")
+		l.waitForAcceptance(l.push("memory", alice))
+		l.waitForHold(203, reason.Policy)
+		l.waitForCondition(203, "it is not known who wrote it: wanda and alice changed its file while the manifests did not parse")
+		stop()
+		defer l.start()()
+		l.waitForHold(203, reason.Policy)
+		if warnings := l.engine.Report().Source.Accepted.Warnings; len(warnings) != 1 || !strings.Contains(warnings[0], "Policy memory: it is not known who wrote it") {
+			t.Errorf("got warnings %v, want that of the policy", warnings)
+		}
+		l.files["policy.yaml"] = policyYAML("memory", tooMuchMemory) + "  description: of alice\n"
+		l.push("her own", alice)
+		eventually(l, "the other guest", func() bool { return l.sim.Value(203, "memory") == "3072" })
+		l.waitForHold(201, reason.Policy)
 	})
 }
 

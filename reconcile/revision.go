@@ -10,6 +10,7 @@ import (
 	"gitops-agent/gitsource/fault"
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/history"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -89,7 +90,7 @@ func (r *revision) accepted(state journal.State) *report.Revision {
 	rev := r.force.Accepted.Revision()
 	out := &report.Revision{
 		Commit: string(rev.Commit()), Revision: rev.String(), Subject: rev.Signer().Subject, Issuer: rev.Signer().Issuer,
-		ProvenTime: rev.ProvenTime(), AcceptedAt: r.force.Since, Warnings: r.force.Accepted.Warnings(),
+		ProvenTime: rev.ProvenTime(), AcceptedAt: r.force.Since, Warnings: append(r.force.Accepted.Warnings(), guard.PolicyWarnings(state)...),
 	}
 	if r.convergence.inSync {
 		out.Converged = r.convergence.since

@@ -53,7 +53,44 @@ func (r *resolution) policies() {
 			r.loosens(now, journal.PolicyInForce{Name: name}, guest.Origin{})
 		}
 	}
+	for _, rule := range r.Resolved.Policies {
+		r.Resolved.Policies = append(r.Resolved.Policies, unclear(rule)...)
+	}
 	slices.SortStableFunc(r.Resolved.Policies, func(a, b policy.Rule) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// unclear returns the rules that hold what a policy would judge if only one of its signers had introduced it. Several people changed the file of such a policy while the manifests did not
+// parse, so the policy itself applies only where each of them may change something.
+func unclear(rule policy.Rule) []policy.Rule {
+	wider := rule.Reach.Wider()
+	if len(wider) == 0 || rule.Mistake != "" {
+		return nil
+	}
+	var names []string
+	for _, s := range rule.Reach.Signers {
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	rule.Mistake = "it is not known who wrote it: " + strings.Join(names, " and ") + " changed its file while the manifests did not parse. Let one of them change it again, for example its description"
+	rules := make([]policy.Rule, 0, len(wider))
+	for _, reach := range wider {
+		rule.Reach = reach
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// PolicyWarnings describes the policies in force that hold more than they judge, because it is not known which of several signers wrote them, in the order of their names.
+func PolicyWarnings(state journal.State) []string {
+	var warnings []string
+	for _, name := range slices.Sorted(maps.Keys(state.Policies)) {
+		rule := ruleOf(state.Policies[name])
+		if rules := unclear(rule); len(rules) > 0 {
+			warnings = append(warnings, rule.Origin.String()+": Policy "+name+": "+rules[0].Mistake)
+		}
+	}
+	return warnings
 }
 
 // loosens adds the weakening that makes a policy looser. Next has no condition if the policy is removed.

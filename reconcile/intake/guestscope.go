@@ -42,15 +42,19 @@ type loweredTree struct {
 	images  map[string]image.Desired // by name, in the same way
 	objects map[string]kind.Desired  // by label, in the same way
 
-	policies map[string]policy.Rule // by name, in the same way
+	policies    map[string]policy.Rule // by name, in the same way
+	policyFiles map[string]string      // by name
 
 	files map[journal.Label]string // of the manifests of guests, images and objects
 }
 
 // authored is what one commit changed. After commits whose manifests do not parse, the next commit's changes are by the signers of all of them.
 type authored struct {
-	by      []journal.Introduction // without fields
-	scopes  []journal.Introduction // the same with the scopes of the signers, for policies
+	by     []journal.Introduction // without fields
+	scopes []journal.Introduction // the same with the scopes of the signers, for policies
+
+	policies map[string][]journal.Introduction // those of scopes who changed the file of a policy, by its name; a policy that is not listed is by all of them
+
 	fields  map[journal.Label][]string
 	removed []journal.Label
 	left    map[journal.Label]string // guests whose manifests are no longer in this file
@@ -85,6 +89,9 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 			return nil, err
 		}
 		c := compare(before, after, append(unread, commit))
+		if err := t.attributePolicies(ctx, &c, before, after, append(unread, commit)); err != nil {
+			return nil, err
+		}
 		if outside := c.outside(commit); limited && len(outside) > 0 {
 			return nil, outOfScope(commit, fmt.Errorf("%s may change %s and changed %s",
 				commit.Subject, strings.Join(commit.Guests, ", "), strings.Join(outside, ", ")))
@@ -150,7 +157,7 @@ func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gits
 }
 
 func lowered(set manifest.Set) *loweredTree {
-	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images)), objects: make(map[string]kind.Desired, len(set.Objects)), policies: make(map[string]policy.Rule, len(set.Policies))}
+	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images)), objects: make(map[string]kind.Desired, len(set.Objects)), policies: make(map[string]policy.Rule, len(set.Policies)), policyFiles: make(map[string]string, len(set.Policies))}
 	l.files = filesOf(set.Images, set.Objects)
 	l.cluster.Origin = guest.Origin{}
 	for _, d := range set.Images {
@@ -161,6 +168,7 @@ func lowered(set manifest.Set) *loweredTree {
 		l.objects[d.Label()] = d.WithoutPositions()
 	}
 	for _, rule := range set.Policies {
+		l.policyFiles[rule.Name] = rule.Origin.File
 		rule.Origin, rule.Positions = guest.Origin{}, nil
 		l.policies[rule.Name] = rule
 	}
@@ -234,6 +242,48 @@ func (c *authored) comparePolicies(before, after map[string]policy.Rule) {
 			c.removed = append(c.removed, journal.Label{Kind: string(policy.Kind), Name: name})
 		}
 	}
+}
+
+// attributePolicies finds who of the signers of several commits changed each policy: those who changed its file. The manifests between the commits do not parse, so the file is all that is
+// known. A policy would otherwise apply only within the scopes of people who did not write it.
+func (t *tracer) attributePolicies(ctx context.Context, c *authored, before, after *loweredTree, commits []verify.SignedCommit) error {
+	if len(commits) < 2 {
+		return nil
+	}
+	var paths []map[string]bool // that each commit changed
+	for label := range c.fields {
+		if label.Kind != string(policy.Kind) {
+			continue
+		}
+		for _, commit := range commits[len(paths):] {
+			changed, err := t.repo.Changed(ctx, commit.Before, commit.Tree)
+			if err != nil {
+				return outOfScope(commit, fmt.Errorf("the files that %s changed cannot be determined: %w", commit.Subject, err))
+			}
+			set := make(map[string]bool, len(changed))
+			for _, path := range changed {
+				set[path] = true
+			}
+			paths = append(paths, set)
+		}
+		former := ""
+		if before != nil {
+			former = before.policyFiles[label.Name]
+		}
+		var by []journal.Introduction
+		for i, set := range paths {
+			if set[after.policyFiles[label.Name]] || set[former] {
+				by = append(by, c.scopes[i])
+			}
+		}
+		if len(by) > 0 {
+			if c.policies == nil {
+				c.policies = make(map[string][]journal.Introduction)
+			}
+			c.policies[label.Name] = by
+		}
+	}
+	return nil
 }
 
 // compareImages notes the Images that differ. Each of them counts as a whole: the fields of an Image describe one file.

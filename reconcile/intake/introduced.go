@@ -60,7 +60,9 @@ func newIntroduced(accepted Accepted, state journal.State, rewrote bool) []journ
 			}
 			by := c.by
 			if label.Kind == string(policy.Kind) {
-				by = c.scopes
+				if by = c.policies[label.Name]; by == nil {
+					by = c.scopes
+				}
 			}
 			next[label] = introduce(record, by, fields)
 		}

@@ -108,7 +108,7 @@ func (p *parser) addPolicy(rule policy.Rule, r *report) {
 		p.mistakes.add(problem)
 		if rule.Mistake == "" {
 			problem.Guest = ""
-			rule.Mistake = problem.String()
+			rule.Mistake = "it has a mistake: " + problem.String()
 		}
 	}
 	p.set.Policies = append(p.set.Policies, rule)

@@ -86,7 +86,7 @@ func CompileRepository(rules []Rule) *Set {
 		c, problems := compile(rules[i])
 		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.New })
 		if len(problems) > 0 && c.Mistake == "" {
-			c.Mistake = problems[0].Field + ": " + problems[0].Message
+			c.Mistake = "it has a mistake: " + problems[0].Field + ": " + problems[0].Message
 		}
 		set.add(c)
 	}

@@ -156,7 +156,7 @@ func (c *compiled) mayApply(subject *Subject, small bool) bool {
 // cannot be evaluated denies, whatever its result is.
 func (c *compiled) finding(subject *Subject, small bool) *Finding {
 	if c.Mistake != "" {
-		return &Finding{Policy: c.Name, Result: Deny, Message: "it has a mistake: " + cut(oneLine(c.Mistake)), Failed: true, Source: c.source}
+		return &Finding{Policy: c.Name, Result: Deny, Message: cut(oneLine(c.Mistake)), Failed: true, Source: c.source}
 	}
 	value, err := c.when.evaluate(subject, small)
 	if err == nil && value == types.False {

@@ -52,11 +52,30 @@ func (r *Reach) Includes(other *Reach) bool {
 		return false
 	}
 	for _, s := range r.Signers {
+		if slices.ContainsFunc(s.Paths, func(p string) bool { return scope.IsWithin(other.Folder, p) }) {
+			s.Paths = nil // they contain the whole folder
+		}
 		if !slices.ContainsFunc(other.Signers, s.includes) && (len(s.Paths) > 0 || len(s.Guests) > 0) {
 			return false
 		}
 	}
 	return true
+}
+
+// Wider returns the reaches that the policy would have if only one of its signers had introduced it, and that contain more than the present one. A policy of several signers, of whom it is
+// not known who wrote what, applies only where each of them may change something.
+func (r *Reach) Wider() []*Reach {
+	if r == nil || len(r.Signers) < 2 {
+		return nil
+	}
+	var wider []*Reach
+	for _, s := range r.Signers {
+		of := &Reach{Folder: r.Folder, Signers: []Signer{s}}
+		if !r.Includes(of) && !slices.ContainsFunc(wider, func(w *Reach) bool { return w.Includes(of) }) {
+			wider = append(wider, of)
+		}
+	}
+	return wider
 }
 
 // includes reports whether the scope of a signer contains that of another one.

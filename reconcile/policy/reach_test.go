@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"testing"
 
 	"gitops-agent/reconcile/guest"
@@ -38,6 +39,58 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// TestReachIncludesFolders compares reaches whose signers have paths. Paths that contain the folder of a policy limit nothing.
+func TestReachIncludesFolders(t *testing.T) {
+	t.Parallel()
+	alice, web := Signer{Name: "alice"}, Signer{Name: "wanda", Paths: []string{"web"}}
+	tests := map[string]struct {
+		reach, other *Reach
+		want         bool
+	}{
+		"own_folder":         {&Reach{Folder: "web", Signers: []Signer{web}}, &Reach{Folder: "web", Signers: []Signer{alice}}, true},
+		"folder_below":       {&Reach{Folder: "web", Signers: []Signer{web}}, &Reach{Folder: "web/a", Signers: []Signer{alice}}, true},
+		"whole_repository":   {&Reach{Folder: ".", Signers: []Signer{web}}, &Reach{Folder: ".", Signers: []Signer{alice}}, false},
+		"other_folder":       {&Reach{Folder: ".", Signers: []Signer{web}}, &Reach{Folder: "webs", Signers: []Signer{alice}}, false},
+		"guests_still_count": {&Reach{Folder: "web", Signers: []Signer{{Paths: []string{"web"}, Guests: []string{"Container/*"}}}}, &Reach{Folder: "web", Signers: []Signer{alice}}, false},
+	}
+	for name, test := range tests {
+		if got := test.reach.Includes(test.other); got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// TestWider returns where a policy of several signers would apply if one of them had introduced it alone.
+func TestWider(t *testing.T) {
+	t.Parallel()
+	alice, bob := Signer{Name: "alice"}, Signer{Name: "bob"}
+	web, db := Signer{Name: "wanda", Paths: []string{"web"}}, Signer{Name: "dave", Paths: []string{"db"}}
+	tests := map[string]struct {
+		folder  string
+		signers []Signer
+		want    []string // who would have the wider reaches
+	}{
+		"none":         {".", nil, nil},
+		"one":          {".", []Signer{web}, nil},
+		"unlimited":    {".", []Signer{alice, bob}, nil},
+		"last":         {".", []Signer{web, alice}, []string{"alice"}},
+		"first":        {".", []Signer{alice, web}, []string{"alice"}},
+		"nothing_left": {".", []Signer{web, db}, []string{"wanda", "dave"}},
+		"all":          {".", []Signer{web, alice, db}, []string{"wanda", "alice"}},
+		"own_folder":   {"web", []Signer{web, alice}, nil},
+		"same_scope":   {".", []Signer{web, web}, nil},
+	}
+	for name, test := range tests {
+		var got []string
+		for _, reach := range (&Reach{Folder: test.folder, Signers: test.signers}).Wider() {
+			got = append(got, reach.Signers[0].Name)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 // TestRepository judges guests and steps by the policies of two folders and of the host. One that has a mistake denies in its folder alone.
 func TestRepository(t *testing.T) {
 	t.Parallel()
@@ -50,7 +103,7 @@ func TestRepository(t *testing.T) {
 	set := compiledSet(t, rule(func(r *Rule) { r.Name, r.Result = "host", Warn })).With(CompileRepository([]Rule{
 		in("web", func(*Rule) {}),
 		in("db", func(r *Rule) { r.Result, r.When = Warn, "new.network" }),
-		in("ct", func(r *Rule) { r.Mistake = "spec: got none" }),
+		in("ct", func(r *Rule) { r.Mistake = "it has a mistake: spec: got none" }),
 		in("app", func(r *Rule) { r.On, r.Operations = OnStep, []string{"destroy"} }),
 	}))
 	if set.Len() != 5 {

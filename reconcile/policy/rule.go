@@ -60,7 +60,7 @@ type Rule struct {
 	Positions map[string]guest.Origin // of the fields below spec, by name
 
 	Reach   *Reach // of a policy of the repository; nil for one of the host
-	Mistake string // why a policy of the repository cannot be used; it then denies everything in its reach
+	Mistake string // why a policy of the repository cannot be used, as a sentence; it then denies everything in its reach
 }
 
 // WithDefaults returns the rule with the values of what its file leaves out.
