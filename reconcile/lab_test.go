@@ -38,9 +38,10 @@ var (
 // labSigstore are the options of the Sigstore of every lab. A bubble begins in 2000. The tests of package verify have keys of all kinds.
 var labSigstore = sigtest.Options{Name: "lab", Seed: "lab", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), CAKey: sigtest.P256}
 
-// TestMain collects garbage less often, because the tests allocate much and keep little.
+// TestMain collects garbage less often, within a limit, because the tests allocate much and keep little.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(1600)
+	debug.SetMemoryLimit(1 << 30)
 	m.Run()
 }
 
