@@ -12,7 +12,6 @@ import (
 type Want struct {
 	Desired                // as its manifest wants it, with its guests resolved; of an object without a manifest, only its kind and its id
 	Live    cluster.Object // as it was read; the zero value of an object that does not exist
-	Next    cluster.Object // as it is going to be; the zero value if it stays as it is, or if that does not matter
 	Removed bool           // no manifest describes it any more: what keeps it is looked for
 }
 

@@ -49,3 +49,9 @@ func HasDay(text string) bool {
 	event, err := schedule.ParseEvent(text)
 	return err != nil || event.Exists()
 }
+
+// IsYearly reports whether a calendar event comes in every year from now on. Of a text that is none it is true.
+func IsYearly(text string) bool {
+	event, err := schedule.ParseEvent(text)
+	return err != nil || event.IsYearly()
+}

@@ -34,13 +34,14 @@ type Place struct {
 	Key        object.Key // to which an edge of a job ends: the guest, or a place where the guest is not yet
 	VMID       int
 	Node, Pool string
+	HA         bool // the HA manager manages the guest
 	Unknown    bool // the list of guests lacks the guest, so node and pool are not known
 }
 
 // PlaceOf returns where the list of guests has a guest.
 func PlaceOf(vmid int, inventory cluster.Inventory) Place {
 	row, listed := inventory.Row(vmid)
-	return Place{Key: object.Guest(vmid), VMID: vmid, Node: row.Node, Pool: row.Pool, Unknown: !listed}
+	return Place{Key: object.Guest(vmid), VMID: vmid, Node: row.Node, Pool: row.Pool, HA: row.HAState != "", Unknown: !listed}
 }
 
 // Lasting is an object that exists, and that neither is removed nor has to be created: as it is, and as its manifest wants it. Objects are changed at the same

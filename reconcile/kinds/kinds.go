@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
@@ -46,6 +47,15 @@ const AffinityRules = affinity.Name
 
 // BackupEdits returns what a backup job backs up less now than before, by its keys. A key that is missing before has not changed.
 func BackupEdits(before, now map[string]string) []kind.Weakening { return backupjob.Edits(before, now) }
+
+// BackupMove returns what a guest that requires backups loses when it moves to another node or pool. Stay are the backup jobs that exist and stay, live all that exist, and
+// next those that manifests want, as they want them.
+func BackupMove(stay []kind.Lasting, live, next map[string]cluster.Object, from, to kind.Place) []kind.Weakening {
+	return backupjob.Move(stay, live, next, from, to)
+}
+
+// BackupStarved returns why an enabled backup job does not count as cover, "" if it counts.
+func BackupStarved(keys map[string]string) string { return backupjob.Starved(keys) }
 
 // NodesOf returns the nodes without which Proxmox refuses the objects.
 func NodesOf(objects []kind.Desired) []string {

@@ -34,7 +34,11 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, c
 			Type: Warned, Reason: reason.NoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: reason.GrantJobAudit.Text,
 		})
 	case !cover.now.HasTo(at.Key, edge.Covers):
-		missing, hints = append(missing, "no enabled backup job covers it"), append(hints, reason.AddToJob.Text)
+		text := "no enabled backup job covers it"
+		if starved := starvedJobs(got); starved != "" {
+			text += " (" + starved + ")"
+		}
+		missing, hints = append(missing, text), append(hints, reason.AddToJob.Text)
 	default:
 		if why := want.derived.editedJobOf(d.VMID, cover); why != "" {
 			missing = append(missing, "the backup job that covers it was changed in Proxmox, so that it backs up less: "+why)
@@ -49,66 +53,90 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, c
 			Type: Warned, Reason: reason.NoBackup, Message: "its manifest requires backups, and " + strings.Join(missing, "; and "), Hint: strings.Join(hints, "; "),
 		})
 	}
+	return withMoveLosses(p, want, d, got, at, err)
+}
+
+// withMoveLosses adds what steps take a guest out of by a move to another node or pool.
+func withMoveLosses(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, at kind.Place, unknown string) Guest {
+	jobs, _ := kinds.Of(kinds.BackupJobs)
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		next := placeAfter(step, at)
-		if next == at || err == "" && (!cover.stays.HasTo(at.Key, edge.Covers) || cover.stays.HasTo(next.Key, edge.Covers)) {
+		if next == at {
 			continue
 		}
 		to := "node " + next.Node
 		if next.Pool != at.Pool {
 			to = "pool " + next.Pool
 		}
-		step.Loses = append(step.Loses, kind.Weakening{Guest: d.Ref, Field: guest.GuardBackup, Old: "in a backup job", New: "in no enabled job, by a move to the " + to})
+		losses := []kind.Weakening{{Old: "in a backup job", New: "in no enabled job"}}
+		if unknown == "" {
+			losses = kinds.BackupMove(want.derived.lasting(jobs), got.Objects[jobs.Name].ByID, wantedJobs(want, got), at, next)
+		}
+		for _, w := range losses {
+			w.Guest, w.Field, w.New = d.Ref, guest.GuardBackup, w.New+", by a move to the "+to
+			step.Loses = append(step.Loses, w)
+		}
 	}
 	return p
 }
 
-// coverage is which guests backup jobs back up: edges from jobs to guests, and to the places to which steps move guests.
-type coverage struct {
-	now   *edge.Graph // by the jobs as they are, in the order of their ids
-	stays *edge.Graph // by the jobs that stay, as they are and as their manifests want them; of guests that steps move
+// wantedJobs returns the backup jobs of the manifests as these want them, by id. A guest and a job are changed at the same time.
+func wantedJobs(want Desired, got cluster.Snapshot) map[string]cluster.Object {
+	k, _ := kinds.Of(kinds.BackupJobs)
+	next := make(map[string]cluster.Object)
+	for _, d := range want.Objects.whole().Wanted {
+		if d.Kind != k.Name {
+			continue
+		}
+		now := got.Objects[k.Name].ByID[d.ID]
+		if resolved, blocked := resolveGuests(k, d, want, got, now); blocked == nil {
+			job := asWanted(now, resolved)
+			job.ID = d.ID
+			next[d.ID] = job
+		}
+	}
+	return next
 }
+
+// coverage is which guests backup jobs back up, by the jobs as they are: edges from jobs to guests, in the order of the ids of the jobs.
+type coverage struct{ now *edge.Graph }
 
 // newCoverage returns the coverage of the guests that require backups. Planned are the guests of the manifests, in their order.
 func newCoverage(want Desired, planned []Guest, got cluster.Snapshot) (cover coverage) {
 	if jobsUnknown(got) != "" {
 		return cover
 	}
-	var now, moved []kind.Place
+	var places []kind.Place
 	for i := range planned {
-		at, isNeeded := placeToCover(&want.Guests[i], got)
-		if !isNeeded {
-			continue
+		if at, isNeeded := placeToCover(&want.Guests[i], got); isNeeded {
+			places = append(places, at)
 		}
-		now = append(now, at)
-		for j := range planned[i].Steps {
-			if next := placeAfter(&planned[i].Steps[j], at); next != at {
-				moved = append(moved, at, next)
-			}
-		}
+	}
+	if len(places) == 0 {
+		return cover
 	}
 	jobs, _ := kinds.Of(kinds.BackupJobs)
-	edges := func(list []kind.Lasting, places []kind.Place) *edge.Graph {
-		var found []edge.Edge
-		for _, o := range list {
-			want := kind.Want{Desired: kind.Desired{Kind: jobs.Name, ID: o.Now.ID}, Live: o.Now, Next: o.Next}
-			found = append(found, jobs.Edges(want, kind.World{Places: places})...)
-		}
-		return edge.New(found)
+	live := got.Objects[jobs.Name].ByID
+	var edges []edge.Edge
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		want := kind.Want{Desired: kind.Desired{Kind: jobs.Name, ID: id}, Live: live[id]}
+		edges = append(edges, jobs.Edges(want, kind.World{Places: places})...)
 	}
-	if len(now) > 0 {
-		live := got.Objects[jobs.Name].ByID
-		var list []kind.Lasting
-		for _, id := range slices.Sorted(maps.Keys(live)) {
-			list = append(list, kind.Lasting{Now: live[id]})
-		}
-		cover.now = edges(list, now)
-	}
-	if len(moved) > 0 {
-		cover.stays = edges(want.derived.lasting(jobs), moved)
-	}
+	cover.now = edge.New(edges)
 	return cover
+}
+
+// starvedJobs returns why enabled backup jobs do not count as cover, for people, "" if all of them count.
+func starvedJobs(got cluster.Snapshot) string {
+	var parts []string
+	live := got.Objects[kinds.BackupJobs].ByID
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		if why := kinds.BackupStarved(live[id].Keys); why != "" {
+			parts = append(parts, fmt.Sprintf("the job %s does not count, because %s", id, why))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // placeToCover returns where a guest is that requires backups, and whether it exists and requires them.
@@ -118,7 +146,7 @@ func placeToCover(d *guest.Desired, got cluster.Snapshot) (at kind.Place, isNeed
 	}
 	live, exists := got.Guests[d.VMID]
 	row, _ := got.Inventory.Row(d.VMID)
-	return kind.Place{Key: object.Guest(d.VMID), VMID: d.VMID, Node: cmp.Or(live.Node, row.Node), Pool: row.Pool}, exists
+	return kind.Place{Key: object.Guest(d.VMID), VMID: d.VMID, Node: cmp.Or(live.Node, row.Node), Pool: row.Pool, HA: row.HAState != ""}, exists
 }
 
 // placeAfter returns where a guest is after a step.

@@ -19,8 +19,11 @@ func TestRecordOfAnAgreement(t *testing.T) {
 	d := kind.Desired{Kind: kinds.BackupJobs, ID: "nightly", Keys: []kind.Intent{{Key: "schedule", Text: "02:00"}, {Key: "storage", Text: "local"}}}
 	guarded := plan.Objects{Guarded: []kind.Guarded{{Ref: guest.Ref{VMID: 201}, Guards: []guest.GuardField{guest.GuardBackup}}}}
 	unnamed := func(with texts) texts {
-		for _, key := range []string{"prune-backups", "remove", "exclude-path"} {
-			with[key] = journal.AgreedText{Unsure: true}
+		k, _ := kinds.Of(kinds.BackupJobs)
+		for _, key := range k.GuardKeys {
+			if key != "schedule" && key != "storage" {
+				with[key] = journal.AgreedText{Unsure: true}
+			}
 		}
 		return with
 	}

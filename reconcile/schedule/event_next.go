@@ -32,6 +32,26 @@ func (e Event) Exists() bool {
 	return false
 }
 
+// IsYearly reports whether the event has a day in each of the 28 years from 2027 on, which are as the years before and after them.
+func (e Event) IsYearly() bool {
+	for year := 2027; year < 2027+28; year++ {
+		if !e.years.has(year) || !e.comesIn(year) {
+			return false
+		}
+	}
+	return true
+}
+
+// comesIn reports whether the event has a day in a year, if its text names the year.
+func (e Event) comesIn(year int) bool {
+	for at := time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
+		if e.onDate(at) {
+			return true
+		}
+	}
+	return false
+}
+
 // dates returns the dates on which the event has times, from a date on. It looks for them once in the years that have the same dates on the same weekdays.
 func (e Event) dates(from time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {

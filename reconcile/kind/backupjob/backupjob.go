@@ -34,6 +34,14 @@ const (
 	keyPerformance = "performance"
 	keyNotes       = "notes-template"
 	keyProtected   = "protected"
+	keyMode        = "mode"
+	keyBandwidth   = "bwlimit"
+	keyLockWait    = "lockwait"
+	keyStopWait    = "stopwait"
+	keyPriority    = "ionice"
+	keyMissed      = "repeat-missed"
+	keyStandard    = "stdexcludes"
+	keyDetection   = "pbs-change-detection-mode"
 )
 
 // jobs are the jobs in the API.
@@ -56,13 +64,22 @@ func Kind() *kind.Kind {
 		Encode:     encode,
 		Calls:      calls,
 		Guard:      guest.GuardBackup,
-		GuardKeys:  []string{keySchedule, keyStorage, keyRetention, keyPrune, keyPaths},
+		GuardKeys:  guardKeys(),
 		Edges:      edges,
 		Weakens:    weakens,
 		Privileges: privileges,
 	}
 	k.Raise = func(o cluster.Object) ([]kind.Raised, []string) { return raise(k, o) }
 	return k
+}
+
+// guardKeys returns the keys on which it depends what a job keeps.
+func guardKeys() []string {
+	keys := []string{keySchedule, keyStorage, keyRetention, keyPrune, keyPaths}
+	for _, s := range settings {
+		keys = append(keys, s.key)
+	}
+	return keys
 }
 
 // read lists the jobs. The list needs Sys.Audit on / and has every job. It has the next time of each job, which a job alone does not have.

@@ -1,6 +1,7 @@
 package backupjob
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,19 +14,15 @@ import (
 	"gitops-agent/reconcile/kind"
 )
 
-// edges returns which guests of a world a job backs up, and will go on to back up if it changes.
+// edges returns which guests of a world a job backs up.
 func edges(want kind.Want, world kind.World) []edge.Edge {
 	if len(world.Places) == 0 {
 		return nil
 	}
 	var list []edge.Edge
-	job, lasts := want.Key(), lasting{now: scopeOf(want.Live)}
-	lasts.next = lasts.now
-	if want.Next.ID != "" {
-		lasts.next = scopeOf(want.Next)
-	}
+	job, s := want.Key(), scopeOf(want.Live)
 	for _, p := range world.Places {
-		if lasts.covers(p) {
+		if s.covers(p, false) {
 			list = append(list, edge.Edge{From: job, To: p.Key, Why: edge.Covers})
 		}
 	}
@@ -34,7 +31,10 @@ func edges(want kind.Want, world kind.World) []edge.Edge {
 
 // scope is which guests a job backs up, parsed.
 type scope struct {
-	enabled    bool   // and it has a next time
+	runs       bool   // it is enabled, which is the default, and a calendar has a day of its schedule
+	never      bool   // Proxmox has no next time for it
+	starved    string // why it does not count as cover although it runs, "" if it counts
+	stops      bool   // it shuts guests down
 	node, pool string // "" if the job names none
 	listed     bool   // it lists guests
 	all        bool   // it backs up all guests
@@ -43,19 +43,22 @@ type scope struct {
 
 func scopeOf(job cluster.Object) scope {
 	keys := job.Keys
-	s := scope{enabled: keys[keyEnabled] == "1" && !job.Never && kind.HasDay(keys[keySchedule]), node: keys[keyNode], pool: keys[keyPool], listed: keys[keyVMID] != "", all: keys[keyAll] == "1", vmids: listOf(keys[keyVMID])}
+	s := scope{
+		runs: keys[keyEnabled] != "0" && kind.HasDay(keys[keySchedule]), never: job.Never, starved: Starved(keys), stops: keys[keyMode] == modeStop,
+		node: keys[keyNode], pool: keys[keyPool], listed: keys[keyVMID] != "", all: keys[keyAll] == "1", vmids: listOf(keys[keyVMID]),
+	}
 	if !s.listed {
 		s.vmids = listOf(keys[keyExclude])
 	}
 	return s
 }
 
-// covers reports whether the job is enabled and backs up a guest. What depends on an unknown place counts as assumed.
+// reaches reports whether a job names a guest, enabled or not. What depends on an unknown place counts as assumed.
 //
 // Source: PVE::VZDump get_included_guests, which prefers a pool to a list, and a list to all guests.
-func (s scope) covers(p kind.Place, assumed bool) bool {
+func (s scope) reaches(p kind.Place, assumed bool) bool {
 	switch {
-	case !s.enabled, s.node != "" && !p.Unknown && s.node != p.Node:
+	case s.node != "" && !p.Unknown && s.node != p.Node:
 		return false
 	case s.node != "" && p.Unknown && !assumed:
 		return false
@@ -67,42 +70,29 @@ func (s scope) covers(p kind.Place, assumed bool) bool {
 	return s.all && !slices.Contains(s.vmids, p.VMID)
 }
 
-// lasting is which guests a job backs up, and is going to back up.
-type lasting struct{ now, next scope }
-
-// covers reports whether the job backs up a guest, and will go on to do so.
-func (l lasting) covers(p kind.Place) bool { return l.now.covers(p, false) && l.next.covers(p, false) }
-
-// coverage is which guests jobs cover, and will go on to cover.
-type coverage []lasting
-
-// newCoverage returns the coverage of jobs.
-func newCoverage(jobs []kind.Lasting) coverage {
-	c := make(coverage, len(jobs))
-	for i, job := range jobs {
-		c[i] = lasting{scopeOf(job.Now), scopeOf(job.Next)}
-	}
-	return c
+// isRun reports whether a job runs for a guest, however slowly. What depends on an unknown place counts as assumed.
+func (s scope) isRun(p kind.Place, assumed bool) bool {
+	return s.runs && !s.never && s.reaches(p, assumed)
 }
 
-// has reports whether a job covers a guest.
-func (c coverage) has(p kind.Place) bool {
-	return slices.ContainsFunc(c, func(l lasting) bool { return l.covers(p) })
+// covers reports whether a job backs up a guest, and counts as cover. Proxmox refuses to shut down a guest under HA for a backup.
+//
+// Source: PVE::VZDump exec_backup_task.
+func (s scope) covers(p kind.Place, assumed bool) bool {
+	return s.starved == "" && !(s.stops && p.HA) && s.isRun(p, assumed)
 }
 
-// weakens returns the guests that require backups and that a change of a job takes out of every job, or backs up less: other backups are removed earlier, times or
-// the storage change, or more files are left out. Times and storages cannot be compared, so every change of them counts. Going back to what the job had when it
+// weakens returns the guests that require backups and that a change of a job takes out of every job that keeps as much, or backs up less: other backups are removed earlier, times or
+// the storage change, more files are left out, or the job is slowed down. Times and storages cannot be compared, so every change of them counts. A job that begins to back up a guest is a
+// change too, also one that is made: its backups and its retention are those of every job that backs up the guest to the storage. Going back to what the job had when it
 // agreed with its manifest is no weakening if somebody has taken something from guests by an edit. An edit that only keeps backups longer harms no guest, and
 // undoing it would remove backups.
 func weakens(c kind.Change, world kind.World) []kind.Weakening {
-	if c.Op == cluster.OpObjectAdd {
-		return nil
-	}
 	after := c.After()
 	if c.Op == cluster.OpObjectRemove {
 		after = cluster.Object{ID: c.ID}
 	}
-	before, then, others := scopeOf(c.Got), scopeOf(after), newCoverage(world.Others)
+	before, then := scopeOf(c.Got), scopeOf(after)
 	now := c.Got.Keys
 	if len(Edits(c.Agreed, c.Got.Keys)) > 0 || bringsIn(before, then, world) {
 		now = restored(now, after.Keys, c.Agreed)
@@ -110,18 +100,124 @@ func weakens(c kind.Change, world kind.World) []kind.Weakening {
 	var found []kind.Weakening
 	for _, g := range world.Guests {
 		p := kind.PlaceOf(g.VMID, world.Observed.Inventory)
-		if !g.Has(guest.GuardBackup) || !before.covers(p, true) {
+		if !g.Has(guest.GuardBackup) {
 			continue
 		}
-		if !then.covers(p, false) {
-			if !others.has(p) {
-				found = append(found, kind.Weakening{Guest: g.Ref, Field: guest.GuardBackup, Old: "in the job " + c.ID, New: "in no enabled job"})
-			}
-			continue
-		}
-		for _, w := range weaker(now, after.Keys) {
+		note := func(w kind.Weakening) {
 			w.Guest, w.Field = g.Ref, guest.GuardBackup
 			found = append(found, w)
+		}
+		if !before.isRun(p, false) && then.runs && then.reaches(p, true) {
+			for _, w := range shared(after, world, p) {
+				note(w)
+			}
+		}
+		switch {
+		case !before.isRun(p, true):
+		case !then.isRun(p, false):
+			if w := lost(cluster.Object{ID: c.ID, Keys: now}, world.Others, p); w != nil {
+				note(*w)
+			}
+		default:
+			for _, w := range weaker(now, after.Keys) {
+				note(w)
+			}
+		}
+	}
+	return found
+}
+
+// shared returns with which jobs a job that begins to back up a guest would share the storage: Proxmox prunes all backups of a guest on a storage together after each run, with the retention
+// of the job that ran. So each backup of one job takes the place of one of the other. Jobs that keep everything take nothing from each other.
+//
+// Source: PVE::VZDump exec_backup_task; PVE::Storage::Plugin prune_backups.
+func shared(job cluster.Object, world kind.World, p kind.Place) []kind.Weakening {
+	next := make(map[string]cluster.Object, len(world.Others))
+	for _, l := range world.Others {
+		next[l.Next.ID] = l.Next
+	}
+	var found []kind.Weakening
+	live := world.Observed.Objects[Name].ByID
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		other := live[id]
+		if id == job.ID || !scopeOf(other).isRun(p, true) {
+			continue
+		}
+		if later, stays := next[id]; sharesStorage(job.Keys, other.Keys) || stays && sharesStorage(job.Keys, later.Keys) {
+			found = append(found, kind.Weakening{
+				Old: fmt.Sprintf("the job %s alone keeps its backups on storage %s, %s", id, orDefault(other.Keys[keyStorage]), effectiveRetention(other.Keys)),
+				New: fmt.Sprintf("also the job %s, %s", job.ID, effectiveRetention(job.Keys)),
+			})
+		}
+	}
+	return found
+}
+
+// sharesStorage reports whether two jobs may back up to one storage, and one of them limits what is kept. The default storage may be any.
+func sharesStorage(a, b map[string]string) bool {
+	if from, to := a[keyStorage], b[keyStorage]; from != to && from != "" && to != "" {
+		return false
+	}
+	return effectiveRetention(a) != keepsAll || effectiveRetention(b) != keepsAll
+}
+
+// lost returns what a guest loses with a job that backs it up no more, nil if another job that stays keeps as much.
+func lost(job cluster.Object, others []kind.Lasting, p kind.Place) *kind.Weakening {
+	with := ""
+	for _, l := range others {
+		if !scopeOf(l.Now).covers(p, false) || !scopeOf(l.Next).covers(p, false) {
+			continue
+		}
+		if len(weaker(job.Keys, l.Now.Keys))+len(weaker(job.Keys, l.Next.Keys)) == 0 {
+			return nil
+		}
+		with = cmp.Or(with, l.Now.ID)
+	}
+	if with == "" {
+		return &kind.Weakening{Old: "in the job " + job.ID, New: "in no enabled job"}
+	}
+	return &kind.Weakening{Old: "in the job " + job.ID, New: "in no enabled job that keeps as much, only in " + with}
+}
+
+// Move returns what a guest that requires backups loses when it moves to another node or pool: jobs that back it up there no more, and what jobs that back it up only there
+// take from the others. Stay are the jobs that exist and stay, live all that exist, and next those that manifests want, as they want them.
+func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to kind.Place) []kind.Weakening {
+	var found []kind.Weakening
+	var left []cluster.Object
+	with := kind.World{Others: stay}
+	beside := make(map[string]cluster.Object, len(live))
+	with.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: beside}}
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		switch job := live[id]; {
+		case !scopeOf(job).isRun(from, false):
+		case scopeOf(job).isRun(to, true):
+			beside[id] = job
+		default:
+			left = append(left, job)
+		}
+	}
+	for _, job := range left {
+		if w := lost(job, stay, to); w != nil {
+			found = append(found, *w)
+		}
+	}
+	enters := func(job cluster.Object) {
+		if _, isBeside := beside[job.ID]; isBeside || !scopeOf(job).isRun(to, true) {
+			return
+		}
+		found = append(found, shared(job, with, to)...)
+		for _, former := range left {
+			if former.ID != job.ID && sharesStorage(job.Keys, former.Keys) {
+				found = append(found, weaker(former.Keys, job.Keys)...)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		enters(live[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(next)) {
+		if now, exists := live[id]; !exists || !scopeOf(now).isRun(to, true) {
+			enters(next[id])
 		}
 	}
 	return found
@@ -136,7 +232,7 @@ func Edits(before, now map[string]string) []kind.Weakening {
 func bringsIn(before, then scope, world kind.World) bool {
 	return slices.ContainsFunc(world.Guests, func(g kind.Guarded) bool {
 		p := kind.PlaceOf(g.VMID, world.Observed.Inventory)
-		return g.Has(guest.GuardBackup) && !before.covers(p, true) && then.covers(p, false)
+		return g.Has(guest.GuardBackup) && !before.isRun(p, true) && then.isRun(p, false)
 	})
 }
 
@@ -180,6 +276,11 @@ func weaker(now, next map[string]string) []kind.Weakening {
 	if len(added) > 0 {
 		found = append(found, kind.Weakening{Old: "no further exclude-path", New: "exclude-path " + strings.Join(added, ", ")})
 	}
+	for _, s := range settings {
+		if now[s.key] != next[s.key] && s.isWeaker(now[s.key], next[s.key]) {
+			note(s.key, orDefault(now[s.key]), orDefault(next[s.key]))
+		}
+	}
 	return found
 }
 
@@ -190,27 +291,31 @@ func orDefault(text string) string {
 	return strconv.Quote(text)
 }
 
-// ofTheStorage is the retention of a job that has none.
-const ofTheStorage = "of the storage"
+// Retentions that no option of Proxmox says alone.
+const (
+	ofTheStorage = "of the storage" // the retention of a job that has none
+	keepsAll     = "keep-all=1"
+	untilFull    = "no backup after " // begins the retention of a job that does not prune and has a limit
+)
 
-// effectiveRetention returns which backups a job keeps. A job that prunes nothing keeps all.
+// effectiveRetention returns which backups a job keeps. A job that prunes nothing fails as soon as there are as many backups as it may keep.
+//
+// Source: PVE::VZDump exec_backup_task, backup_limit.
 func effectiveRetention(keys map[string]string) string {
-	switch {
-	case keys[keyPrune] == "0":
-		return "keep-all=1"
-	case keys[keyRetention] == "":
-		return ofTheStorage
+	keeps := cmp.Or(keys[keyRetention], ofTheStorage)
+	if keys[keyPrune] == "0" && keeps != keepsAll {
+		return untilFull + keeps
 	}
-	return keys[keyRetention]
+	return keeps
 }
 
 // isShorter reports whether a retention may keep fewer backups than another one. That of a storage is not known, so it is shorter than any other, and any limit is
-// shorter than it.
+// shorter than it. A job that fails when it has reached its limit keeps other backups than one that prunes.
 func isShorter(now, next string) bool {
 	switch {
-	case now == next, next == "keep-all=1":
+	case now == next, next == keepsAll:
 		return false
-	case now == ofTheStorage, next == ofTheStorage, now == "keep-all=1":
+	case now == ofTheStorage, next == ofTheStorage, now == keepsAll, strings.HasPrefix(now, untilFull), strings.HasPrefix(next, untilFull):
 		return true
 	}
 	to := parseOptions(next)
