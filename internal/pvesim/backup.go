@@ -266,8 +266,8 @@ func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 		if err := c.permitAllocate(vmid); err != nil {
 			return err
 		}
-		if old := c.sim.guests[vmid]; old != nil {
-			return apiErrorf("unable to restore %s %d - %s %d already exists on node '%s'", kindLabel(kind), vmid, old.label(), vmid, old.node)
+		if err := c.checkTakeOver(kind, vmid); err != nil {
+			return err
 		}
 		v := c.sim.volume(from)
 		if v == nil || v.archive == nil || v.archive.kind != kind {
@@ -276,6 +276,13 @@ func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 		a = v.archive
 		if set, err = c.restoreConfig(kind, vmid); err != nil {
 			return err
+		}
+		if old := c.sim.guests[vmid]; old != nil {
+			if err := old.checkLock(); err != nil {
+				return apiErrorf("unable to restore %s %d - %s", kindLabel(kind), vmid, err)
+			}
+			old.edit(func(conf *config) { conf.Values["lock"] = "create" })
+			return nil
 		}
 		return c.reserve(kind, vmid)
 	})
@@ -287,7 +294,85 @@ func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 	})
 }
 
+// checkTakeOver checks the guest that already has the vmid of a restored one. With force, a guest of the same kind on the same node is replaced. The state is
+// locked.
+//
+// Source: PVE::API2::Qemu create_vm; PVE::API2::LXC create_vm.
+func (c *call) checkTakeOver(kind Kind, vmid int) error {
+	old := c.sim.guests[vmid]
+	switch {
+	case old == nil:
+		return nil
+	case !c.flag("force") || old.kind != kind || old.node != c.node():
+		return apiErrorf("unable to restore %s %d - %s %d already exists on node '%s'", kindLabel(kind), vmid, old.label(), vmid, old.node)
+	case kind == QEMU:
+		return nil // its task checks the rest
+	case old.running:
+		return apiErrorf("can't overwrite running container")
+	}
+	return old.checkProtection("unable to restore CT " + itoa(vmid))
+}
+
+// checkReplaced rejects in the task the replacement of a VM that is protected or runs, and unlocks it.
+func (t *task) checkReplaced(vmid int) error {
+	return t.locked(func() error {
+		g := t.sim.guests[vmid]
+		err := g.checkProtection("unable to restore VM " + itoa(vmid) + " -")
+		if err == nil && g.running {
+			err = apiErrorf("unable to restore VM %d - vm is running", vmid)
+		}
+		if err != nil {
+			g.edit(func(conf *config) { delete(conf.Values, "lock") })
+		}
+		return err
+	})
+}
+
+// replace frees what a restored guest replaces: of a VM the disks that the archive has and the saved memory of snapshots, of a container every volume. The
+// other disks of a VM become unused. The state is locked.
+//
+// Source: PVE::QemuServer restore_cleanup_oldconf; PVE::LXC destroy_lxc_container.
+func (s *Sim) replace(g *guest, a *archive, v values) {
+	if len(g.conf.Values) > 1 {
+		s.checkDestroy(g)
+	}
+	reason := freeReason("restore over " + itoa(g.vmid))
+	for _, slot := range sortedKeys(g.conf.Values) {
+		if isUnused(slot) && a.kind == LXC {
+			s.free(g.conf.Values[slot], reason)
+		}
+		if !isDisk(a.kind, slot) {
+			continue
+		}
+		d, err := parseDisk(a.kind, slot, g.conf.Values[slot])
+		old := s.volume(d.file())
+		if err != nil || old == nil || old.Owner != g.vmid {
+			continue
+		}
+		if _, saved := a.sizes[slot]; saved || a.kind == LXC {
+			s.free(old.ID, reason)
+			continue
+		}
+		for i := 0; ; i++ {
+			if key := "unused" + itoa(i); v[key] == "" {
+				v[key] = old.ID
+				break
+			}
+		}
+	}
+	for _, snapshot := range g.conf.Snapshots {
+		if state := snapshot.Values["vmstate"]; state != "" {
+			s.free(state, reason)
+		}
+	}
+}
+
 func (t *task) restore(c *call, a *archive, set values, vmid int) error {
+	if a.kind == QEMU {
+		if err := t.checkReplaced(vmid); err != nil {
+			return err
+		}
+	}
 	var made []string
 	err := t.work(1)
 	if workerDied(err) {
@@ -300,15 +385,35 @@ func (t *task) restore(c *call, a *archive, set values, vmid int) error {
 		}
 		if err != nil {
 			t.sim.freeAllocated(made)
-			delete(t.sim.guests, vmid)
+			if g := t.sim.guests[vmid]; a.kind == QEMU && len(g.conf.Values) > 1 {
+				g.edit(func(conf *config) { delete(conf.Values, "lock") })
+			} else {
+				delete(t.sim.guests, vmid)
+			}
 			return apiErrorf("unable to restore %s %d - %s", kindLabel(a.kind), vmid, firstLine(err.Error()))
 		}
 		maps.Copy(v, set)
-		t.sim.guests[vmid].edit(func(conf *config) { conf.Values = v })
+		g := t.sim.guests[vmid]
+		t.sim.replace(g, a, v)
+		g.edit(func(conf *config) { *conf = *configtext.New(); conf.Values = v })
 		c.addToPool(vmid)
 		t.sim.countEffect(vmid, Created)
 		return nil
 	})
+}
+
+// dropLines leaves out the lines of a container's configuration that begin with lxc, unless root restores it. A token of root is not root.
+//
+// Source: PVE::LXC::Create sanitize_and_merge_config.
+func (t *task) dropLines(c *call, v values) {
+	lines := v[configtext.Lines]
+	if lines == "" || c.isRoot() {
+		return
+	}
+	const edge = "--------------------------------"
+	t.log = append(t.log, "WARN: skipping custom lxc options, restore manually as root:", edge)
+	t.log = append(append(t.log, strings.Split(lines, "\n")...), edge)
+	delete(v, configtext.Lines)
 }
 
 // unpack returns the archived config with new volumes and, if the call sets unique, with new MAC addresses and a new uuid.
@@ -317,6 +422,7 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 	delete(v, "lock")
 	maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) })
 	t.logRestoreBegin(c, a, v)
+	t.dropLines(c, v)
 	for _, slot := range diskSlots(a.kind, v) {
 		size, saved := a.sizes[slot]
 		if !saved {

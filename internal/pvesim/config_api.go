@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -13,11 +14,26 @@ func writeValue(o *object, kind Kind, key, name, value string) {
 		o.str(name, "**********")
 		return
 	}
+	if key == configtext.Lines {
+		o.raw(name, lxcLines(value))
+		return
+	}
 	if isNumeric(kind, key) && integerText.MatchString(value) {
 		o.raw(name, []byte(strings.TrimPrefix(value, "+")))
 		return
 	}
 	o.str(name, value)
+}
+
+// lxcLines returns the lines of LXC as pairs of key and value.
+func lxcLines(lines string) []byte {
+	var pairs [][2]string
+	for line := range strings.SplitSeq(lines, "\n") {
+		key, value, _ := strings.Cut(line, ": ")
+		pairs = append(pairs, [2]string{key, value})
+	}
+	b, _ := json.Marshal(pairs) // strings cannot fail
+	return b
 }
 
 // readConfig returns the handler of GET config. It shows the config after the next start, the current config, or a snapshot.
@@ -61,6 +77,9 @@ func readPending(kind Kind) func(*call) (reply, error) {
 		a := array{buf: make([]byte, 0, 1024)}
 		conf := g.conf
 		for k, v := range conf.Values {
+			if k == configtext.Lines {
+				continue // a list is no value of this call
+			}
 			var o object
 			o.str("key", k)
 			writeValue(&o, kind, k, "value", v)

@@ -131,8 +131,13 @@ func (t *task) checkHostLimits(g *guest) error {
 	return nil
 }
 
-// checkVolumes rejects a start if a volume of the guest is missing.
+// checkVolumes rejects a start if a volume of the guest or its hook script is missing.
+//
+// Source: PVE::GuestHelpers exec_hookscript, for the phase pre-start.
 func (s *Sim) checkVolumes(g *guest) error {
+	if script := g.conf.Values["hookscript"]; script != "" && s.volumeOn(g.node, script) == nil {
+		return apiErrorf("script '%s' does not exist", script)
+	}
 	for _, slot := range diskSlots(g.kind, g.conf.Values) {
 		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
 		if err == nil && volumeID.MatchString(d.file()) && s.volumeOn(g.node, d.file()) == nil {

@@ -17,6 +17,9 @@ const (
 // Values are the keys of one section of a config file with their values.
 type Values map[string]string
 
+// Lines is the key of a container's own settings of LXC: the lines "lxc.KEY: VALUE" of a section in their order. The API shows them, and no call sets them.
+const Lines = "lxc"
+
 // PendingDelete is an entry of the delete list in the pending section. Force means that the volume is freed with the key.
 type PendingDelete struct {
 	Key   string

@@ -66,10 +66,13 @@ func writeSection(b *strings.Builder, v Values) {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(v)) {
-		if k == "description" {
+		if k == "description" || k == Lines {
 			continue
 		}
 		fmt.Fprintf(b, "%s: %s\n", k, v[k])
+	}
+	if v[Lines] != "" {
+		b.WriteString(v[Lines] + "\n")
 	}
 }
 
@@ -107,6 +110,7 @@ func decodeComment(s string) string {
 
 var (
 	sectionLine = regexp.MustCompile(`^\[([^\]]+)\]\s*$`)
+	lxcLine     = regexp.MustCompile(`^(lxc\.[a-z0-9_\-.]+)(?::|\s*=)\s*(.*?)\s*$`)
 	keyLine     = regexp.MustCompile(`^([a-z][a-z_\-]*\d*):\s*(.*?)\s*$`)
 )
 
@@ -132,7 +136,9 @@ func Parse(kind Kind, text string) *Config {
 			flush()
 			cur = c.section(kind, m[1])
 		default:
-			if k, v, ok := splitKeyLine(line); ok {
+			if m := lxcLine.FindStringSubmatch(line); m != nil && kind == LXC {
+				cur[Lines] = strings.TrimPrefix(cur[Lines]+"\n"+m[1]+": "+m[2], "\n")
+			} else if k, v, ok := splitKeyLine(line); ok {
 				cur[k] = v
 			}
 		}
