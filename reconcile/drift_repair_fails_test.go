@@ -1,9 +1,13 @@
 package reconcile_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -34,5 +38,48 @@ func TestDriftStaysDriftWhileItsRepairFails(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A change of others stays drift if the agent ends between the intent to take it back and the outcome: the next process reports nothing else, and one repair.
+func TestDriftStaysDriftOverACrash(t *testing.T) {
+	t.Parallel()
+	stopped := func(l *lab) {
+		l.callAs("root@pam!full", "POST", "/nodes/pve1/qemu/201/status/stop", "")
+		eventually(l, "the stop", func() bool { return !l.sim.Running(201) })
+	}
+	for name, test := range map[string]struct {
+		op   cluster.Op
+		edit func(l *lab)
+		want string
+	}{
+		"configuration": {cluster.OpConfig, func(l *lab) { l.ok(l.sim.Edit(201, "description", "by hand")) }, "Drifted description"},
+		"run_state":     {cluster.OpStart, stopped, "Drifted state"},
+	} {
+		for _, at := range []string{"before-call", "after-call"} {
+			t.Run(name+"/"+at, func(t *testing.T) {
+				runLab(t, nil, func(t *testing.T, l *lab) {
+					l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "description: a web server")
+					l.push("one guest", alice)
+					if r := l.once(); !r.Converged {
+						t.Fatalf("got %+v, want a first convergence", r)
+					}
+					d := &crashingCluster{Cluster: l.cluster, op: test.op, at: at}
+					l.opts.Cluster = d
+					seen := &said{vmid: 201}
+					l.opts.Hooks.OnReport, l.opts.Hooks.OnEvent = seen.report, seen.event
+					stop := l.start()
+					test.edit(l)
+					l.recoverFrom(&d.crashed, stop, 0)
+					all := slices.DeleteFunc(seen.all, func(text string) bool { return strings.HasPrefix(text, "Failed") }) // by the crash
+					if !slices.Equal(all, []string{test.want}) {
+						t.Errorf("got %q in the reports, want %q alone", all, test.want)
+					}
+					if want := event.GuestRepaired; at == "before-call" && seen.events[len(seen.events)-1] != want {
+						t.Errorf("got the events %v, want the repair as the last one", seen.events)
+					}
+				})
+			})
+		}
 	}
 }

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
@@ -63,15 +64,27 @@ func (e *Engine) findOthers(planned plan.Plan) {
 			continue
 		}
 		differs := lastseen.Differences{Changes: p.Changes, RunState: p.WantsRunState(), Gone: slices.Contains(p.Lost, plan.KeyExists)}
-		found, key := t.others, keyOf(p.Ref)
+		key := keyOf(p.Ref)
+		found := append(slices.Clone(t.others), takenBack(look.state, key)...)
 		if !e.queue.Busy(key) && !e.lanes.holds(key) {
-			found = append(slices.Clone(found), p.Lost...)
+			found = append(found, p.Lost...)
 			if identity, now := look.of(p); identity != "" && p.Present && look.readingOf(p).at.After(t.turnEnded) {
 				found = append(found, lastseen.ByOthers(lastseen.Of(look.state, key, identity), now, differs)...)
 			}
 		}
 		t.others = differs.Only(found)
 	}
+}
+
+// takenBack returns the keys that others changed and that an open step of an object takes back.
+func takenBack(state journal.State, key object.Key) []string {
+	var keys []string
+	for _, open := range state.Open {
+		if open.Key() == key {
+			keys = slices.AppendSeq(keys, maps.Keys(open.TakesBack))
+		}
+	}
+	return keys
 }
 
 // values finds the values of the newest readings of planned objects.

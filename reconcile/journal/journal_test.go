@@ -27,7 +27,7 @@ func oneOfEach() []Body {
 		Begun{
 			Step: "s1", VMID: 101, Kind: "VirtualMachine", Name: "web-1", Node: "pve1", Op: "create", Class: "live",
 			Revision: "main@sha1:c1", StepDigest: "d1", TaskVMID: 9000, TaskTypes: []string{"qmclone"}, TaskID: "debian.qcow2",
-			Detail: map[string]string{"storage": "local-lvm"},
+			Detail: map[string]string{"storage": "local-lvm"}, TakesBack: map[string]string{"memory": "a1"},
 		},
 		Dispatched{Step: "s1", UPID: "UPID:pve1:1"},
 		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\"", Sent: true},

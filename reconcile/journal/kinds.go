@@ -27,7 +27,9 @@ var kinds = []*kind{
 	}.kind(),
 	row[Begun]{
 		name: "begun", version: 1,
-		newer: func(b Begun) int { return laterField(7, b.VMID == 0 || b.TaskID != "") },
+		newer: func(b Begun) int {
+			return max(laterField(7, b.VMID == 0 || b.TaskID != ""), laterField(30, len(b.TakesBack) > 0))
+		},
 		complete: func(b Begun) bool {
 			return b.Step != "" && b.Op != "" && (b.VMID > 0 || b.VMID == 0 && b.Kind != "" && b.Name != "")
 		},

@@ -55,6 +55,7 @@ type Begun struct {
 	TaskTypes  []string          `json:"taskTypes,omitempty"` // types of the task in Proxmox's task list
 	TaskID     string            `json:"taskId,omitempty"`    // what the task is about in Proxmox's task list, for an object that is no guest
 	Detail     map[string]string `json:"detail,omitempty"`    // facts that crash recovery needs; never a secret
+	TakesBack  map[string]string `json:"takesBack,omitempty"` // by key that the step may change and that others changed: the value of Seen before
 }
 
 // Key returns the object that the step is about.

@@ -71,6 +71,14 @@ func (m memory) begin(step plan.Step) []journal.Body {
 	return m.record(left)
 }
 
+// takesBack returns what the intent of a step keeps of the keys that others changed.
+func (m memory) takesBack(step plan.Step) lastseen.Values {
+	if m.identity == "" {
+		return nil
+	}
+	return effectOf(step).TakesBack(m.seen, m.others)
+}
+
 // afterNothing returns the record after a step that changed nothing, since its first call was refused: what others changed is still theirs.
 func (m memory) afterNothing(c conclusion) []journal.Body {
 	if c.result != journal.NotRun && !errors.Is(c.err, cluster.ErrConflict) {

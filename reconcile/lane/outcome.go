@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/lastseen"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/secret"
 )
@@ -84,6 +85,9 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 		ended.Error = c.err.Error()
 	}
 	records := append([]journal.Body{ended}, applied(begun, c, state)...)
+	if seen, changed := lastseen.AfterStep(state, begun); changed && c.result != journal.Done {
+		records = append(records, seen)
+	}
 	if c.file != nil {
 		records = append(records, *c.file)
 	}

@@ -11,6 +11,7 @@
 //   - Effect.Repairs says whether a step takes back what others changed.
 //   - Effect.Begin returns the record with which a step begins. It says nothing about the keys that the step may change: their next value is the agent's
 //     own work.
+//   - Effect.TakesBack returns what the intent of the step keeps of keys that others changed, and AfterStep puts it back if the step did not have its effect.
 //   - Follow brings the record up to date with a reading in which no step is open. It learns the value of a key that agrees with the manifest, and of a
 //     key that the record does not mention. A key that differs keeps its earlier value.
 //

@@ -40,6 +40,24 @@ func (e Effect) Begin(seen Values) (Values, bool) {
 	return left, len(left) != len(seen)
 }
 
+// TakesBack returns the values of the record of those keys that others changed and that the step may change: after a step that is not known to have its effect they
+// differ because of the change of others still.
+func (e Effect) TakesBack(seen Values, others []string) Values {
+	left, _ := e.Begin(seen)
+	var values Values
+	for _, key := range others {
+		was, known := seen[key]
+		if _, stays := left[key]; !known || stays {
+			continue
+		}
+		if values == nil {
+			values = make(Values)
+		}
+		values[key] = was
+	}
+	return values
+}
+
 // alongside are keys that Proxmox changes with others: a device that is removed leaves the boot order.
 var alongside = []string{"boot"}
 

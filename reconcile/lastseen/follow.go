@@ -19,6 +19,18 @@ func Of(state journal.State, key object.Key, identity string) Values {
 	return record.Keys
 }
 
+// AfterStep returns the record of an object after a step that did not certainly have its effect, and whether it differs from the one that the step began with: what
+// others changed before is still theirs.
+func AfterStep(state journal.State, begun journal.Begun) (journal.Seen, bool) {
+	record, found := state.Seen[begun.Key()]
+	if len(begun.TakesBack) == 0 || !found {
+		return journal.Seen{}, false
+	}
+	keys := maps.Clone(begun.TakesBack)
+	maps.Copy(keys, record.Keys)
+	return journal.NewSeen(begun.Key(), record.Identity, keys), !maps.Equal(keys, record.Keys)
+}
+
 // Differences are how an object differs from its manifest in one reading.
 type Differences struct {
 	Changes  []guest.Change
