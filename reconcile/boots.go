@@ -35,36 +35,43 @@ func (e *Engine) followBoots(ctx context.Context) {
 	if !e.lease.mayWrite(e.revision.force) {
 		return
 	}
-	state, inventory := e.opts.Journal.State(), e.readings.observer.Snapshot().Inventory
-	due := e.bootsDue(state)
+	look := e.atRest()
+	state, inventory := look.state, look.read.Inventory
+	due := e.bootsDue(look)
 	if len(due) == 0 {
 		return
 	}
 	e.errands.run(report.ComponentBoots, func() func() {
-		records := make(map[int]journal.Applied)
+		records := make(map[int]followedBoot)
 		for _, row := range due {
 			seen, err := observe.ReadGuest(ctx, e.opts.Cluster, row, inventory.Version)
 			if err != nil {
 				continue // it is due again after a resync
 			}
 			if record, changed, err := observe.FollowBoot(ctx, e.opts.Cluster, inventory, state.Applied[row.VMID], state.Owned[row.VMID], seen); err == nil && changed {
-				records[row.VMID] = record
+				records[row.VMID] = followedBoot{record, seen.ReadAt}
 			}
 		}
 		return func() { e.keepBoots(ctx, state, records) }
 	})
 }
 
+// followedBoot is a record of what is in effect in a guest, with the time of the reading that it follows from.
+type followedBoot struct {
+	journal.Applied
+	readAt time.Time
+}
+
 // bootsDue returns where to read the guests whose records may be out of date.
-func (e *Engine) bootsDue(state journal.State) []cluster.Row {
-	now, snapshot := time.Now(), e.readings.observer.Snapshot()
+func (e *Engine) bootsDue(look rest) []cluster.Row {
+	now, state, snapshot := time.Now(), look.state, look.read
 	var due []cluster.Row
 	for _, vmid := range slices.Sorted(maps.Keys(state.Owned)) {
 		live, seen := snapshot.Guests[vmid]
 		row, listed := snapshot.Inventory.Row(vmid)
 		owned, record := state.Owned[vmid], state.Applied[vmid]
 		switch last := e.boots[vmid]; {
-		case !seen, !listed, live.Template, live.Lock != "", e.queue.Busy(object.Guest(vmid)), isOpen(state, vmid), now.Before(last.again):
+		case !seen, !listed, live.Template, live.Lock != "", !look.has(object.Guest(vmid)), now.Before(last.again):
 			continue
 		case !isOutdatedProcess(record, owned, live, row, snapshot.Inventory.ReadAt) && last.of == readingOf(live):
 			continue
@@ -110,14 +117,15 @@ func isOutdatedProcess(record journal.Applied, owned journal.Owned, live guest.O
 }
 
 // keepBoots journals records that were made from an earlier state, of guests for which nothing has happened since.
-func (e *Engine) keepBoots(ctx context.Context, before journal.State, records map[int]journal.Applied) {
-	state := e.opts.Journal.State()
+func (e *Engine) keepBoots(ctx context.Context, before journal.State, records map[int]followedBoot) {
+	look := e.atRest()
+	state := look.state
 	var bodies []journal.Body
 	for _, vmid := range slices.Sorted(maps.Keys(records)) {
-		if !sameRecord(before.Applied[vmid], state.Applied[vmid]) || state.Owned[vmid].Identity != records[vmid].Identity || e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
+		if !sameRecord(before.Applied[vmid], state.Applied[vmid]) || state.Owned[vmid].Identity != records[vmid].Identity || !look.isNewer(object.Guest(vmid), records[vmid].readAt) {
 			continue
 		}
-		bodies = append(bodies, records[vmid])
+		bodies = append(bodies, records[vmid].Applied)
 		delete(e.boots, vmid)
 	}
 	if len(bodies) == 0 || ctx.Err() != nil || !e.lease.mayWrite(e.revision.force) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
@@ -20,8 +19,7 @@ func (e *Engine) followValues(ctx context.Context, planned plan.Plan) {
 	if !e.lease.mayWrite(e.revision.force) {
 		return
 	}
-	state := e.opts.Journal.State()
-	look := values{engine: e, state: state, read: e.readings.observer.Snapshot()}
+	look := values{engine: e, rest: e.atRest()}
 	var records []journal.Body
 	for _, p := range planned.Guests {
 		if !p.Present || !p.Managed {
@@ -29,14 +27,14 @@ func (e *Engine) followValues(ctx context.Context, planned plan.Plan) {
 		}
 		t, key := e.track(p.Ref), keyOf(p.Ref)
 		read := look.readingOf(p)
-		if t.followed == read || !read.at.After(t.turnEnded) || e.queue.Busy(key) {
+		if t.followed == read || !look.isNewer(key, read.at) {
 			continue
 		}
 		identity, now := look.of(p)
 		if identity == "" {
 			continue
 		}
-		before := lastseen.Of(state, key, identity)
+		before := lastseen.Of(look.state, key, identity)
 		next, changed := lastseen.Follow(before, now, lastseen.Differences{Changes: p.Changes, RunState: p.WantsRunState()})
 		if t.followed = read; changed {
 			records = append(records, journal.NewSeen(key, identity, next))
@@ -53,7 +51,7 @@ func (e *Engine) followValues(ctx context.Context, planned plan.Plan) {
 // findOthers notes which keys of each planned object others changed. A key stays noted for as long as it differs: the record in the journal does not have it any
 // more when a step begins to take it back. Of a reading that may be older than the last step of the agent nothing new is learned.
 func (e *Engine) findOthers(planned plan.Plan) {
-	look := values{engine: e, state: e.opts.Journal.State(), read: e.readings.observer.Snapshot()}
+	look := values{engine: e, rest: e.atRest()}
 	for _, p := range planned.Guests {
 		t := e.track(p.Ref)
 		switch {
@@ -66,9 +64,11 @@ func (e *Engine) findOthers(planned plan.Plan) {
 		differs := lastseen.Differences{Changes: p.Changes, RunState: p.WantsRunState(), Gone: slices.Contains(p.Lost, plan.KeyExists)}
 		key := keyOf(p.Ref)
 		found := append(slices.Clone(t.others), takenBack(look.state, key)...)
-		if !e.queue.Busy(key) && !e.lanes.holds(key) {
+		if look.has(key) {
 			found = append(found, p.Lost...)
-			if identity, now := look.of(p); identity != "" && p.Present && look.readingOf(p).at.After(t.turnEnded) {
+		}
+		if p.Present && look.isNewer(key, look.readingOf(p).at) {
+			if identity, now := look.of(p); identity != "" {
 				found = append(found, lastseen.ByOthers(lastseen.Of(look.state, key, identity), now, differs)...)
 			}
 		}
@@ -89,9 +89,9 @@ func takenBack(state journal.State, key object.Key) []string {
 
 // values finds the values of the newest readings of planned objects.
 type values struct {
+	rest
+
 	engine  *Engine
-	state   journal.State
-	read    cluster.Snapshot
 	guests  map[int]*guest.Desired       // by vmid; nil until it is needed
 	objects map[object.Key]*kind.Desired // nil until it is needed
 }
@@ -104,8 +104,8 @@ func (v *values) readingOf(p plan.Guest) reading {
 	return readingOf(v.read.Guests[p.Ref.VMID])
 }
 
-// of returns the identity under which the agent owns an object and the values that were read. The identity is "" if the reading does not tell: a step is open, or
-// the guest is locked by a task that changes it.
+// of returns the identity under which the agent owns an object and the values that were read. The identity is "" if the reading does not tell: a step of the object under
+// an earlier name is open, or the guest is locked by a task that changes it.
 func (v *values) of(p plan.Guest) (identity string, now lastseen.Values) {
 	e := v.engine
 	if p.Ref.Kind.IsGuest() {
@@ -116,7 +116,7 @@ func (v *values) of(p plan.Guest) (identity string, now lastseen.Values) {
 			}
 		}
 		d, live := v.guests[p.Ref.VMID], v.read.Guests[p.Ref.VMID]
-		if d == nil || live.Lock != "" || isOpen(v.state, p.Ref.VMID) {
+		if d == nil || live.Lock != "" {
 			return "", nil
 		}
 		return v.state.Owned[p.Ref.VMID].Identity, lastseen.OfGuest(d, live)

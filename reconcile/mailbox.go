@@ -42,6 +42,17 @@ func (m *mailbox) holds(key object.Key) bool {
 	return slices.ContainsFunc(m.items, func(r lane.Result) bool { return r.Key == key })
 }
 
+// keys returns the objects of results that were not taken yet.
+func (m *mailbox) keys() []object.Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := make([]object.Key, 0, len(m.items))
+	for _, r := range m.items {
+		keys = append(keys, r.Key)
+	}
+	return keys
+}
+
 func (m *mailbox) empty() []lane.Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,8 +1,6 @@
 package reconcile
 
 import (
-	"slices"
-
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
@@ -29,7 +27,8 @@ func (e *Engine) objectReads() map[guest.Kind][]string {
 
 // objectChanges keeps the records of objects that are no guests: under the name of a manifest that was renamed, and no longer if no manifest describes an object
 // that is gone, or that lost its marker and may be another one.
-func (e *Engine) objectChanges(state journal.State) []journal.Body {
+func (e *Engine) objectChanges(look rest) []journal.Body {
+	state, snapshot := look.state, look.read
 	if len(state.Objects) == 0 {
 		return nil
 	}
@@ -39,7 +38,7 @@ func (e *Engine) objectChanges(state journal.State) []journal.Body {
 	}
 	var records []journal.Body
 	objects := plan.NewObjects(e.objects(), e.guests, state)
-	snapshot, scope := e.readings.observer.Snapshot(), e.basis.Load().Scope(state)
+	scope := e.basis.Load().Scope(state)
 	for id, owned := range state.Objects {
 		key := object.KeyOf(0, owned.Kind+"/"+owned.Name)
 		d, isNamed := named[id]
@@ -47,7 +46,7 @@ func (e *Engine) objectChanges(state journal.State) []journal.Body {
 		live, exists := list.ByID[id.ID]
 		k, known := kinds.Of(guest.Kind(id.Kind))
 		switch {
-		case e.queue.Busy(key) || e.lanes.holds(key) || isObjectOpen(state, id): // in this order: a lane posts its result before it ends
+		case !look.has(key) || isObjectOpen(state, id):
 		case isNamed && d.Name != owned.Name && scope.Object(owned, d.Ref()):
 			owned.Name = d.Name
 			records = append(records, owned)
@@ -104,27 +103,17 @@ func (e *Engine) filePlaces() func(cluster.Inventory) []cluster.FilePlace {
 }
 
 // fileChanges ends the records of former files that are not there any more.
-func (e *Engine) fileChanges(state journal.State) []journal.Body {
-	images := e.images(state)
+func (e *Engine) fileChanges(look rest) []journal.Body {
+	images := e.images(look.state)
 	if !images.HasFormers() {
 		return nil
 	}
 	var records []journal.Body
-	snapshot := e.readings.observer.Snapshot()
-	for _, record := range images.Formers(snapshot.Inventory) {
-		key := object.KeyOf(0, string(image.Kind)+"/"+record.Name)
-		if e.queue.Busy(key) || e.lanes.holds(key) || isKeyOpen(state, key) { // in this order: a lane posts its result before it ends
-			continue
-		}
-		if plan.IsGone(record, snapshot) {
+	for _, record := range images.Formers(look.read.Inventory) {
+		if look.has(object.KeyOf(0, string(image.Kind)+"/"+record.Name)) && plan.IsGone(record, look.read) {
 			record.Gone = true
 			records = append(records, record.Downloaded)
 		}
 	}
 	return records
-}
-
-// isKeyOpen reports whether a step of an object is open in the journal.
-func isKeyOpen(state journal.State, key object.Key) bool {
-	return slices.ContainsFunc(state.Open, func(open journal.OpenStep) bool { return open.Key() == key })
 }

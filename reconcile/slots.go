@@ -35,9 +35,9 @@ func (f *followed) with(guests []guest.Desired, state journal.State) {
 
 // slotChanges returns the records of the guests whose newest reading shows another volume in a slot than the journal, and the first records of
 // guests that have none because an older release owned them.
-func (e *Engine) slotChanges(state journal.State) []journal.Body {
+func (e *Engine) slotChanges(look rest) []journal.Body {
 	var records []journal.Body
-	snapshot := e.readings.observer.Snapshot()
+	state, snapshot := look.state, look.read
 	e.followed.with(e.guests, state)
 	for i := range e.guests {
 		d := &e.guests[i]
@@ -60,7 +60,7 @@ func (e *Engine) slotChanges(state journal.State) []journal.Body {
 		switch {
 		case !changed:
 			e.followed.readings[d.VMID] = now
-		case e.followsSlots(state, owned, d, live):
+		case followsSlots(look, owned, d, live):
 			records = append(records, record)
 		}
 	}
@@ -68,7 +68,7 @@ func (e *Engine) slotChanges(state journal.State) []journal.Body {
 }
 
 // followsSlots reports whether a reading tells what the slots of the owned guest hold: it is this guest, and nothing changes it now.
-func (e *Engine) followsSlots(state journal.State, owned journal.Owned, d *guest.Desired, live guest.Observed) bool {
+func followsSlots(look rest, owned journal.Owned, d *guest.Desired, live guest.Observed) bool {
 	proven := live.Kind == d.Kind && !cluster.PartlyCreated(live) && ownership.Compare(owned, live).Conflict(live.Kind) == ""
-	return proven && !e.queue.Busy(keyOf(d.Ref)) && !isOpen(state, d.VMID)
+	return proven && look.has(keyOf(d.Ref))
 }

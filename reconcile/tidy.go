@@ -24,12 +24,13 @@ func (e *Engine) tidy(ctx context.Context) {
 	if !e.lease.mayWrite(e.revision.force) {
 		return
 	}
-	state := e.opts.Journal.State()
+	look := e.atRest()
+	state := look.state
 	named := make(map[int]guest.Ref, len(e.guests))
 	for _, d := range e.guests {
 		named[d.VMID] = d.Ref
 	}
-	records := slices.Concat(e.ownershipChanges(state, named), e.objectChanges(state), e.fileChanges(state), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()), e.endedApprovals(state), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()), endedFlaps(state, time.Now()), endedSeen(state))
+	records := slices.Concat(e.ownershipChanges(look, named), e.objectChanges(look), e.fileChanges(look), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(look), expiredOrders(state, time.Now()), e.endedApprovals(state), e.orphanedOrders(state, named), order.EndedOverrides(state, time.Now()), endedFlaps(state, time.Now()), endedSeen(state))
 	if len(records) == 0 {
 		return
 	}
@@ -43,12 +44,12 @@ func (e *Engine) tidy(ctx context.Context) {
 // ownershipChanges confirms the records of guests that were read with their marker, and gives up guests that no manifest names if they are gone or
 // if another guest certainly has their vmid. A guest whose manifest has a new name keeps its record under the new name, unless the signer of
 // the manifest may not touch the guest.
-func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) []journal.Body {
+func (e *Engine) ownershipChanges(look rest, named map[int]guest.Ref) []journal.Body {
 	var records []journal.Body
-	snapshot, scope := e.readings.observer.Snapshot(), e.basis.Load().Scope(state)
+	state, snapshot, scope := look.state, look.read, e.basis.Load().Scope(look.state)
 	baselines := e.baselines()
 	for vmid, owned := range state.Owned {
-		if e.queue.Busy(object.Guest(vmid)) || isOpen(state, vmid) {
+		if !look.has(object.Guest(vmid)) {
 			continue
 		}
 		ref, isNamed := named[vmid]
@@ -105,11 +106,11 @@ func (e *Engine) noteCreated(ctx context.Context, planned plan.Plan) {
 	if !e.lease.mayWrite(e.revision.force) {
 		return
 	}
-	state := e.opts.Journal.State()
+	look := e.atRest()
 	var records []journal.Body
 	for _, g := range planned.Guests {
-		owned, isOwned := state.Owned[g.Ref.VMID]
-		if isOwned && g.Created(owned) != owned && !e.queue.Busy(object.Guest(g.Ref.VMID)) && !isOpen(state, g.Ref.VMID) {
+		owned, isOwned := look.state.Owned[g.Ref.VMID]
+		if isOwned && g.Created(owned) != owned && look.has(object.Guest(g.Ref.VMID)) {
 			records = append(records, g.Created(owned))
 		}
 	}

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -105,6 +106,13 @@ func (q *Queue) Busy(key object.Key) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.lanes[key] != nil
+}
+
+// Lanes returns the objects whose lanes have work running or waiting.
+func (q *Queue) Lanes() []object.Key {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Collect(maps.Keys(q.lanes))
 }
 
 // Depth returns the number of lanes with work running or waiting.
