@@ -68,7 +68,7 @@ func (d Differences) Only(keys []string) []string {
 func ByOthers(seen, now Values, d Differences) []string {
 	var keys []string
 	for key := range d.keys() {
-		if was, known := seen[key]; known && was != now[key] {
+		if was, known := seen[key]; known && was != now[key] && now[key] != notRead {
 			keys = append(keys, key)
 		}
 	}
@@ -76,15 +76,17 @@ func ByOthers(seen, now Values, d Differences) []string {
 	return keys
 }
 
-// Follow returns the values of the record after a reading that began when no step of the object was open, and whether they changed.
+// Follow returns the values of the record after a reading that began when no step of the object was open, and whether they changed. What was not read stays as it was.
 func Follow(seen, now Values, d Differences) (Values, bool) {
 	differs := d.keys()
 	next := make(Values, len(now))
 	for key, value := range now {
-		if was, known := seen[key]; known && differs[key] {
+		if was, known := seen[key]; known && (differs[key] || value == notRead) {
 			value = was
 		}
-		next[key] = value
+		if value != notRead {
+			next[key] = value
+		}
 	}
 	return next, !maps.Equal(next, seen)
 }

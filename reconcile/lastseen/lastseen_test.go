@@ -184,3 +184,46 @@ func TestValueHasItsPendingChange(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasNotReadKeepsItsValue fails to read one part of a guest, between a value and its change by others.
+func TestWhatWasNotReadKeepsItsValue(t *testing.T) {
+	t.Parallel()
+	d := &guest.Desired{Intents: []guest.Intent{{Key: "memory"}}, State: guest.Running, HA: &guest.HAWanted{}, Firewall: &guest.FirewallWanted{Aliases: []guest.FirewallAlias{}}}
+	live := func(change func(*guest.Observed)) guest.Observed {
+		o := guest.Observed{
+			Status: guest.StatusRunning, Keys: map[string]guest.Value{"memory": {Text: "2048", Set: true}}, HA: true, Resource: &guest.HA{State: "started"},
+			Firewall: &guest.FirewallSeen{Named: true},
+		}
+		change(&o)
+		return o
+	}
+	for name, test := range map[string]struct {
+		key          string
+		fails, other func(*guest.Observed)
+	}{
+		"state":                   {keyState, func(o *guest.Observed) { o.Status = guest.StatusUnknown }, func(o *guest.Observed) { o.Status = guest.StatusStopped }},
+		"entry with the HA":       {"ha", func(o *guest.Observed) { o.Resource = nil }, func(o *guest.Observed) { o.Resource = &guest.HA{State: "stopped"} }},
+		"firewall, not asked":     {keyFirewall, func(o *guest.Observed) { o.Firewall = nil }, func(o *guest.Observed) { o.Firewall.Rules = []guest.FirewallRule{{Action: "DROP"}} }},
+		"firewall, with an error": {keyFirewall, func(o *guest.Observed) { o.Firewall = &guest.FirewallSeen{Err: "timeout"} }, func(o *guest.Observed) { o.Firewall.Rules = []guest.FirewallRule{{Action: "DROP"}} }},
+		"names of the firewall":   {keyFirewall, func(o *guest.Observed) { o.Firewall.Named = false }, func(o *guest.Observed) { o.Firewall.Aliases = []guest.FirewallAlias{{Name: "a"}} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before, _ := Follow(nil, OfGuest(d, live(func(*guest.Observed) {})), Differences{})
+			differs := Differences{Changes: []guest.Change{{Key: test.key}}}
+			if got := ByOthers(before, OfGuest(d, live(test.fails)), differs); len(got) > 0 {
+				t.Errorf("got %v changed by others, want nothing known of what was not read", got)
+			}
+			after, changed := Follow(before, OfGuest(d, live(test.fails)), Differences{})
+			if changed || !maps.Equal(before, after) {
+				t.Errorf("got %v after a reading without it, want %v", after, before)
+			}
+			if got := ByOthers(after, OfGuest(d, live(test.other)), differs); !slices.Equal(got, []string{test.key}) {
+				t.Errorf("got %v changed by others, want %s", got, test.key)
+			}
+			if first, _ := Follow(nil, OfGuest(d, live(test.fails)), Differences{}); slices.Contains(slices.Collect(maps.Values(first)), notRead) {
+				t.Errorf("got %v in the first record, want only what was read", first)
+			}
+		})
+	}
+}

@@ -11,8 +11,12 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Values are fingerprints of values by key: native keys, and for what has calls of its own the keys of guest.Diff, "state" and "firewall".
+// Values are fingerprints of values by key: native keys, and for what has calls of its own the keys of guest.Diff, "state" and "firewall". A reading has notRead for a
+// key that it lacks, which the journal never has.
 type Values map[string]string
+
+// notRead stands for a value that could not be read.
+const notRead = ""
 
 // Keys that are no native keys.
 const (
@@ -21,7 +25,8 @@ const (
 	keyFirewall = "firewall"
 )
 
-// OfGuest returns the values of a reading that its manifest is compared with. The value of a native key is its text together with its pending change.
+// OfGuest returns the values of a reading that its manifest is compared with. The value of a native key is its text together with its pending change. What the HA manager
+// and the firewall have is read by calls of their own, which may fail.
 func OfGuest(d *guest.Desired, live guest.Observed) Values {
 	now := make(Values, len(d.Intents)+4)
 	for _, in := range d.Intents {
@@ -33,10 +38,10 @@ func OfGuest(d *guest.Desired, live guest.Observed) Values {
 	now["tags"] = OfValue(live.Keys["tags"])
 	now["node"] = fingerprint(live.Node)
 	if d.State == guest.Running || d.State == guest.Stopped {
-		now[keyState] = fingerprint(string(live.Status))
+		now[keyState] = ifRead(live.Status != guest.StatusUnknown, string(live.Status))
 	}
 	if d.HA != nil {
-		now["ha"] = fingerprint(fmt.Sprint(live.HA, live.Resource))
+		now["ha"] = ifRead(!live.HA || live.Resource != nil, fmt.Sprint(live.HA, live.Resource))
 	}
 	if d.Pool != "" {
 		now["pool"] = fingerprint(live.Pool)
@@ -44,10 +49,32 @@ func OfGuest(d *guest.Desired, live guest.Observed) Values {
 	if d.Template {
 		now["template"] = fingerprint(strconv.FormatBool(live.Template))
 	}
-	if f := live.Firewall; d.Firewall != nil && f != nil && f.Err == "" {
-		now[keyFirewall] = fingerprint(fmt.Sprint(f.Options, f.Rules, f.Named, f.Aliases, f.Sets))
+	if d.Firewall != nil {
+		now[keyFirewall] = notRead
+		if f := live.Firewall; f != nil && f.Err == "" && (f.Named || !d.Firewall.NamesManaged()) {
+			now[keyFirewall] = fingerprint(fmt.Sprint(f.Options, f.Rules, f.Named, namesOf(f), f.Aliases, f.Sets))
+		}
 	}
 	return now
+}
+
+// namesOf returns the names of a firewall, which the texts of aliases and sets leave out.
+func namesOf(f *guest.FirewallSeen) []string {
+	var names []string
+	for _, a := range f.Aliases {
+		names = append(names, a.Name)
+	}
+	for _, s := range f.Sets {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func ifRead(isRead bool, text string) string {
+	if !isRead {
+		return notRead
+	}
+	return fingerprint(text)
 }
 
 // OfObject returns the values of a reading of an object that is no guest.
