@@ -19,7 +19,8 @@ import (
 type crashingCluster struct {
 	cluster.Cluster
 	op      cluster.Op
-	at      string // before-call, after-call or waiting
+	at      string       // before-call, after-call or waiting
+	spared  atomic.Int32 // calls of op before the one at which the agent crashes
 	crashed atomic.Bool
 	doing   atomic.Bool // the call of op was dispatched
 }
@@ -30,7 +31,7 @@ func (d *crashingCluster) crash() {
 }
 
 func (d *crashingCluster) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
-	if call.Op != d.op || d.crashed.Load() {
+	if call.Op != d.op || d.crashed.Load() || d.spared.Add(-1) >= 0 {
 		return d.Cluster.Do(ctx, call, check)
 	}
 	if d.at == "before-call" {

@@ -64,6 +64,69 @@ func TestRefusedCallLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// TestRefusalIsNotForgotten lets Proxmox refuse an approved change of which it has written everything, and the agent crash before it takes that back, or get no lock for
+// it: the next process knows that the call was refused, and does not take the whole change for done. Proxmox refuses the change of a container at once, and that of a
+// virtual machine in a task.
+func TestRefusalIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ isContainer, isLocked bool }{
+		"machine_crash": {false, false}, "machine_locked": {false, true}, "container_crash": {true, false}, "container_locked": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				file, vmid, path, text := "web.yaml", 201, "/qemu/201/config$", "unable to open file: Input/output error"
+				manifest := func(bridge string) string {
+					return vmYAML("web-1", 201, "networks: {net0: {bridge: "+bridge+"}}", "state: running")
+				}
+				if test.isContainer {
+					file, vmid, path, text = "dns.yaml", 210, "/lxc/210/config$", "cfs-lock 'storage-tank' error: got lock request timeout"
+					manifest = func(bridge string) string {
+						return dnsYAML("networks: {net0: {name: eth0, bridge: "+bridge+"}}", "state: running")
+					}
+				}
+				l.files[file] = manifest("vmbr0")
+				l.push("a guest", alice)
+				stop := l.start()
+				defer func() { stop() }()
+				l.converge()
+				l.files[file] = manifest("vmbr1")
+				l.push("another network", alice)
+				digest := l.digestOfHold(vmid)
+				l.ok(l.sim.Inject(pvesim.Fault{Path: path, Writes: true, Kind: pvesim.FailMidway, Phase: 1, Text: text}))
+				stop()
+				d := &crashingCluster{Cluster: l.cluster, op: cluster.OpConfig, at: "before-call"}
+				d.spared.Store(1)
+				if test.isLocked {
+					l.ok(l.sim.Inject(pvesim.Fault{Path: path, Writes: true, Kind: pvesim.ErrorText, Text: "can't lock file '/run/lock/config.lock' - got timeout", Times: -1}))
+					d.spared.Store(10)
+				}
+				l.opts.Cluster = d
+				stop = l.start()
+				l.approve(digest)
+				eventually(l, "the crash, or the tries", func() bool { return d.crashed.Load() || test.isLocked && d.spared.Load() < 8 })
+				stop()
+				stop = func() {}
+				l.sim.ClearFaults()
+				if open := l.journal.State().Open; !strings.Contains(strings.ToLower(l.sim.Config(vmid)), "pending]") || len(open) != 1 || !open[0].Refused {
+					t.Fatalf("got %s and the open steps %+v, want the change pending and one step open as refused", l.sim.Config(vmid), open)
+				}
+				l.files[file] = manifest("vmbr0")
+				l.opts.Cluster = l.cluster
+				l.push("back", alice)
+				stop = l.start()
+				eventually(l, "the end of the step", func() bool { return len(l.journal.State().Open) == 0 })
+				if strings.Contains(strings.ToLower(l.sim.Config(vmid)), "pending]") {
+					t.Errorf("got %s after the step has ended, want nothing left behind", l.sim.Config(vmid))
+				}
+				l.converge()
+				if got := l.sim.Value(vmid, "net0"); !strings.Contains(got, "bridge=vmbr0") {
+					t.Errorf("got net0 %q, want it on vmbr0", got)
+				}
+			})
+		})
+	}
+}
+
 // TestWhatCannotBeTakenBackIsReported refuses the call that takes back, too.
 func TestWhatCannotBeTakenBackIsReported(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {

@@ -45,6 +45,10 @@ func (c *call) applyUpdateCT(u *update) error {
 		return err
 	}
 	conf.CleanPending()
+	if err := c.failMidway(len(u.set)); err != nil { // Proxmox stores the changes before it applies them
+		g.setText(conf.Format(LXC))
+		return err
+	}
 	if err := c.sim.applyCT(g, conf); err != nil {
 		return err
 	}

@@ -191,13 +191,17 @@ func (c *call) applyUpdate(u *update) error {
 			return err
 		}
 	}
-	for i, k := range c.writeOrder(u) {
+	keys := c.writeOrder(u)
+	for i, k := range keys {
 		if err := c.failMidway(i); err != nil {
 			return err
 		}
 		if err := c.sim.stageVMKey(g, k, u); err != nil {
 			return err
 		}
+	}
+	if err := c.failMidway(len(keys)); err != nil {
+		return err
 	}
 	g.edit((*config).CleanPending)
 	if g.running {

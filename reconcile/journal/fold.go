@@ -93,11 +93,17 @@ func (f *fold) begin(r Record, b Begun) {
 }
 
 func (f *fold) dispatch(r Record, b Dispatched) {
-	if s := f.open[b.Step]; s != nil {
+	s := f.open[b.Step]
+	switch {
+	case s == nil:
+		return
+	case b.Refused:
+		s.Refused = true
+	default:
 		s.Dispatched++
 		s.UPID = b.UPID
-		s.dispatched = append(s.dispatched, r.Seq)
 	}
+	s.dispatched = append(s.dispatched, r.Seq)
 }
 
 // wait changes nothing if the step has ended: the record may have been made beside the end.

@@ -29,7 +29,7 @@ func oneOfEach() []Body {
 			Revision: "main@sha1:c1", StepDigest: "d1", TaskVMID: 9000, TaskTypes: []string{"qmclone"}, TaskID: "debian.qcow2",
 			Detail: map[string]string{"storage": "local-lvm"}, TakesBack: map[string]string{"memory": "a1"},
 		},
-		Dispatched{Step: "s1", UPID: "UPID:pve1:1"},
+		Dispatched{Step: "s1", UPID: "UPID:pve1:1", Refused: true},
 		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\"", Sent: true},
 		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
 		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created, Task: "UPID:pve1:a", Configuring: true, Unstarted: true, CreatedWith: "secrets.key=0a source=0b"},

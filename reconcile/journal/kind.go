@@ -84,7 +84,7 @@ type ignored struct{}
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
 // newestField is the highest payload version of a field that was added to a kind of an earlier version.
-const newestField = 28
+const newestField = 30
 
 // laterField returns the version that a body needs because of a field that was added in that version, 0 if the field is not set.
 func laterField(version int, set bool) int {

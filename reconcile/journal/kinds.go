@@ -39,6 +39,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[Dispatched]{
 		name: "dispatched", version: 1,
+		newer:    func(b Dispatched) int { return laterField(29, b.Refused) },
 		complete: func(b Dispatched) bool { return b.Step != "" },
 		admit:    (*trial).dispatch,
 		fold:     (*fold).dispatch,

@@ -58,6 +58,7 @@ func TestDecodePayloadRefuses(t *testing.T) {
 		"firewall_as_without":        `{"v":16,"records":[{"guarded":{"vmid":2}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
 		"firewall_as_beside":         `{"v":16,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"rules":{"firewall":"f"},"firewallAs":2}}]}`,
 		"version_13_with_shared":     `{"v":13,"records":[{"guarded":{"vmid":2,"rules":{"firewall":"f"}}},{"guarded":{"vmid":1,"firewallAs":2}}]}`,
+		"version_28_with_refused":    `{"v":28,"records":[{"dispatched":{"step":"s","refused":true}}]}`,
 		"version_23_with_unstarted":  `{"v":23,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","unstarted":true}}]}`,
 		"version_5_with_configuring": `{"v":5,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","configuring":true}}]}`,
 		"version_5_with_object":      `{"v":5,"records":[{"flapping":{"kind":"BackupJob","name":"nightly","level":5}}]}`,
@@ -131,6 +132,8 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 			[]Body{Owned{VMID: 1, Identity: "i", Origin: Created, Unstarted: true}},
 			`{"v":28,"records":[{"owned":{"vmid":1,"identity":"i","origin":"created","unstarted":true}}]}`,
 		},
+		"refused_call":  {[]Body{Dispatched{Step: "s", Refused: true}}, `{"v":29,"records":[{"dispatched":{"step":"s","refused":true}}]}`},
+		"accepted_call": {[]Body{Dispatched{Step: "s", UPID: "UPID:pve1:1"}}, `{"v":1,"records":[{"dispatched":{"step":"s","upid":"UPID:pve1:1"}}]}`},
 		"orders_with_a_scope": {
 			[]Body{Ordered{Key: "k", State: OrderSeen, Entry: "e"}, Ordered{Key: "l", State: OrderSeen, Entry: "e", Guests: []string{"VirtualMachine/web-*"}, Paths: []string{"web"}}},
 			`{"v":24,"records":[{"ordered":{"key":"k","state":"seen","entry":"e"}},{"ordered":{"key":"l","state":"seen","entry":"e","guests":["VirtualMachine/web-*"],"paths":["web"]}}]}`,

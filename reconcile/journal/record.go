@@ -122,10 +122,12 @@ type DisownedObject struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Dispatched records that Proxmox accepted a call of a step. A step with several calls has one record for each.
+// Dispatched records that Proxmox accepted a call of a step. A step with several calls has one record for each. With Refused, Proxmox refused a call, or a task of it
+// failed, and may have written a part of it; the record is written only if that part is to be taken back.
 type Dispatched struct {
-	Step string `json:"step"`
-	UPID string `json:"upid,omitempty"` // empty if Proxmox answered synchronously
+	Step    string `json:"step"`
+	UPID    string `json:"upid,omitempty"` // empty if Proxmox answered synchronously
+	Refused bool   `json:"refused,omitempty"`
 }
 
 // Waited records how long a step without an outcome has been open for certain: since its last call can have been sent, by the monotonic clocks of the

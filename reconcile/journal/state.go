@@ -65,6 +65,7 @@ type OpenStep struct {
 	Time       time.Time // when it began
 	Dispatched int       // number of calls that Proxmox has certainly accepted; with 0, Proxmox may or may not have accepted a call
 	UPID       string    // of the last of these calls; empty if Proxmox answered synchronously
+	Refused    bool      // Proxmox refused a call of the step and may have written a part of it, which is to be taken back
 
 	// Of the last Waited record.
 	Waited   time.Duration // how long the step has been open for certain

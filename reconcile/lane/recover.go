@@ -23,7 +23,7 @@ func (w *Worker) settleOpen(ctx context.Context, key object.Key) error {
 			return err
 		}
 		c = w.finish(ctx, open, c)
-		c.repeated = open.VMID != 0 && about.repeats && c.result == journal.NotRun
+		c.repeated = open.VMID != 0 && about.repeats && !open.Refused && c.result == journal.NotRun
 		if c.result == "" {
 			return c.err
 		}

@@ -32,6 +32,12 @@ const createTime = 10 * time.Minute
 // settle finds the outcome of a step whose outcome is not journaled: from its task, from the task list and from the guest, in this order. It
 // repeats no call. An error means that it could not look, or that there is nothing to see yet; the step stays open.
 func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, d doubt) (journal.Result, error) {
+	if open.Refused {
+		if open.Dispatched > 0 {
+			return journal.Failed, nil
+		}
+		return journal.NotRun, nil
+	}
 	if open.UPID != "" && !partial(open) {
 		task, err := reader.Wait(ctx, open.UPID)
 		if err == nil && !task.Lost() {
@@ -109,7 +115,7 @@ func calls(open journal.OpenStep) int {
 
 // settled returns the conclusion of a step whose outcome was found later. Its last call may have been sent once all calls before were accepted.
 func settled(open journal.OpenStep, result journal.Result, err error) conclusion {
-	return conclusion{result: result, err: err, dispatched: open.Dispatched, task: open.UPID, sent: open.Dispatched+1 >= calls(open), lifted: lifts(open.Begun), refused: result == journal.Failed}
+	return conclusion{result: result, err: err, dispatched: open.Dispatched, task: open.UPID, sent: open.Dispatched+1 >= calls(open), lifted: lifts(open.Begun), refused: open.Refused || result == journal.Failed}
 }
 
 // partial reports whether the step has calls that are not known to be dispatched.

@@ -67,6 +67,11 @@ func (w *Worker) takeBack(ctx context.Context, step journal.OpenStep, c conclusi
 	if len(entries) == 0 || c.result != journal.NotRun && c.result != journal.Failed && c.result != journal.Unknown {
 		return c
 	}
+	if c.refused && !step.Refused {
+		if err := w.append(ctx, journal.Dispatched{Step: step.Step, Refused: true}); err != nil {
+			return conclusion{err: errors.Join(c.err, err), dispatched: c.dispatched, lifted: c.lifted}
+		}
+	}
 	seen, present, err := w.readLifted(ctx, step)
 	if err != nil {
 		return conclusion{err: errors.Join(c.err, err), dispatched: c.dispatched, lifted: c.lifted}

@@ -32,6 +32,9 @@ func recordText(body journal.Body) string {
 		}
 		return fmt.Sprintf("%s of %s, step %s%s", b.Op, object, b.Step, term.Prefixed(", digest ", b.StepDigest))
 	case journal.Dispatched:
+		if b.Refused {
+			return fmt.Sprintf("step %s refused", b.Step)
+		}
 		return fmt.Sprintf("step %s%s", b.Step, term.Prefixed(", task ", b.UPID))
 	case journal.Ended:
 		return fmt.Sprintf("step %s %s%s", b.Step, b.Result, term.Prefixed(": ", b.Error))
