@@ -3,11 +3,15 @@ package reconcile_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io/fs"
 	"log/slog"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	proxmoxwire "gitops-agent/internal/proxmox/wire"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/cluster"
@@ -287,6 +292,12 @@ func TestSecretsStayOutOfEverything(t *testing.T) {
 			{Kind: pvesim.TaskFails, Text: "no password " + first},
 			{Kind: pvesim.DropAfter},
 		}
+		encoded := []string{
+			url.QueryEscape(first), base64.StdEncoding.EncodeToString([]byte(first)), hex.EncodeToString([]byte(first)), url.QueryEscape(hunter), html.EscapeString(hunter), first[:len(first)/2],
+		}
+		for i, form := range encoded {
+			faults = append(faults, pvesim.Fault{Kind: []pvesim.FaultKind{pvesim.ErrorText, pvesim.TaskFails}[i%2], Text: "cannot take '" + form + "'"})
+		}
 		for i, fault := range faults {
 			s.put("another one")
 			eventually(t, "the other password", func() bool { return l.sim.Value(201, "cipassword") != first })
@@ -305,12 +316,15 @@ func TestSecretsStayOutOfEverything(t *testing.T) {
 		shown["log"] = log.String()
 		shown["steps"] = fmt.Sprintf("%+v", l.steps)
 		maps.Copy(shown, filesBelow(t, filepath.Join(l.state, "journal")))
-		needles := []string{hunter, "hunter2", "the beast", "another"}
+		needles := append(encoded, hunter, "hunter2", "the beast", "another")
 		for _, text := range s.texts() {
 			needles = append(needles, text, text[strings.LastIndex(text, "$")+1:])
 		}
 		if len(needles) < 8 || !strings.Contains(shown["log"], "cipassword") && len(shown["steps"]) == 0 {
 			t.Fatalf("got needles %v and a log of %d bytes, want passwords sent and steps logged", needles, len(shown["log"]))
+		}
+		if !strings.Contains(shown["log"], proxmoxwire.Withheld) {
+			t.Errorf("got a log without %q", proxmoxwire.Withheld)
 		}
 		for where, text := range shown {
 			for _, needle := range needles {

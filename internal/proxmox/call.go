@@ -12,7 +12,7 @@ import (
 // Do sends one call once, with the parameters of the call and no others. It waits for a free slot of the node, runs check, and sends the
 // request only if check passes. It returns the UPID of the task that Proxmox started,
 // or the empty string if Proxmox answered synchronously: for the config of a container, a quick config of a virtual machine, the
-// cloud-init drive, pools and HA. call.Params already contains the values of call.Secrets; errors do not contain these values.
+// cloud-init drive, pools and HA. call.Params already contains the values of call.Secrets; errors repeat only what package wire knows to be no secret.
 //
 // The config of a virtual machine is sent by POST, which starts a task before it changes anything. With PUT, a slow disk or a hotplug could
 // take longer than the 30 seconds after which Proxmox's proxy stops waiting for a reply. Containers have no such POST call.
@@ -46,7 +46,7 @@ func (c *Client) do(ctx context.Context, call cluster.Call, check cluster.LastCh
 	if err != nil {
 		return "", err
 	}
-	x.Secrets, x.Check = encode.SecretsIn(params, call.Secrets), check
+	x.Public, x.Check = encode.Public(params, call.Secrets, x.Path), check
 	data, err := c.write(ctx, x, params)
 	if err != nil {
 		return "", err
@@ -55,8 +55,9 @@ func (c *Client) do(ctx context.Context, call cluster.Call, check cluster.LastCh
 		return "", nil
 	}
 	if _, err := meaning.ParseUPID(data); err != nil {
-		return "", fmt.Errorf("%w: reply names no task: %w", cluster.ErrOutcomeUnknown, err)
+		x.Done = true
+		return "", fmt.Errorf("%w: reply names no task: %w", cluster.ErrOutcomeUnknown, x.Withhold(err))
 	}
-	c.started.Store(data, true)
+	c.started.Store(data, x.Public == nil)
 	return data, nil
 }

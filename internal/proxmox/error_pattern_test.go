@@ -32,7 +32,7 @@ func TestDeniedErrors(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, replied := inProcess(t, always(403, test.text, "")).Do(t.Context(), startCall, nil)
-			ended := meaning.UPID{Node: "pve1", Kind: "qmstart", ID: "151"}.Ended(testUPID, test.text).Err
+			ended := meaning.UPID{Node: "pve1", Kind: "qmstart", ID: "151"}.Ended(testUPID, test.text, nil).Err
 			for where, err := range map[string]error{"reply": replied, "task": ended} {
 				var got *cluster.DeniedError
 				if !errors.As(err, &got) || !errors.Is(err, cluster.ErrDenied) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -41,13 +42,69 @@ func TestErrorsContainNoSecrets(t *testing.T) {
 	}
 }
 
-// Secrets are removed from an error after its text was classified, because a password may be a word of Proxmox's text.
-func TestSecretsAreRemovedAfterClassifying(t *testing.T) {
-	client := inProcess(t, always(500, "VM is locked (backup)", ""))
-	_, err := client.Do(t.Context(), cluster.Call{
-		Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": "locked"},
-	}, nil)
-	if !errors.Is(err, cluster.ErrLocked) || strings.Contains(err.Error(), "VM is locked") {
-		t.Errorf("got error %v, want ErrLocked without the password", err)
+// A text is withheld after it was classified: its meaning does not repeat a secret.
+func TestTextsAreWithheldAfterClassifying(t *testing.T) {
+	client := inProcess(t, always(500, "VM is locked (hunter2)", ""))
+	_, err := client.Do(t.Context(), passwordCall, nil)
+	if !errors.Is(err, cluster.ErrLocked) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), wire.Withheld) {
+		t.Errorf("got error %v, want ErrLocked and a withheld text", err)
+	}
+}
+
+var passwordCall = cluster.Call{Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": "hunter2"}}
+
+// TestTextsOfTasksWithSecrets reads a failed task and its log. They are shown only if the task was started by a call without a secret, or if no such task has one.
+func TestTextsOfTasksWithSecrets(t *testing.T) {
+	const upid = "UPID:pve1:000000D3:0003A844:6B00C1F6:qmconfig:100:gitops@pve!agent:"
+	plain := passwordCall
+	plain.Params = map[string]string{"memory": "2048"}
+	other := strings.Replace(upid, "qmconfig", "qmstart", 1)
+	tests := map[string]struct {
+		call  *cluster.Call // nil: the task is of an earlier process
+		upid  string
+		shown bool
+	}{
+		"secret": {&passwordCall, upid, false}, "no_secret": {&plain, upid, true}, "unknown_call": {nil, upid, false}, "other_task": {nil, other, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			client := inProcess(t, roundTrip(func(req *http.Request) (stubReply, error) {
+				switch {
+				case req.Method == http.MethodPost:
+					return ok(`"` + test.upid + `"`), nil
+				case strings.HasSuffix(req.URL.Path, "/log"):
+					return respond(200, "OK", `{"data":[{"n":1,"t":"bad aHVudGVyMg=="},{"n":2,"t":"TASK ERROR: no"}],"total":2}`), nil
+				case strings.HasSuffix(req.URL.Path, "/tasks"):
+					return ok(`[{"upid":"` + test.upid + `","endtime":1795211999,"status":"bad hunter2"}]`), nil
+				}
+				return ok(`{"status":"stopped","exitstatus":"bad hunter2"}`), nil
+			}))
+			if test.call != nil {
+				if _, err := client.Do(t.Context(), *test.call, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			task, err := client.Wait(t.Context(), test.upid)
+			if err != nil || task.Outcome != cluster.TaskFailed {
+				t.Fatalf("got %v and %v, want a failed task", task, err)
+			}
+			log, err := client.TaskLog(t.Context(), test.upid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve1"})
+			if err != nil || len(listed) != 1 {
+				t.Fatalf("got %v and %v, want one task", listed, err)
+			}
+			if got := strings.Contains(task.Exit, "hunter2") && strings.Contains(task.LogTail, "aHVudGVyMg=="); got != test.shown {
+				t.Errorf("got %q and the log %q, want them shown: %t", task.Exit, task.LogTail, test.shown)
+			}
+			if !test.shown && (!strings.Contains(task.Exit, "see task "+upid+" on node pve1") || strings.Contains(task.LogTail, "aHVudGVyMg==")) {
+				t.Errorf("got %q and the log %q, want where the text is", task.Exit, task.LogTail)
+			}
+			if of := test.upid == other; strings.Contains(log, "aHVudGVyMg==") != of || strings.Contains(listed[0].Exit, "hunter2") != of {
+				t.Errorf("got the log %q and %q in the list, want them shown: %t", log, listed[0].Exit, of)
+			}
+		})
 	}
 }

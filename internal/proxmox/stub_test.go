@@ -178,6 +178,6 @@ var (
 )
 
 const (
-	testUPID  = "UPID:pve1:000000D3:0003A844:6B00C1F6:qmcreate:101:gitops@pve!agent:"
+	testUPID  = "UPID:pve1:000000D3:0003A844:6B00C1F6:qmstart:101:gitops@pve!agent:"
 	testUPID2 = "UPID:pve1:000000D4:0003A845:6B00C1F8:qmstart:101:root@pam:"
 )

@@ -88,7 +88,7 @@ func TestRecordedExitsHaveAMeaning(t *testing.T) {
 			t.Errorf("got error %v, want a UPID", err)
 			continue
 		}
-		task := parsed.Ended(body.Data.UPID, body.Data.ExitStatus)
+		task := parsed.Ended(body.Data.UPID, body.Data.ExitStatus, nil)
 		if task.OK() != (body.Data.ExitStatus == "OK" || body.Data.ExitStatus == "WARNINGS: 2") || task.OK() && task.Err != nil {
 			t.Errorf("%s: got OK %v, error %v", body.Data.ExitStatus, task.OK(), task.Err)
 		}
@@ -115,7 +115,7 @@ func TestTaskOutcome(t *testing.T) {
 		"unable to get last line from task log '/var/log/pve/tasks/6/UPID'": cluster.TaskLost,
 	}
 	for exit, want := range tests {
-		task := meaning.UPID{Kind: "qmstart"}.Ended(testUPID, exit)
+		task := meaning.UPID{Kind: "qmstart"}.Ended(testUPID, exit, nil)
 		ok := want == cluster.TaskSucceeded || want == cluster.TaskWarned
 		if task.Outcome != want || task.OK() != ok || task.Lost() != (want == cluster.TaskLost) {
 			t.Errorf("%q: got %q, OK %t, lost %t, want %q", exit, task.Outcome, task.OK(), task.Lost(), want)

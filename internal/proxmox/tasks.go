@@ -81,7 +81,7 @@ type taskEntry struct {
 // task returns the task of a row.
 func (e taskEntry) task(parsed meaning.UPID) cluster.Task {
 	if e.EndTime != "" {
-		task := parsed.Ended(e.UPID, string(e.Status))
+		task := parsed.Ended(e.UPID, string(e.Status), parsed.Public())
 		if seconds, err := strconv.ParseInt(string(e.EndTime), 10, 64); err == nil {
 			task.End = time.Unix(seconds, 0)
 		}

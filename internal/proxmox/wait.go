@@ -27,12 +27,13 @@ const (
 
 // Wait is Reader.Wait. It polls a task that Do has just started after a short time, and any other task at once, which has often ended.
 func (c *Client) Wait(ctx context.Context, name string) (cluster.Task, error) {
-	if _, isNew := c.started.LoadAndDelete(name); isNew {
+	plain, isNew := c.started.LoadAndDelete(name)
+	if isNew {
 		if err := sleep(ctx, headStart); err != nil {
 			return cluster.Task{}, fmt.Errorf("wait for %s: %w", name, err)
 		}
 	}
-	return c.Reader.Wait(ctx, name)
+	return c.wait(ctx, name, plain == true)
 }
 
 // Limits of the lines that are read of a log.
@@ -50,6 +51,11 @@ const (
 //
 // Source: PVE API, GET /nodes/{node}/tasks/{upid}/status and …/log.
 func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
+	return r.wait(ctx, name, false)
+}
+
+// wait is Wait. The texts of a plain task, whose call had no secret, are shown as they are.
+func (r *Reader) wait(ctx context.Context, name string, plain bool) (cluster.Task, error) {
 	parsed, err := meaning.ParseUPID(name)
 	if err != nil {
 		return cluster.Task{}, fmt.Errorf("wait for task: %w", err)
@@ -60,7 +66,11 @@ func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
 			return cluster.Task{}, fmt.Errorf("wait for %s: %w", name, err)
 		}
 		if !running {
-			return r.ended(ctx, parsed, name, exit), nil
+			public := parsed.Public()
+			if plain {
+				public = nil
+			}
+			return r.ended(ctx, parsed, name, exit, public), nil
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return cluster.Task{}, fmt.Errorf("wait for %s: %w", name, err)
@@ -90,8 +100,8 @@ func (r *Reader) taskStatus(ctx context.Context, parsed meaning.UPID, name strin
 }
 
 // ended returns an ended task. It also reads the log, unless the task succeeded without warnings. The outcome is known without the log.
-func (r *Reader) ended(ctx context.Context, parsed meaning.UPID, name, exit string) cluster.Task {
-	task := parsed.Ended(name, exit)
+func (r *Reader) ended(ctx context.Context, parsed meaning.UPID, name, exit string, public wire.Public) cluster.Task {
+	task := parsed.Ended(name, exit, public)
 	var err error
 	switch task.Outcome {
 	case cluster.TaskPending, cluster.TaskSucceeded:
@@ -100,13 +110,18 @@ func (r *Reader) ended(ctx context.Context, parsed meaning.UPID, name, exit stri
 	case cluster.TaskFailed, cluster.TaskLost:
 		task.LogTail, err = r.logTail(ctx, parsed, name)
 	}
+	task.LogTail = public.Lines(task.LogTail)
+	for i, warning := range task.Warnings {
+		task.Warnings[i] = public.Shows(warning)
+	}
+	task.Warnings = slices.Compact(task.Warnings)
 	if err != nil {
 		r.log.DebugContext(ctx, "task log not read", "upid", name, "error", err)
 	}
 	return task
 }
 
-// TaskLog returns the last lines of a task's log, as one text.
+// TaskLog returns the last lines of a task's log, as one text, without those that may repeat a secret.
 //
 // Source: PVE API, GET /nodes/{node}/tasks/{upid}/log.
 func (r *Reader) TaskLog(ctx context.Context, name string) (string, error) {
@@ -114,7 +129,8 @@ func (r *Reader) TaskLog(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return r.logTail(ctx, parsed, name)
+	text, err := r.logTail(ctx, parsed, name)
+	return parsed.Public().Lines(text), err
 }
 
 // logTail reads the last lines of a log, as one text.

@@ -60,7 +60,7 @@ func (s *taskServer) page(query url.Values) string {
 }
 
 var endedTask = cluster.Task{
-	UPID: testUPID, Node: "pve1", Type: "qmcreate", VMID: 101, User: "gitops@pve!agent", Start: time.Unix(0x6B00C1F6, 0),
+	UPID: testUPID, Node: "pve1", Type: "qmstart", VMID: 101, User: "gitops@pve!agent", Start: time.Unix(0x6B00C1F6, 0),
 }
 
 func TestWait(t *testing.T) {

@@ -47,7 +47,6 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, begun journal.Begun
 		// A refused call may have acted: Proxmox stores the change of a container before it applies it.
 		c.lifted = c.lifted || step.Lifts() && sent && !errors.Is(err, cluster.ErrConflict)
 		c.refused = err != nil && sent && !errors.Is(err, cluster.ErrConflict)
-		err = calls[i].MaskError(err)
 		if errors.Is(err, cluster.ErrRefusedLate) {
 			var warning string
 			if warning, err = w.afterRefusal(ctx, basis, step, call, err); warning != "" {
@@ -68,7 +67,6 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, begun journal.Begun
 		}
 		if upid != "" {
 			task, err := w.wait(ctx, call, upid)
-			task = calls[i].MaskTask(task)
 			switch {
 			case errors.Is(err, cluster.ErrNoTask) || err == nil && task.Lost():
 				return w.afterDoubt(ctx, id, cmp.Or(err, errTaskLost))

@@ -6,8 +6,8 @@
 //   - Vault.States returns, for each Place (a key of a guest), a State: a fingerprint of the content, and the form of the password. A plan
 //     compares the fingerprint with GivenFingerprints, the fingerprints of the secrets that were sent last.
 //   - CheckUse returns why a guest cannot use a secret, for example a hash for Windows.
-//   - Vault.Fill puts the contents into copies of a step's calls just before they are sent. FilledCall removes the contents from the messages
-//     in which Proxmox repeats them.
+//   - Vault.Fill puts the contents into copies of a step's calls just before they are sent. Package
+//     internal/proxmox shows only known texts of Proxmox about them.
 //
 // Invariants:
 //

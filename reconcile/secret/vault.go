@@ -234,7 +234,6 @@ func (v *Vault) Fill(calls []cluster.Call, secrets []guest.Secret, ostype string
 			}
 			params[key] = v.sentText(call.VMID, s, content, now.Form, needsPlain(ostype))
 			out[i].Fingerprints[key] = v.fingerprint(call.VMID, s, content)
-			out[i].texts = append(out[i].texts, params[key], content)
 		}
 		out[i].Call.Params = params
 	}

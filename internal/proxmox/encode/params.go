@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"gitops-agent/internal/proxmox/reply"
+	"gitops-agent/internal/proxmox/wire"
 )
 
 // Names that become part of a request.
@@ -54,11 +55,21 @@ func allowsControl(key string, r rune) bool {
 	}
 }
 
-// SecretsIn returns the parameter values that errors must not contain: passwords, and the values of the keys in named.
-func SecretsIn(params, named map[string]string) []string {
-	values := []string{params["cipassword"], params["password"]}
-	for key := range named {
-		values = append(values, params[key])
+// Public returns what texts about a call may repeat: names of its parameters, values that are no secrets, and parts of its path. It is nil if no parameter is a secret. Named has the keys of
+// those that are, beside passwords.
+func Public(params, named map[string]string, path string) wire.Public {
+	isSecret := func(key string) bool {
+		_, isNamed := named[key]
+		return isNamed || key == "cipassword" || key == "password"
 	}
-	return values
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(params)), isSecret) {
+		return nil
+	}
+	public := wire.Public(strings.Split(path, "/"))
+	for key, value := range params {
+		if public = append(public, key); !isSecret(key) {
+			public = append(public, value)
+		}
+	}
+	return public
 }

@@ -40,7 +40,7 @@ func classifyCall(x *wire.Exchange, err error) error {
 	var api *wire.APIError
 	if errors.As(err, &api) {
 		meaning := meaningOf(x, api)
-		api.Redact(x.Secrets) // only after the text was compared: a password may be a word of Proxmox's text
+		_ = x.Withhold(api) // only after the text was compared
 		if errors.Is(meaning, cluster.ErrDenied) {
 			meaning = deniedError(api.Text())
 		}
@@ -53,6 +53,7 @@ func classifyCall(x *wire.Exchange, err error) error {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
+	err = x.Withhold(err)
 	err = fmt.Errorf("%s %s: %w", x.Method, x.Path, err)
 	var broken *wire.BrokenError
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/internal/proxmox/route"
+	"gitops-agent/internal/proxmox/wire"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
@@ -17,13 +18,30 @@ func (u UPID) Task(name string) cluster.Task {
 	return cluster.Task{UPID: name, Node: u.Node, Type: u.Kind, VMID: u.vmid(), User: u.User, Start: u.Start, Running: true}
 }
 
-// Ended returns an ended task with the facts of its UPID and of its exit status.
-func (u UPID) Ended(name, exit string) cluster.Task {
+// Ended returns an ended task with the facts of its UPID and of its exit status. Public is what its texts may repeat, of a task that may have had a secret.
+func (u UPID) Ended(name, exit string, public wire.Public) cluster.Task {
 	task := u.Task(name)
-	task.Running, task.Exit = false, reply.OneLine(exit)
-	task.Outcome = outcomeOf(task.Exit)
-	task.Err = taskError(u, task.Outcome, task.Exit)
+	exit = reply.OneLine(exit)
+	task.Running, task.Exit, task.Outcome = false, withheldOf(u, name, public.Shows(exit)), outcomeOf(exit)
+	task.Err = taskError(u, task.Outcome, exit, public.Shows(exit))
 	return task
+}
+
+// Public returns what the texts of a task may repeat if its call had a secret, nil if no call that starts such a task has one.
+func (u UPID) Public() wire.Public {
+	switch u.Kind {
+	case "qmconfig", "qmcreate", "qmrestore", "vzcreate", "vzrestore":
+		return wire.Public{u.Node, u.ID}
+	}
+	return nil
+}
+
+// withheldOf says where a text is that is withheld.
+func withheldOf(u UPID, name, text string) string {
+	if text == wire.Withheld {
+		text += ": see task " + name + " on node " + u.Node
+	}
+	return text
 }
 
 // outcomeOf returns the outcome that the exit status of an ended task states.
@@ -46,8 +64,8 @@ func outcomeOf(exit string) cluster.TaskOutcome {
 var warningsPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^WARNINGS: [0-9]+$`) })
 
 // taskError returns the error of a Cluster that a task's end means, nil if it means none. The end of a worker that died or was
-// stopped does not state what the worker had done before.
-func taskError(task UPID, outcome cluster.TaskOutcome, exit string) error {
+// stopped does not state what the worker had done before. Shown is what may be shown of the exit status.
+func taskError(task UPID, outcome cluster.TaskOutcome, exit, shown string) error {
 	switch {
 	case outcome == cluster.TaskSucceeded, outcome == cluster.TaskWarned:
 		return nil
@@ -56,7 +74,7 @@ func taskError(task UPID, outcome cluster.TaskOutcome, exit string) error {
 	}
 	meaning := writeMeaning(task.about(), exit)
 	if errors.Is(meaning, cluster.ErrDenied) {
-		return deniedError(exit)
+		return deniedError(shown)
 	}
 	return meaning
 }

@@ -24,10 +24,10 @@ type Exchange struct {
 	Reply string // of status 200
 	Done  bool   // reply is complete
 
-	Lists   map[string][]string // parameters of the body that are arrays
-	Alone   bool                // of a read: a failed answer counts without another endpoint that confirms it
-	Check   cluster.LastCheck   // runs when nothing is left to wait for; nil always passes
-	Secrets []string            // among the parameters; errors must not contain them
+	Lists  map[string][]string // parameters of the body that are arrays
+	Alone  bool                // of a read: a failed answer counts without another endpoint that confirms it
+	Check  cluster.LastCheck   // runs when nothing is left to wait for; nil always passes
+	Public Public              // what errors may repeat, of a call with a secret; nil for every other call
 }
 
 type exchangeKey struct{}
