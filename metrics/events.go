@@ -24,7 +24,9 @@ func (m *Metrics) Event(e event.Event) {
 	case report.OrderOutcome:
 		m.orders.WithLabelValues(o.Operation, string(o.State)).Inc()
 	case report.Refused:
-		m.refused.WithLabelValues(o.Reason).Inc()
+		if e.Name != event.RevisionWithdrawn {
+			m.refused.WithLabelValues(o.Reason).Inc()
+		}
 	case report.ConvergedOutcome:
 		m.Converged(o)
 	case report.DriftOutcome:

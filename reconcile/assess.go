@@ -82,6 +82,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(keyOf(p.Ref))}
 	if a.sync == report.Synced && !uses && !a.busy && t.retry.over(now) && !e.unsettled[keyOf(p.Ref)] {
 		t.recover() // the guest came in sync without the agent; while a step of it is open, the failure is still true
+		t.noteSuccess()
 	}
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
 	if !e.isOutdated(p, a.busy) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"time"
 
-	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/lane"
@@ -144,9 +143,7 @@ func (e *Engine) learn() {
 		if t.flaps != level && t.flaps.matters(now) {
 			e.noteFlaps(r.Key, t.flaps.level)
 		}
-		if newFailure {
-			e.events.Happened(event.GuestFailed, event.Details{Fields: []any{"vmid", r.Key.VMID, "guest", e.labelOf(r.Key), "op", string(r.Step.Op), "error", r.Err}})
-		}
+		e.noteFailure(t, r, newFailure)
 		e.noteHangingTask(r.Key, t)
 	}
 	if changed {

@@ -37,10 +37,11 @@ type logged struct {
 	attrs map[string]string
 }
 
-// eventLog is a slog.Handler that keeps the lines with an event.
+// eventLog is a slog.Handler that keeps the lines with an event, and the messages of the others.
 type eventLog struct {
-	mu    sync.Mutex
-	lines []logged
+	mu     sync.Mutex
+	lines  []logged
+	others []string // the messages of the other lines
 }
 
 func (h *eventLog) Enabled(context.Context, slog.Level) bool { return true }
@@ -58,8 +59,19 @@ func (h *eventLog) Handle(_ context.Context, r slog.Record) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.lines = append(h.lines, line)
+		return nil
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.others = append(h.others, r.Message)
 	return nil
+}
+
+// count returns how often a line without an event has a message.
+func (h *eventLog) count(message string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(slices.DeleteFunc(slices.Clone(h.others), func(other string) bool { return other != message }))
 }
 
 // of returns the lines of an event.
@@ -155,6 +167,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 
 // lifeOfApprovals destroys a guest with the second of two approvals. The first one is by a signer without the role.
 func lifeOfApprovals(t *testing.T, l *lab, log *eventLog) {
+	defaultPoll(&l.opts)
 	defer l.start()()
 	digest := l.holdDestroy("1")
 	time.Sleep(10 * time.Minute)
@@ -187,6 +200,7 @@ func lifeOfApprovals(t *testing.T, l *lab, log *eventLog) {
 	}
 	l.repo.SetMain(l.engine.Report().Source.Accepted.Commit)
 	l.repo.Tip = l.engine.Report().Source.Accepted.Commit
+	eventually(l, "the end of the wait", func() bool { return len(log.of(event.RevisionWithdrawn)) == 1 })
 	l.files["bad.yaml"] = "kind: Nothing\n"
 	l.push("not a manifest", alice)
 	time.Sleep(20 * time.Minute)
@@ -244,6 +258,9 @@ func lifeOfDrift(t *testing.T, l *lab, log *eventLog) {
 	l.ok(l.sim.Edit(201, "description", "by hand"))
 	eventually(l, "the failure", func() bool { return len(log.of(event.GuestFailed)) > 0 })
 	l.converge()
+	if begun, ended := log.of(event.GuestFailed), log.of(event.GuestSucceeded); len(begun) != 1 || len(ended) != 1 || ended[0].attrs["op"] != begun[0].attrs["op"] {
+		t.Errorf("got failures %v and ends %v, want one of each", begun, ended)
+	}
 	bridge := l.sim.Value(201, "net0")
 	l.ok(l.sim.Edit(201, "net0", strings.Replace(bridge, "vmbr0", "vmbr1", 1)))
 	l.digestOfHold(201)
@@ -377,6 +394,7 @@ func lifeOfExpiry(t *testing.T, l *lab, log *eventLog) {
 
 // lifeOfTrouble hides a guest, breaks the cluster, takes the remote away, and then the state directory, one after the other, each for a while.
 func lifeOfTrouble(t *testing.T, l *lab, log *eventLog) {
+	defaultPoll(&l.opts)
 	l.files["web.yaml"] = vmYAML("web-1", 201)
 	l.push("one guest", alice)
 	defer l.start()()

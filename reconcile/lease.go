@@ -47,7 +47,7 @@ func newLease(opts Options, events *event.Sink) lease {
 		writer: writer.New(writer.Options{
 			Keeper: opts.Floors, Journal: opts.Journal, Wait: opts.Wait, TakeOver: opts.TakeOver, DryRun: opts.DryRun,
 		}),
-		journal: opts.Journal, refused: opts.Refused, pause: opts.Pause, standby: opts.Standby, dryRun: opts.DryRun, said: events.Subject(), claimTimer: time.NewTimer(time.Hour),
+		journal: opts.Journal, refused: opts.Refused, pause: opts.Pause, standby: opts.Standby, dryRun: opts.DryRun, said: events.Subject().ReadEvery(opts.Tick), claimTimer: time.NewTimer(time.Hour),
 	}
 	l.claimTimer.Stop()
 	l.said.Assume(event.WritesStopped, event.ID{string(reason.StopNoRevision)})

@@ -29,7 +29,7 @@ type readings struct {
 
 func newReadings(opts Options, events *event.Sink) readings {
 	r := readings{
-		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync), said: events.Subject(), ask: opts.Endpoints, vmlist: opts.VMList, tick: opts.Tick,
+		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync), said: events.Subject().ReadEvery(opts.Tick), ask: opts.Endpoints, vmlist: opts.VMList, tick: opts.Tick,
 	}
 	r.said.Assume(event.ClusterLost, event.ID{string(cluster.OutageUnread)}) // so that the first answer is told
 	r.observer.UseVMList(opts.VMList, opts.Check)

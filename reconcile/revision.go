@@ -52,7 +52,7 @@ type convergence struct {
 
 // begin makes the tracker ready. The intake uses the writer and the epochs, so it comes afterwards.
 func (r *revision) begin(opts Options, events *event.Sink) {
-	r.epoch, r.fetched, r.journal, r.events, r.said = r.epochs.Now(), make(chan fetchedHead, 1), opts.Journal, events, events.Subject()
+	r.epoch, r.fetched, r.journal, r.events, r.said = r.epochs.Now(), make(chan fetchedHead, 1), opts.Journal, events, events.Subject().ReadEvery(opts.Poll)
 	r.source = report.Source{Branch: opts.Branch, Reason: fault.Unread}
 	r.said.Assume(event.SourceLost, event.ID{string(fault.Unread)})
 	r.remotes, r.doubt = opts.Source.Remotes, opts.RootDoubt
@@ -163,11 +163,11 @@ func (r *revision) noteHead(h fetchedHead) bool {
 	return true
 }
 
-// refuse notes the refusal of a head, nil if the head was not refused. It tells each refusal once.
-func (r *revision) refuse(now *report.Refused) {
+// refuse notes the refusal of a head, nil if the head was not refused. It tells each refusal once, and its end, unless another event has told that.
+func (r *revision) refuse(now *report.Refused, toldEnd bool) {
 	if now == nil {
 		r.source.Refused = nil
-		r.said.Drop(event.RevisionRefused)
+		r.end(event.RevisionRefused, toldEnd)
 		return
 	}
 	if old := r.source.Refused; old != nil && old.Commit == now.Commit && old.Reason == now.Reason {
@@ -182,11 +182,20 @@ func (r *revision) refuse(now *report.Refused) {
 	}, nil)
 }
 
-// wait notes what a head waits for, nil if it waits for nothing. It tells each wait once.
-func (r *revision) wait(w *report.WaitingHead) {
+// end ends a state of a head. It is not told if another event has told it.
+func (r *revision) end(state event.Name, toldEnd bool) {
+	if toldEnd {
+		r.said.Drop(state)
+		return
+	}
+	r.said.Is(state, false, event.ID{}, nil, nil)
+}
+
+// wait notes what a head waits for, nil if it waits for nothing. It tells each wait once, and its end, unless another event has told that.
+func (r *revision) wait(w *report.WaitingHead, toldEnd bool) {
 	if w == nil {
 		r.source.Waiting = nil
-		r.said.Drop(event.RevisionWaiting)
+		r.end(event.RevisionWaiting, toldEnd)
 		return
 	}
 	if old := r.source.Waiting; old != nil && old.Commit == w.Commit && old.Reason == w.Reason {
@@ -199,10 +208,10 @@ func (r *revision) wait(w *report.WaitingHead) {
 }
 
 // pass notes the commits above the candidate, nil if there are none, and tells once of those that no agent follows.
-func (r *revision) pass(ahead *report.Ahead) {
+func (r *revision) pass(ahead *report.Ahead, toldEnd bool) {
 	r.source.Ahead = ahead
 	if ahead == nil || len(ahead.Unknown) == 0 {
-		r.said.Drop(event.RevisionUnnamed)
+		r.end(event.RevisionUnnamed, toldEnd)
 		return
 	}
 	r.said.Is(event.RevisionUnnamed, true, event.ID{ahead.Commit}, func() event.Details {

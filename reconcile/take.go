@@ -50,12 +50,12 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	e.revision.source.LastSuccess, e.revision.source.Remote = p.At, p.Head.Remote
 	e.revision.noteSource(ctx)
 	e.revision.noteHead(fetchedHead{p.Head.Commit, p.At})
-	e.revision.pass(p.Ahead)
+	e.revision.pass(p.Ahead, changed)
 	if p.Unchecked != nil {
 		return changed // the head was not checked
 	}
-	e.revision.refuse(p.Refusal)
-	e.revision.wait(p.Waiting)
+	e.revision.refuse(p.Refusal, changed)
+	e.revision.wait(p.Waiting, changed || p.Refusal != nil)
 	return changed
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
@@ -105,6 +106,20 @@ func noteHidden(t *track, p plan.Guest) {
 		return event.Details{Fields: []any{"vmid", p.Ref.VMID, "guest", p.Ref.Label()}}
 	}, nil)
 }
+
+// noteFailure states whether the last turn of an object's lane failed. A new failure is told also if the one before was not told to be over, because a new
+// revision lets everything be tried again.
+func (e *Engine) noteFailure(t *track, r lane.Result, isNew bool) {
+	if isNew {
+		t.said.Drop(event.GuestFailed)
+	}
+	t.said.Is(event.GuestFailed, r.Err != nil, event.ID{}, func() event.Details {
+		return event.Details{Fields: []any{"vmid", r.Key.VMID, "guest", e.labelOf(r.Key), "op", string(r.Step.Op), "error", r.Err}}
+	}, nil)
+}
+
+// noteSuccess states that what failed of an object is not needed any more.
+func (t *track) noteSuccess() { t.said.Is(event.GuestFailed, false, event.ID{}, nil, nil) }
 
 // noteHangingTask states whether a task of an object hangs.
 func (e *Engine) noteHangingTask(key object.Key, t *track) {

@@ -21,7 +21,7 @@ func (e *Engine) track(ref guest.Ref) *track { return e.trackOf(keyOf(ref)) }
 func (e *Engine) trackOf(key object.Key) *track {
 	t, ok := e.tracks[key]
 	if !ok {
-		t = &track{since: make(map[string]time.Time), said: e.events.Subject()}
+		t = &track{since: make(map[string]time.Time), said: e.events.Subject().ReadEvery(e.opts.Tick)}
 		e.tracks[key] = t
 	}
 	return t
@@ -36,6 +36,7 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 	for key := range e.tracks {
 		if !keep[key] && !e.queue.Busy(key) && !e.tracks[key].flaps.matters(time.Now()) {
 			e.tracks[key].dropHolds()
+			e.tracks[key].noteSuccess()
 			delete(e.tracks, key)
 		}
 	}

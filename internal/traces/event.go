@@ -17,7 +17,9 @@ func (r *Recorder) Event(e event.Event) {
 	case report.HoldOutcome:
 		r.Hold(e.Name, o)
 	case report.Refused:
-		r.Refused(o)
+		if e.Name != event.RevisionWithdrawn {
+			r.Refused(o)
+		}
 	case report.DriftOutcome:
 		if e.Name == event.GuestDrifted {
 			r.Drift(o)

@@ -12,8 +12,9 @@ const (
 	RevisionResumed    Name = "revision.resumed"    // after a start, or when it verifies again
 	RevisionUnverified Name = "revision.unverified" // the revision in force no longer verifies
 	RevisionRefused    Name = "revision.refused"
-	RevisionWaiting    Name = "revision.waiting" // for evidence
-	RevisionUnnamed    Name = "revision.unnamed" // newer commits name targets that no Cluster of the repository has
+	RevisionUnnamed    Name = "revision.unnamed"   // newer commits name targets that no Cluster of the repository has
+	RevisionWaiting    Name = "revision.waiting"   // for evidence
+	RevisionWithdrawn  Name = "revision.withdrawn" // a head that was refused, or that waited, is the head no longer
 	RevisionConverged  Name = "revision.converged"
 )
 
@@ -43,6 +44,7 @@ const (
 	GuestDrifted   Name = "guest.drifted"
 	GuestRepaired  Name = "guest.repaired"
 	GuestFailed    Name = "guest.failed"
+	GuestSucceeded Name = "guest.succeeded" // what failed has succeeded, or is not needed any more
 	GuestDestroyed Name = "guest.destroyed"
 	GuestRecovered Name = "guest.recovered" // its ownership record was lost and is there again
 	GuestPlaced    Name = "guest.placed"    // its node was chosen, before it is created

@@ -24,7 +24,9 @@ type Row struct {
 	End     Name          // the event that tells that the state is over; "" tells nothing
 	EndedBy []Name        // other events that end the state. One without the fields of By ends it for all.
 	By      string        // the fields that tell states of this row apart, separated by spaces
-	For     time.Duration // how long the state lasts before it is told; 0 tells it at once
+	For     time.Duration // how long the state lasts before it is told: a short outage is no event. 0 tells it at once
+	Early   string        // the message of the line that says at once, at level INFO and without the event, that a state with For has begun
+	Passing []string      // For is for states whose ids begin with one of these; none is every state
 
 	Act      bool // a person has to act: a warning for people, although the line is of level INFO
 	Default  bool // sent by routes of notifications that name no events
@@ -34,6 +36,18 @@ type Row struct {
 
 // Lasts reports whether the event begins a state.
 func (r Row) Lasts() bool { return r.End != "" || len(r.EndedBy) > 0 }
+
+// wait returns how long a state lasts before it is told. Every is the time between two readings of what states it, 0 if it is not known: a state lasts for at least one
+// such time, and is told after four.
+func (r *Row) wait(id ID, every time.Duration) time.Duration {
+	switch {
+	case r == nil || r.For == 0, len(r.Passing) > 0 && !slices.Contains(r.Passing, id[0]):
+		return 0
+	case every == 0:
+		return r.For
+	}
+	return min(max(r.For, every), 4*every)
+}
 
 // EndsWith reports whether an event ends the state that this row begins.
 func (r Row) EndsWith(name Name) bool {

@@ -92,7 +92,12 @@ func (s *Sink) write(row *Row, line string, e Event) {
 	if !row.Plain {
 		attrs = append([]slog.Attr{slog.Any(Key, e.Name)}, attrs...)
 	}
-	s.log.LogAttrs(context.Background(), e.Level, line, attrs...) //nolint:sloglint // the lines are constants of the table
+	s.line(line, e.Level, attrs)
+}
+
+// line writes a line of the table.
+func (s *Sink) line(line string, level slog.Level, attrs []slog.Attr) {
+	s.log.LogAttrs(context.Background(), level, line, attrs...) //nolint:sloglint // the lines are constants of the table
 }
 
 // attrs returns the fields of an event in the order of the row. A field that the row does not have comes last.

@@ -13,49 +13,87 @@ type ID [3]string
 // allocates nothing. A Subject belongs to one goroutine.
 type Subject struct {
 	sink   *Sink
+	every  time.Duration
 	states []state
 }
 
 // state is a state that lasts.
 type state struct {
-	name   Name
-	id     ID
-	since  time.Time
-	told   bool
-	muted  bool // neither its begin nor its end is told
-	stated bool // since the last call of Rest
-	fields []slog.Attr
-	detail Details // of the event that told it
+	name    Name
+	id      ID
+	since   time.Time
+	changed time.Time // since when it has the id
+	told    bool
+	toldID  ID   // the id that was told last
+	logged  bool // a line says that it has this id, which is not told yet
+	muted   bool // neither its begin nor its end is told
+	stated  bool // since the last call of Rest
+	fields  []slog.Attr
+	detail  Details // of the event that told it
 }
+
+// isTold reports whether there is nothing more to tell of the state as it is now.
+func (s *state) isTold() bool { return s.muted || s.told && s.toldID == s.id }
 
 // Subject returns a subject for which no state lasts.
 func (s *Sink) Subject() *Subject { return &Subject{sink: s} }
 
-// Lasts states that a state lasts. It tells the event of the row when the state has lasted for as long as the row says, once, with the details of that moment.
-// It returns whether the state is new.
+// ReadEvery sets the time between two readings of what states last. It returns the subject.
+func (s *Subject) ReadEvery(every time.Duration) *Subject {
+	s.every = every
+	return s
+}
+
+// Lasts states that a state lasts. It tells the event of the row when the state has lasted for as long as the row says, once, with the details of that moment. Until
+// then a line says that it has begun. It returns whether the state is new.
 func (s *Subject) Lasts(name Name, id ID, details func() Details) (isNew bool) {
 	i := s.find(name, id)
 	if isNew = i < 0; isNew {
-		i = len(s.states)
-		s.states = append(s.states, state{name: name, id: id, since: time.Now()})
+		i = s.add(name, id)
 	}
-	now := &s.states[i]
+	s.state(&s.states[i], details)
+	return isNew
+}
+
+// add adds a state that begins now, and returns its index.
+func (s *Subject) add(name Name, id ID) int {
+	now := time.Now()
+	s.states = append(s.states, state{name: name, id: id, since: now, changed: now})
+	return len(s.states) - 1
+}
+
+// state states that a state lasts.
+func (s *Subject) state(now *state, details func() Details) {
 	now.stated = true
-	if now.told || now.muted {
-		return isNew
+	if now.isTold() {
+		return
 	}
-	row := s.sink.rows[name]
-	if row != nil && row.For > 0 && time.Since(now.since) < row.For {
-		return isNew
+	row := s.sink.rows[now.name]
+	if row == nil { // it is only remembered
+		now.told, now.toldID = true, now.id
+		return
 	}
-	now.told = true
-	if row == nil {
-		return isNew // it is only remembered
+	if time.Since(now.changed) < row.wait(now.id, s.every) {
+		s.early(now, row, details)
+		return
 	}
 	d := details()
+	now.told, now.toldID = true, now.id
 	now.fields, now.detail = row.attrs(d.Fields, nil), d
-	s.sink.tell(name, d, nil)
-	return isNew
+	s.sink.tell(now.name, d, nil)
+}
+
+// early writes the line of a state that is not told yet, once.
+func (s *Subject) early(now *state, row *Row, details func() Details) {
+	if now.logged {
+		return
+	}
+	now.logged = true
+	fields := row.attrs(details().Fields, nil)
+	if !now.told {
+		now.fields = fields
+	}
+	s.sink.line(row.Early, slog.LevelInfo, fields)
 }
 
 // Rest ends the states of a row that were not stated since the last call. Over returns the event that tells it, "" to tell nothing. It may be nil: then the end
@@ -79,34 +117,39 @@ func (s *Subject) Rest(name Name, over func(ID) Name) {
 	s.states = kept
 }
 
-// Is states the only state of a row: whether it lasts, and which. A state with another id replaces the one before, whose end is not told. If none lasts any
-// more, the end of the row is told; ended may be nil, and the end has the fields of the begin then.
+// Is states the only state of a row: whether it lasts, and which. The end of a state that gets another id is not told, and the other id is, when it has lasted for
+// as long as the row says. If none lasts any more, the end of the row is told; ended may be nil, and the end has the fields of the begin then.
 func (s *Subject) Is(name Name, lasts bool, id ID, details func() Details, ended func(was ID) Details) {
-	if i := s.only(name); i >= 0 && (!lasts || s.states[i].id != id) {
+	i := s.only(name)
+	switch {
+	case i < 0 && !lasts:
+	case !lasts:
 		was := s.states[i]
 		s.remove(i)
-		if !lasts {
-			var d Details
-			if ended != nil && was.told && !was.muted {
-				d = ended(was.id)
-			}
-			s.over(&was, s.sink.rows[name].end(), d)
-			return
+		var d Details
+		if ended != nil && !was.muted && (was.told || was.logged) {
+			d = ended(was.id)
 		}
-	}
-	if lasts {
-		s.Lasts(name, id, details)
+		s.over(&was, s.sink.rows[name].end(), d)
+	case i < 0:
+		s.state(&s.states[s.add(name, id)], details)
+	default:
+		if now := &s.states[i]; now.id != id {
+			now.id, now.changed, now.logged = id, time.Now(), false
+		}
+		s.state(&s.states[i], details)
 	}
 }
 
 // Assume makes a state last as if it had been told, for what was told before a start.
 func (s *Subject) Assume(name Name, id ID) {
-	s.states = append(s.states, state{name: name, id: id, since: time.Now(), told: true})
+	now := &s.states[s.add(name, id)]
+	now.told, now.toldID = true, id
 }
 
 // Mute makes a state last of which neither the begin nor the end is told.
 func (s *Subject) Mute(name Name, id ID) {
-	s.states = append(s.states, state{name: name, id: id, since: time.Now(), muted: true})
+	s.states[s.add(name, id)].muted = true
 }
 
 // Drop ends the states of a row without telling it. Without an id it ends all of them.
@@ -135,9 +178,16 @@ func (s *Subject) Since(name Name) time.Time {
 	return time.Time{}
 }
 
-// over tells the end of a state, if its begin was told.
+// over tells the end of a state, if its begin was told. If only a line said that it had begun, a line says that it is over.
 func (s *Subject) over(was *state, end Name, d Details) {
-	if end == "" || !was.told || was.muted {
+	switch {
+	case end == "" || was.muted:
+		return
+	case !was.told && was.logged:
+		row := s.sink.rows[end]
+		s.sink.line(row.Line, slog.LevelInfo, row.attrs(d.Fields, was.fields))
+		return
+	case !was.told:
 		return
 	}
 	if d.Outcome == nil {

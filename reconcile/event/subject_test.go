@@ -136,6 +136,63 @@ func TestStateIsToldWhenItHasLasted(t *testing.T) {
 	})
 }
 
+// A short state is a line when it begins and when it ends, and no event. Once a state was told, another reason for it is told when it has lasted too; a reason that
+// comes and goes is not. What the row does not name as passing is told at once.
+func TestShortStatesAreLines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		h := newHeard()
+		h.log = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		s := h.Subject().ReadEvery(15 * time.Second)
+		writes := func(reason string) {
+			s.Is(WritesStopped, reason != "", ID{reason}, fields("reason", reason, "why", "it is so"), func(ID) Details { return Details{Fields: []any{"revision", "r"}} })
+		}
+		for range 6 {
+			writes("cluster")
+			time.Sleep(time.Second)
+			writes("cluster")
+			writes("")
+			time.Sleep(time.Minute)
+		}
+		h.want(t)
+		pair := "level=INFO msg=\"writing stopped for now\" reason=cluster why=\"it is so\"\nlevel=INFO msg=\"writing allowed\" revision=r\n"
+		if diff := cmp.Diff(strings.Repeat(pair, 6), out.String()); diff != "" {
+			t.Errorf("lines (-want +got):\n%s", diff)
+		}
+		writes("cluster")
+		time.Sleep(time.Minute)
+		writes("cluster")
+		h.want(t, "writes.stopped reason=cluster why=it is so")
+		writes("unchecked")
+		time.Sleep(time.Second)
+		writes("cluster")
+		time.Sleep(time.Hour)
+		writes("cluster")
+		h.want(t)
+		writes("paused")
+		h.want(t, "writes.stopped reason=paused why=it is so")
+		writes("")
+		h.want(t, "writes.allowed revision=r")
+	})
+}
+
+// A state is told after one reading more at least, and after four at most.
+func TestWaitFollowsReadings(t *testing.T) {
+	t.Parallel()
+	row, _ := RowOf(ClusterLost)
+	for every, want := range map[time.Duration]time.Duration{0: time.Minute, time.Second: 4 * time.Second, 15 * time.Second: time.Minute, 10 * time.Minute: 10 * time.Minute} {
+		if got := row.wait(ID{"unreachable"}, every); got != want {
+			t.Errorf("with a reading every %s: got %s, want %s", every, got, want)
+		}
+	}
+}
+
 // The log line has the name of the event first and the fields in the order of the row; a plain row has no name. The line of an event that ends a span comes before the
 // subscribers, every other one after them.
 func TestLines(t *testing.T) {

@@ -1,10 +1,19 @@
 package event
 
-import "log/slog"
+import (
+	"log/slog"
+	"time"
+)
 
 const (
 	warn  = slog.LevelWarn
 	fault = slog.LevelError
+)
+
+// How long a state lasts before it is told that often ends by itself.
+const (
+	twoPolls = 45 * time.Second // the remote is polled every 30 seconds, and every minute after a failure
+	readings = time.Minute      // the cluster is read every 15 seconds
 )
 
 // table has a row for each event. It is never changed.
@@ -24,18 +33,22 @@ var table = []Row{
 	},
 	{
 		Name: RevisionRefused, Level: warn, Line: "revision refused", Fields: "commit reason error hint?", Record: RecordRefused, Default: true,
-		EndedBy:  []Name{RevisionAccepted},
+		End: RevisionWithdrawn, EndedBy: []Name{RevisionAccepted},
 		Sentence: "Commit {commit} was refused ({reason}): {error}.",
 	},
 	{
 		Name: RevisionWaiting, Level: warn, Line: "revision waits", Fields: "commit reason error hint", Default: true,
-		EndedBy:  []Name{RevisionAccepted, RevisionRefused},
+		End: RevisionWithdrawn, EndedBy: []Name{RevisionAccepted, RevisionRefused}, For: twoPolls, Early: "revision waits for now",
 		Sentence: "Commit {commit} waits ({reason}): {error}.",
 	},
 	{
 		Name: RevisionUnnamed, Level: warn, Line: "newer commits name targets that the repository does not have", Fields: "commit targets hint", Default: true,
-		EndedBy:  []Name{RevisionAccepted},
+		End: RevisionWithdrawn, EndedBy: []Name{RevisionAccepted},
 		Sentence: "The commits up to {commit} name targets that the repository does not have, so no agent follows them: {targets}.",
+	},
+	{
+		Name: RevisionWithdrawn, Line: "revision withdrawn", Fields: "commit reason?",
+		Sentence: "Commit {commit} was not accepted ({reason|its targets are unknown}), and is not the head of the branch any more.",
 	},
 	{
 		Name: RevisionConverged, Line: "revision converged", Fields: "revision duration", Record: RecordConverged, Default: true,
@@ -102,8 +115,12 @@ var table = []Row{
 	},
 	{
 		Name: GuestFailed, Level: warn, Line: "guest not brought in sync", Fields: "vmid guest op error", Default: true,
-		EndedBy: []Name{GuestRepaired, GuestDestroyed, RevisionConverged}, By: "vmid",
+		End: GuestSucceeded, EndedBy: []Name{GuestDestroyed, RevisionConverged}, By: "vmid guest",
 		Sentence: "{guest} could not be brought in sync, the step {op} failed{: error}.",
+	},
+	{
+		Name: GuestSucceeded, Line: "guest no longer fails", Fields: "vmid guest op",
+		Sentence: "What failed of {guest}, the step {op}, has succeeded or is not needed any more.",
 	},
 	{
 		Name: GuestDestroyed, Line: "guest destroyed", Fields: "vmid guest? step? revision?", Default: true,
@@ -121,7 +138,7 @@ var table = []Row{
 
 	{
 		Name: GuestHidden, Level: warn, Line: "guest hidden from the token", Fields: "vmid guest", Default: true,
-		End: GuestVisible, By: "vmid",
+		End: GuestVisible, By: "vmid", For: readings, Early: "guest hidden from the token for now",
 		Sentence: "The token of the agent may not see {guest} any more.",
 	},
 	{
@@ -139,13 +156,13 @@ var table = []Row{
 	},
 	{
 		Name: ClusterLost, Level: warn, Line: "cluster cannot be worked with", Fields: "reason error", Default: true,
-		End:      ClusterReady,
+		End: ClusterReady, For: readings, Early: "cluster cannot be worked with for now",
 		Sentence: "The cluster cannot be worked with ({reason}){: error}.",
 	},
 	{Name: ClusterReady, Line: "cluster can be worked with", Sentence: "The cluster can be worked with."},
 	{
 		Name: SourceLost, Level: warn, Line: "branch not fetched", Fields: "reason error", Default: true,
-		End:      SourceAnswers,
+		End: SourceAnswers, For: twoPolls, Early: "branch not fetched for now",
 		Sentence: "The branch cannot be fetched ({reason}){: error}.",
 	},
 	{Name: SourceAnswers, Line: "branch fetched", Fields: "remote", Sentence: "The branch can be fetched."},
@@ -166,7 +183,7 @@ var table = []Row{
 	{Name: JournalFollowed, Line: "journal is followed, and takes records of its leader", Default: true, Sentence: "The journal in etcd can be used again."},
 	{
 		Name: ClockDiffers, Level: warn, Line: "clocks differ", Fields: "endpoint ahead_seconds", Default: true,
-		End: ClockAgrees, By: "endpoint",
+		End: ClockAgrees, By: "endpoint", For: readings, Early: "clocks differ for now",
 		Sentence: "The clock of the node of {endpoint} is ahead of that of this host by {ahead_seconds} seconds.",
 	},
 	{Name: ClockAgrees, Line: "clocks agree again", Fields: "endpoint"},
@@ -183,10 +200,12 @@ var table = []Row{
 	},
 	{
 		Name: RolloutFailed, Level: warn, Line: "batch of a rollout failed, the next ones are held", Fields: "rollout revision state batch batches guests why hint", Default: true,
+		EndedBy: []Name{RolloutAdvanced, RolloutEnded}, By: "rollout",
 		Sentence: "Batch {batch} of {batches} of the rollout {rollout} failed, and the guests of later batches stay as they are: {why}.",
 	},
 	{
 		Name: RolloutHeld, Level: warn, Line: "rollout held", Fields: "rollout revision state batch batches guests why hint", Default: true,
+		EndedBy: []Name{RolloutAdvanced, RolloutEnded, RolloutFailed}, By: "rollout",
 		Sentence: "The rollout {rollout} is held: {why}.",
 	},
 	{
@@ -207,7 +226,7 @@ var table = []Row{
 
 	{
 		Name: WritesStopped, Level: warn, Line: "writing stopped", Fields: "reason why", Default: true,
-		End:      WritesAllowed,
+		End: WritesAllowed, For: readings, Early: "writing stopped for now", Passing: []string{"cluster", "unchecked", "unclaimed"},
 		Sentence: "Nothing is written to the cluster any more ({reason}): {why}.",
 	},
 	{Name: WritesAllowed, Line: "writing allowed", Fields: "revision", Default: true, Sentence: "The cluster may be written to."},

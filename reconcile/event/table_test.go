@@ -49,6 +49,63 @@ func TestRowsAreConsistent(t *testing.T) {
 	}
 }
 
+// What is worse than usual either lasts, and then its end is told too, or happens once. A state that a short outage can cause is told when it has lasted. The others
+// are told at once, for a reason.
+func TestStatesHaveAnEndAndATime(t *testing.T) {
+	t.Parallel()
+	atOnce := map[Name]string{
+		RevisionUnverified: "it stops every write, and people have to look whether the policy or the repository was changed",
+		RevisionRefused:    "the person who pushed waits for the answer",
+		RevisionUnnamed:    "the person who pushed waits for the answer",
+		StepHeld:           "a step, and a person has to release it",
+		GuestDrifted:       "who changed a guest by hand is told, also if the agent takes the change back within seconds",
+		GuestFailed:        "a step, which was tried",
+		TaskHangs:          "the task has run for longer than it may",
+		StateLost:          "a second agent may work with the new directory",
+		JournalFailed:      "nothing is written any more, and of several agents another one may lead",
+		RootExpired:        "a time that was known before",
+		RolloutFailed:      "its batch had time",
+		RolloutHeld:        "it needs an order",
+		GuardHeld:          "a commit weakens a guard",
+		AgentPaused:        "an order of a person",
+		AgentSuperseded:    "two agents must not write",
+		ConfigRefused:      "the person who changed the config waits for the answer",
+		VMListUnused:       "a line of the log alone",
+		TracesFail:         "a line of the log alone",
+	}
+	once := map[Name]string{
+		StepEnded: "a step", OrderRefused: "an order", OrderExpired: "an order", OrderUnknown: "an order", OrderFailed: "an order",
+		HAUnread: "a line of the log alone", RevisionUnchecked: "a line of the log alone", RootRejected: "a line of the log alone", EtcdSilent: "a line of the log alone",
+	}
+	for _, row := range table {
+		why := atOnce[row.Name]
+		switch {
+		case !row.Lasts():
+			if _, happens := once[row.Name]; row.Level >= warn && !happens {
+				t.Errorf("%s: got neither an end nor a reason why there is none", row.Name)
+			}
+			continue
+		case (row.For == 0) != (why != ""):
+			t.Errorf("%s: got a time of %s and the reason %q to be told at once, want one of them", row.Name, row.For, why)
+		case (row.For == 0) != (row.Early == ""):
+			t.Errorf("%s: got a time of %s and the line %q, want the line that says at once what is told later", row.Name, row.For, row.Early)
+		case row.For > 0 && row.End == "":
+			t.Errorf("%s: got a state that ends by itself, and no event that tells its end", row.Name)
+		}
+		for _, name := range append(slices.Clone(row.EndedBy), row.End) {
+			if end, found := RowOf(name); found && end.Line == "" {
+				t.Errorf("%s: %s, which ends it, writes no line", row.Name, name)
+			}
+		}
+		delete(atOnce, row.Name)
+	}
+	for name := range atOnce {
+		if _, found := RowOf(name); !found {
+			t.Errorf("got a reason for %s, which has no row", name)
+		}
+	}
+}
+
 // docs/events.md lists the events of the table in its order, with their levels and fields.
 func TestDocsListTheTable(t *testing.T) {
 	t.Parallel()
