@@ -133,7 +133,7 @@ func isShared(node, storage string, inventory cluster.Inventory) bool {
 // planImage plans one Image: a download for each node that lacks its file. If there is a file of this name that the agent did not download, or whose size
 // has changed since, the state of the Image is unknown, and nothing is downloaded there.
 func planImage(images Images, d image.Desired, got cluster.Snapshot) Guest {
-	p := Guest{Ref: d.Ref(), Origin: d.Origin, Managed: true}
+	p := Guest{Ref: d.Ref(), Origin: d.Origin, Managed: true, file: d.Volume()}
 	server := d.Server()
 	never := d.NeverDownloads()
 	denied := images.Allowed == nil || !images.Allowed(server)

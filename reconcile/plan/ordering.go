@@ -34,6 +34,7 @@ type unmet struct {
 	why      string // completes a sentence about it: "does not exist yet"; "" if the guest has converged
 	notReady string // why a guest is not ready that has converged
 	rests    bool   // no step that is left may run now
+	file     string // the volume of an Image
 }
 
 // OrderingOptions is what an ordering needs to know apart from plan and manifests. The zero value is useful.
@@ -151,27 +152,36 @@ func (b *orderBuilder) needLabels(ref guest.Ref, labels []string) {
 	}
 }
 
-// addImages adds the files of Images that guests are created from and that are not there. The file on each node counts for itself.
+// addImages adds the files of Images that the manifests of guests name, by the Image or by the volume, and that are not there. The file on each node counts for itself.
 func (b *orderBuilder) addImages() {
-	planned := make(map[string]*Guest)
+	var lacking []*Guest
+	at := make(map[guest.Ref]string) // the nodes of guests that exist
 	for i := range b.plan.Guests {
-		if p := &b.plan.Guests[i]; p.Ref.Kind == image.Kind {
-			planned[p.Ref.Name] = p
+		switch p := &b.plan.Guests[i]; {
+		case p.Ref.Kind == image.Kind && len(p.Lacking) > 0:
+			lacking = append(lacking, p)
+		case p.Present:
+			at[p.Ref] = p.Node
 		}
 	}
-	if len(planned) == 0 {
-		return
-	}
-	for i := range b.guests {
-		d := &b.guests[i]
-		p, isPlanned := planned[d.Source.Object()]
-		if !isPlanned {
-			continue
-		}
-		if why := cmp.Or(p.Lacking[d.Node], p.Lacking[""]); why != "" {
-			file := edge.Object(string(image.Kind), p.Ref.Name+" on "+d.Node)
-			b.need(keyOf(d.Ref), file, "source")
-			b.unmet[file] = unmet{label: p.Ref.Label(), why: why, rests: b.rests(p)}
+	for _, p := range lacking {
+		for i := range b.guests {
+			d := &b.guests[i]
+			node := cmp.Or(at[d.Ref], d.Node)
+			why := cmp.Or(p.Lacking[node], p.Lacking[""])
+			if why == "" {
+				continue
+			}
+			field := "source"
+			if d.Source.Object() != p.Ref.Name {
+				field = d.NamesFile(p.file)
+			}
+			if field == "" {
+				continue
+			}
+			file := edge.Object(string(image.Kind), p.Ref.Name+" on "+node)
+			b.need(keyOf(d.Ref), file, field)
+			b.unmet[file] = unmet{label: p.Ref.Label(), why: why, rests: b.rests(p), file: p.file}
 		}
 	}
 }
@@ -402,7 +412,11 @@ func (o Ordering) needsFirst(step Step) Wait {
 		case isGuest(e.To):
 			depends = cmp.Or(depends, u.dependedOn())
 		case to == image.Kind:
-			file = Wait{Message: fmt.Sprintf("it is created from %s: %s", u.label, u.why)}
+			if field := e.Field; strings.HasPrefix(field, "source") && step.Op == cluster.OpCreate {
+				file = Wait{Message: fmt.Sprintf("it is created from %s: %s", u.label, u.why)}
+			} else if step.NeedsDependencies() || step.namesVolume(u.file) {
+				file = Wait{Message: fmt.Sprintf("it needs %s for %s: %s", u.label, field, u.why)}
+			}
 		case kind.IsOfFirewall(to) && isGuest(from):
 			named = u.needed()
 		default:
@@ -412,6 +426,8 @@ func (o Ordering) needsFirst(step Step) Wait {
 	switch {
 	case step.Op == cluster.OpCreate:
 		return cmp.Or(file, whole, named, depends)
+	case file != (Wait{}):
+		return file
 	case step.Op == cluster.OpFirewall:
 		whole = named
 	case step.Op != cluster.OpObjectAdd && !step.NeedsObject():

@@ -37,6 +37,7 @@ type Guest struct {
 	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 
 	awaits    guest.Ref // of a clone that is not made yet: the guest of a manifest that is going to be its template; the zero Ref if it waits for none
+	file      string    // of an Image: the volume that it is kept as
 	keptOn    []string  // of an Image: where its file is looked for
 	hindrance Hindrance // what keeps the guest from being started
 }

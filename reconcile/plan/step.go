@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/object"
@@ -156,9 +158,21 @@ func (s Step) Creates() bool { return s.Op == cluster.OpCreate || s.Op == cluste
 // BringsUp reports whether others wait until the guest or object exists or runs, so that the step waits for dependencies and lower waves itself.
 func (s Step) BringsUp() bool { return s.Creates() || s.Starts() }
 
-// NeedsObject reports whether the step waits only for the objects that its call names: a pool or an alias that has a manifest.
+// NeedsObject reports whether the step waits only for the objects that its call names: a pool, an alias, or the file of an Image that has a manifest.
 func (s Step) NeedsObject() bool {
-	return s.Op == cluster.OpPool || s.Op == cluster.OpObjectSet || s.Op == cluster.OpFirewall
+	return s.Op == cluster.OpPool || s.Op == cluster.OpObjectSet || s.Op == cluster.OpFirewall || s.Op == cluster.OpConfig && s.namesVolume(":"+string(image.ISO)+"/")
+}
+
+// namesVolume reports whether a parameter of a call contains the name of a volume, or a part of it.
+func (s Step) namesVolume(name string) bool {
+	return slices.ContainsFunc(s.Calls, func(c cluster.Call) bool {
+		for _, text := range c.Params {
+			if strings.Contains(text, name) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // NeedsDependencies reports whether the step waits until the guests on which its guest depends have converged and are ready: it creates, starts or

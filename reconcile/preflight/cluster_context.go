@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kind/pool"
 )
@@ -16,6 +17,7 @@ type ClusterContext struct {
 	Inventory    cluster.Inventory
 	Granted      Granted         // privileges of the token; nil if they were not read
 	Objects      []kind.Desired  // of all manifests: the agent makes them, and a guest waits for them
+	Images       []image.Desired // of all manifests: the agent lets nodes download their files, and a guest waits for them
 	Made         []guest.Desired // the guests of all manifests: a clone waits for the one that is going to be its template
 }
 
@@ -32,6 +34,11 @@ func (c ClusterContext) storage(name string) (cluster.Storage, bool) {
 func (c ClusterContext) canHold(name, content, node string) bool {
 	s, shown := c.storage(name)
 	return shown && !s.Disabled && s.IsOn(node) && s.Allows(content)
+}
+
+// makes reports whether a volume is the file of an Image on a node.
+func (c ClusterContext) makes(volume, node string) bool {
+	return slices.ContainsFunc(c.Images, func(d image.Desired) bool { return d.Volume() == volume && d.IsOn(node) })
 }
 
 // hasPool reports whether a pool exists or the agent makes it. The agent does not make an object that it only observes.

@@ -42,7 +42,7 @@ func references(d *guest.Desired, around ClusterContext) []reference {
 	var list []reference
 	add := func(nodes []string, of List, name string, cause Cause) {
 		for _, node := range nodes {
-			if of.Node = node; name != "" && slices.Contains(around.Nodes, node) {
+			if of.Node = node; name != "" && slices.Contains(around.Nodes, node) && !around.makes(name, node) {
 				list = append(list, reference{of, name, cause})
 			}
 		}

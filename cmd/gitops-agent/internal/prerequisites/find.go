@@ -15,6 +15,7 @@ import (
 // Options state what is checked.
 type Options struct {
 	Guests    []guest.Desired
+	Images    []image.Desired    // of all manifests: a guest waits for their files
 	Made      []guest.Desired    // the guests of all manifests, also those that stay as they are: a clone waits for its template
 	Inventory *cluster.Inventory // nil reads it
 	Objects   []kind.Desired     // of all manifests, also those that stay as they are: the agent makes what a guest refers to
@@ -49,7 +50,7 @@ func (f Found) Missing(guests []guest.Desired, images []image.Desired, former []
 
 // Find reads the cluster and returns what the guests need and the cluster does not have.
 func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
-	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Made: opts.Made}}
+	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Images: opts.Images, Made: opts.Made}}
 	s.readCluster(ctx)
 	if s.writer != nil {
 		s.found.Unresolved = append(s.found.Unresolved, preflight.RestrictedTags(opts.Guests, s.tags, s.writer)...)
