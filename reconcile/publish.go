@@ -89,6 +89,13 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 		Progress: e.progress[keyOf(p.Ref)], Snapshots: t.now.snapshots,
 		DriftSince: t.driftSince(), Converged: t.convergedAt, Revision: t.revision,
 	}
+	for _, s := range p.Schedules {
+		when := report.Schedule{Field: s.Field, Text: s.Text, Words: s.Event.String()}
+		if !p.NeverRuns {
+			when.Next, _ = s.Event.Next(now, now.Location())
+		}
+		g.Schedules = append(g.Schedules, when)
+	}
 	if g.Sync == report.OutOfSync && t.now.released && !t.mayRun(now) && !e.retries.open[keyOf(p.Ref)] {
 		g.NextTry = t.nextTry()
 	}

@@ -308,6 +308,9 @@ func TestPageShowsEveryText(t *testing.T) {
 
 		".Guests.WhyNode":            "the page of the guest shows it",
 		".Guests.Snapshots.Schedule": "the page of the guest shows it",
+		".Guests.Schedules.Field":    "the page of the object shows it",
+		".Guests.Schedules.Text":     "the page of the object shows it",
+		".Guests.Schedules.Words":    "the page of the object shows it",
 		".Guests.Digest":             "gitops-agent status -o json has it, for attestations",
 
 		".Source.Ahead.Commit":                "the text of the notice has its first digits",
@@ -478,6 +481,19 @@ func TestPageTexts(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestPageOfJobSaysWhenItRuns holds that the page of a job says in words when its schedule comes, and when next.
+func TestPageOfJobSaysWhenItRuns(t *testing.T) {
+	t.Parallel()
+	r := steady()
+	r.Guests[0].Schedules = []report.Schedule{{Field: "schedule", Text: "24:00", Words: "every hour at minute 24", Next: r.Time.Add(time.Hour)}, {Field: "schedule", Words: "day 1 of 2023"}}
+	_, body := ask(t, optionsFor(r), "GET", fmt.Sprintf("/guests/%d", r.Guests[0].VMID))
+	for _, want := range []string{"<dt>schedule</dt><dd><code>24:00</code> every hour at minute 24, next <time", `day 1 of 2023, <span class="badge warn">never again</span>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got no %q in\n%s", want, body)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"gitops-agent/reconcile/cluster"
@@ -336,7 +337,8 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	}
 	o.edges = k.EdgesOf(kind.Want{Desired: o.desired, Live: o.live}, kind.World{Observed: got})
 	o.follow()
-	if o.live.Never {
+	p.Schedules = k.Schedules(o.desired)
+	if p.NeverRuns = o.neverRuns(); p.NeverRuns {
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: reason.NoBackup, Message: fmt.Sprintf("the %s %s never runs: Proxmox has no next time for its schedule", k.Noun, d.ID),
 			Hint: reason.ChangeSchedule.Text,
@@ -647,6 +649,18 @@ func (o objectPlan) set(adopts bool) {
 	default:
 		o.contentStep()
 	}
+}
+
+// neverRuns reports whether an object that exists has a schedule without a next time. Proxmox says so of backup jobs. Of other objects it follows from the calendar, if no
+// time is left from a day before the reading: the zone of the node is not known.
+func (o objectPlan) neverRuns() bool {
+	if !o.exists || o.live.Never {
+		return o.exists
+	}
+	return slices.ContainsFunc(o.Schedules, func(s kind.Schedule) bool {
+		_, comes := s.Event.Next(o.ReadAt.AddDate(0, 0, -1), time.UTC)
+		return !comes && o.live.Keys[s.Key] == s.Text
+	})
 }
 
 // change notes a difference.

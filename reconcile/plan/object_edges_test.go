@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,35 @@ func TestJobFollowsItsGuest(t *testing.T) {
 		}
 		if target, _ := d.Text("target"); target != "pve2" {
 			t.Errorf("got the target %s in the manifest, want it unchanged", target)
+		}
+	}
+}
+
+// A replication job whose last time has passed never runs, and Proxmox's list does not say so. A schedule that is not written yet, and one that has a time left somewhere on
+// the earth, are no such thing.
+func TestReplicationWithoutNextTime(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		schedule, live string
+		want           bool
+	}{
+		"over":            {"2023-*-1 02:00", "2023-*-1 02:00", true},
+		"every_day":       {"02:00", "02:00", false},
+		"not_written_yet": {"2023-*-1 02:00", "*/15", false},
+		"this_day":        {"2026-3-22 02:00", "2026-3-22 02:00", false},
+	} {
+		job := replicationJob("201-0", "pve2")
+		job.Put(kind.Intent{Key: "schedule", Text: test.schedule})
+		list := replicationJobs(map[string]string{"201-0": "pve2"})
+		list.ReadAt = time.Date(2026, time.March, 22, 12, 0, 0, 0, time.UTC)
+		list.ByID["201-0"].Keys["schedule"] = test.live
+		got := cluster.Snapshot{
+			Inventory: cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 201, Node: "pve1"}}}, Objects: map[guest.Kind]cluster.Objects{"Replication": list},
+		}
+		p := plan.New(plan.Desired{Objects: plan.Objects{Wanted: []kind.Desired{job}}}, got).Guests[0]
+		warned := slices.ContainsFunc(p.Conditions, func(c plan.Condition) bool { return c.Type == plan.Warned && strings.Contains(c.Message, "never runs") })
+		if warned != test.want || p.NeverRuns != test.want || len(p.Schedules) != 1 {
+			t.Errorf("%s: got %+v with %d schedules, want it to never run: %t", name, p.Conditions, len(p.Schedules), test.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kind"
 )
 
 // Plan is the work that would bring the observed guests to the desired state. It is immutable.
@@ -36,7 +37,10 @@ type Guest struct {
 	Configured bool              // the guest was created and not seen configured yet, and now it has what its manifest lists under ignoreFields
 	Guards     []Step            // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 
-	awaits    guest.Ref // of a clone that is not made yet: the guest of a manifest that is going to be its template; the zero Ref if it waits for none
+	awaits    guest.Ref       // of a clone that is not made yet: the guest of a manifest that is going to be its template; the zero Ref if it waits for none
+	Schedules []kind.Schedule // of an object: when Proxmox runs it
+	NeverRuns bool            // of an object with a schedule: there is no next time
+
 	file      string    // of an Image: the volume that it is kept as
 	keptOn    []string  // of an Image: where its file is looked for
 	hindrance Hindrance // what keeps the guest from being started

@@ -88,12 +88,21 @@ type Guest struct {
 	Changes    []Change         `json:"changes,omitempty"`
 	Held       []HeldStep       `json:"held,omitempty"`
 	Snapshots  *Snapshots       `json:"snapshots,omitempty"` // of its schedule; absent if its manifest has none
+	Schedules  []Schedule       `json:"schedules,omitempty"` // of an object that Proxmox runs: a backup or replication job
 	ObservedAt time.Time        `json:"observedAt,omitzero"` // of the newest full reading
 	Stale      bool             `json:"stale,omitempty"`     // that reading is twice as old as it should ever be
 	DriftSince time.Time        `json:"driftSince,omitzero"`
 	NextTry    time.Time        `json:"nextTry,omitzero"` // of a step that nothing holds; gitops-agent retry ends the wait
 	Converged  time.Time        `json:"lastConverged,omitzero"`
 	Revision   string           `json:"revision,omitempty"` // with which the guest was last in sync
+}
+
+// Schedule says when Proxmox runs an object.
+type Schedule struct {
+	Field string    `json:"field"`         // of the manifest
+	Text  string    `json:"schedule"`      // as the manifest has it
+	Words string    `json:"words"`         // "every day at 02:30"
+	Next  time.Time `json:"next,omitzero"` // absent if it never runs again. The clock of the node is taken to show the same time as that of the agent
 }
 
 // Snapshots are those that the agent took of a guest by the schedule of its manifest.

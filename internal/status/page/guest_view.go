@@ -21,13 +21,20 @@ type guestView struct {
 	DriftSince      timeView
 	Observed        timeView
 	LastSync        timeView
-	NewestSnapshot  timeView // of its schedule
-	SnapshotLate    timeView // since when one of its schedule is missing
+	Runs            []runView // when Proxmox runs the object
+	NewestSnapshot  timeView  // of its schedule
+	SnapshotLate    timeView  // since when one of its schedule is missing
 	LastRevision    commitLink
 	Dependencies    []guestLink
 	TriedAgain      timeView        // when a step that failed is tried again
 	OtherConditions []conditionView // without those that the changes and the held steps already show
 	HeldSteps       []heldStepView
+}
+
+// runView is a schedule of an object.
+type runView struct {
+	report.Schedule
+	NextRun timeView // unknown if there is none
 }
 
 // conditionView is a condition for printing.
@@ -54,6 +61,9 @@ func newGuestView(g report.Guest, now time.Time, l links) guestView {
 	}
 	if s := g.Snapshots; s != nil {
 		v.NewestSnapshot, v.SnapshotLate = timeView{s.Newest, now}, timeView{s.LateSince, now}
+	}
+	for _, s := range g.Schedules {
+		v.Runs = append(v.Runs, runView{s, timeView{s.Next, now}})
 	}
 	for _, c := range g.Conditions {
 		shown := c.Type == plan.Held && len(g.Held) > 0 || (c.Type == plan.Drifted || c.Type == plan.Pending) && len(g.Changes) > 0

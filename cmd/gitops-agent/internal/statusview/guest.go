@@ -78,6 +78,13 @@ func guestRows(d report.GuestDocument) [][]term.Cell {
 		}
 		add(colour, "snapshots", snapshotsText(*s, d.Time))
 	}
+	for _, s := range g.Schedules {
+		text, colour := s.Words+", never again", term.Yellow
+		if !s.Next.IsZero() {
+			text, colour = s.Words+", next in "+span(s.Next.Sub(d.Time)), term.Plain
+		}
+		add(colour, s.Field, text)
+	}
 	add(term.Plain, "tags", strings.Join(g.Tags, ", "))
 	if g.IsOrphaned() {
 		add(term.Yellow, "orphaned", "the agent owns this guest, but no manifest names it")

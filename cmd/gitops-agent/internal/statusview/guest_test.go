@@ -24,6 +24,9 @@ func TestWriteGuest(t *testing.T) {
 		GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201, Node: "pve1"}, Managed: true, Sync: report.OutOfSync, Health: report.Healthy,
 		Operation: report.Waiting, Status: guest.StatusRunning, Tags: []string{"prod", "web"}, DependsOn: []string{"Container/dns-1", "Container/gone"},
 		ObservedAt: now.Add(-5 * time.Second), DriftSince: now.Add(-90 * time.Second), Converged: now.Add(-2 * time.Minute), Revision: "main@sha1:3f2a1c94",
+		Schedules: []report.Schedule{
+			{Field: "schedule", Words: "every day at 02:30", Next: now.Add(time.Hour)}, {Field: "schedule", Words: "day 1 of every month in 2023 at 02:00"},
+		},
 		Snapshots: &report.Snapshots{Schedule: "daily", Taken: 3, Newest: now.Add(-36 * time.Hour), LateSince: now.Add(-12 * time.Hour)},
 		Changes:   []report.Change{{Key: "memory", From: "2048", To: "4096", Class: guest.Live, Note: "hotplug", Origin: "web.yaml:12:5"}, {Key: "tags", From: "a", Class: guest.Live}},
 		Held:      []report.HeldStep{{Op: cluster.OpReboot, Hold: report.Hold{Reason: reason.Approval, Message: "0 of 1 approvals", Hint: "gitops-agent approve 5d0f"}}},
@@ -54,6 +57,8 @@ func TestWriteGuest(t *testing.T) {
   read        5s ago
   in sync     2m0s ago with main@sha1:3f2a1c94
   snapshots   3 by the schedule daily, the newest 36h0m0s ago, late for 12h0m0s
+  schedule    every day at 02:30, next in 1h0m0s
+  schedule    day 1 of every month in 2023 at 02:00, never again
   tags        prod, web
   note        held reboot (approval): 0 of 1 approvals
   note        gitops-agent approve 5d0f
