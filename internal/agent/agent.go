@@ -73,6 +73,7 @@ func New(ctx context.Context, opts Options) (*Agent, error) {
 	a.metrics = metrics.New(a.registry, opts.Build, reasons())
 	a.notifier = notify.New(notify.Options{
 		Report: a.Report, OnResult: func(r notify.Result) { a.metrics.Notification(string(r)) }, Logger: opts.Logger,
+		File: filepath.Join(opts.Config.StateDir, notificationsFile),
 	})
 	a.traces = traces.New(traces.Options{
 		Cluster: opts.Config.Cluster.Name, Version: opts.Build.Version, Logger: opts.Logger,

@@ -72,7 +72,7 @@ func checkPrivate(field, path string) error {
 // stateNames returns the entries of the state directory that the agent reads and replaces. The file of a pause is not among them: it also stops
 // all writes if root made it and the agent cannot read it.
 func stateNames() []string {
-	names := []string{"journal", "repository", "repository.new", "repository.old", "trust", secretKeyFile, "attestations"}
+	names := []string{"journal", "repository", "repository.new", "repository.old", "trust", secretKeyFile, notificationsFile, "attestations"}
 	for _, name := range hostfile.Names() {
 		if name != hostfile.Pause {
 			names = append(names, string(name))

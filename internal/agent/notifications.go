@@ -20,6 +20,9 @@ const (
 	defaultRepeat    = 24 * time.Hour
 )
 
+// notificationsFile is the file that remembers which problems were sent to whom, in the state directory.
+const notificationsFile = "notifications.json"
+
 // notificationSettings returns the receivers and routes of the config, and every problem that needs no file to be found.
 func (c Config) notificationSettings() (notify.Settings, error) {
 	n := c.Notifications

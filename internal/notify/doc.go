@@ -9,7 +9,7 @@
 //
 // The files, from the first that runs to the last:
 //
-//   - event.go: Event, and the handler that recognizes events; problem.go: which events begin and end a problem
+//   - event.go: Event, and the handler that recognizes events; problem.go: which events begin and end a problem; memory.go: the file of problems
 //   - notifier.go: Notifier, the goroutine that dispatches; route.go: Route, its selection and quiet hours; group.go: what waits to be sent
 //   - text.go: the sentences; delivery.go: the queue of a receiver and its retries
 //   - limits.go: what each service takes, and how a long group is split

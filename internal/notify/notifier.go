@@ -34,6 +34,8 @@ type Options struct {
 	Report func() report.Report
 	// OnResult is called for each result, from several goroutines. Default: nothing.
 	OnResult func(Result)
+	// File remembers which problems were sent to whom, so that their ends are sent to the same receivers after a restart. "" remembers nothing.
+	File string
 	// Logger logs messages that were not sent. It must not be a logger of this notifier. Default: no log.
 	Logger *slog.Logger
 }
@@ -117,18 +119,15 @@ type dispatcher struct {
 	groups   []group              // two for each route: what is sent soon, and what waits for the end of quiet hours
 	problems map[string]*problem
 	sending  sync.WaitGroup
-}
 
-// problem is a problem that exists.
-type problem struct {
-	event Event
-	text  string
-	sent  map[string]time.Time // by the receiver
+	changed   bool // the problems, since they were saved
+	saveFails bool
 }
 
 // Run dispatches until ctx ends. It then tries for three seconds to send what waits.
 func (n *Notifier) Run(ctx context.Context) {
 	d := &dispatcher{Notifier: n, problems: make(map[string]*problem)}
+	d.load()
 	ended, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	ticker := time.NewTicker(checkPeriod)
@@ -155,6 +154,7 @@ func (n *Notifier) Run(ctx context.Context) {
 		}
 		timer.Stop()
 		d.send(time.Now(), false)
+		d.save()
 	}
 }
 
@@ -170,6 +170,7 @@ func (d *dispatcher) finish(end context.CancelFunc) {
 		break
 	}
 	d.send(time.Now(), true)
+	d.save()
 	d.closeQueues()
 	timer := time.AfterFunc(endTimeout, end)
 	defer timer.Stop()
@@ -226,25 +227,44 @@ func (d *dispatcher) keep(receiver string, kept group, now time.Time) {
 	}
 }
 
-// take notes which problem an event begins or ends, and adds it to the groups of the routes that select it.
+// take notes which problem an event begins or ends, and adds it to the groups of the routes that select it. The end of a problem goes to those who were told of its
+// begin too.
 func (d *dispatcher) take(e Event, now time.Time) {
 	e.Tags = tagsOf(e, d.opts.Report())
-	d.endProblems(e)
+	told := d.endProblems(e)
 	var p *problem
-	if row, _ := event.RowOf(e.Name); row.Lasts() {
+	if row, lasts := lastingRow(e.Name); lasts {
 		key, text := problemKey(row, e), Text(e)
 		p = d.problems[key]
 		if p == nil || p.text != text {
 			p = &problem{text: text, sent: make(map[string]time.Time)}
 			d.problems[key] = p
 		}
-		p.event = e
+		p.event, p.gone, p.isOld = e, 0, false
 	}
 	for i, r := range d.now.Routes {
 		if r.selects(e) {
 			d.add(i, e, p, now)
+			delete(told, r.Receiver)
 		}
 	}
+	for receiver, begin := range told {
+		d.tellEnd(receiver, begin, e, now)
+	}
+}
+
+// tellEnd sends the end of a problem to a receiver that was told of its begin: by the route that would send the begin, or else by any route of the receiver, or without
+// one.
+func (d *dispatcher) tellEnd(receiver string, begin, end Event, now time.Time) {
+	route := slices.IndexFunc(d.now.Routes, func(r Route) bool { return r.Receiver == receiver && r.selects(begin) })
+	if route < 0 {
+		route = slices.IndexFunc(d.now.Routes, func(r Route) bool { return r.Receiver == receiver })
+	}
+	if route >= 0 {
+		d.add(route, end, nil, now)
+		return
+	}
+	d.hold(receiver, Message{Events: []Event{end}, Cluster: d.now.Cluster, Link: d.now.Link}, now)
 }
 
 // add adds an event to the group of a route. A problem that the receiver was told about is not sent again before its time: after a reload the engine
@@ -255,7 +275,7 @@ func (d *dispatcher) add(route int, e Event, p *problem, now time.Time) {
 		if last, told := p.sent[r.Receiver]; told && (r.RepeatInterval == 0 || now.Sub(last) < r.RepeatInterval) && !last.Equal(now) {
 			return
 		}
-		p.sent[r.Receiver] = now
+		p.sent[r.Receiver], d.changed = now, true
 	}
 	if at := r.sendAt(e, now); at.After(now) {
 		d.groups[2*route+1].add(e, at)
@@ -264,14 +284,23 @@ func (d *dispatcher) add(route int, e Event, p *problem, now time.Time) {
 	}
 }
 
-// repeat adds problems again that still exist.
+// repeat adds problems again that still exist, and the ends of those that ended without an event: while the agent did not run. Without receivers, as while another
+// agent leads, nothing is known to have ended.
 func (d *dispatcher) repeat(now time.Time) {
+	if len(d.now.Receivers) == 0 {
+		return
+	}
 	newest := d.opts.Report()
 	for key, p := range d.problems {
-		if !exists(p.event, newest) {
-			delete(d.problems, key)
+		if !p.exists(newest) {
+			if p.gone++; p.gone >= looksUntilOver {
+				delete(d.problems, key)
+				d.changed = true
+				d.overOf(p, newest, now)
+			}
 			continue
 		}
+		p.gone = 0
 		for i, r := range d.now.Routes {
 			last, told := p.sent[r.Receiver]
 			if r.RepeatInterval > 0 && told && now.Sub(last) >= r.RepeatInterval && r.selects(p.event) {
@@ -280,6 +309,16 @@ func (d *dispatcher) repeat(now time.Time) {
 				d.add(i, e, p, now)
 			}
 		}
+	}
+}
+
+// overOf sends the end of a problem that ended without an event to those who were told of its begin.
+func (d *dispatcher) overOf(p *problem, newest report.Report, now time.Time) {
+	if p.isOfNone(newest) && p.event.Name != event.StepHeld {
+		return
+	}
+	for receiver := range p.sent {
+		d.tellEnd(receiver, p.event, p.over(now), now)
 	}
 }
 
@@ -303,19 +342,24 @@ func (d *dispatcher) send(now time.Time, all bool) {
 		}
 		m := Message{Events: g.events, More: g.more, Cluster: d.now.Cluster, Link: d.now.Link}
 		*g = group{}
-		q := d.queues[d.now.Routes[i/2].Receiver]
-		if q == nil {
-			continue // Settings without this receiver were refused when the config was read
+		d.hold(d.now.Routes[i/2].Receiver, m, now)
+	}
+}
+
+// hold passes a message to the queue of a receiver. A receiver that the config has no more gets nothing.
+func (d *dispatcher) hold(receiver string, m Message, now time.Time) {
+	q := d.queues[receiver]
+	if q == nil {
+		return
+	}
+	if q.receiver.Kind == Webhook { // its requests have no place for the count
+		for range m.More {
+			d.opts.OnResult(Dropped)
 		}
-		if q.receiver.Kind == Webhook { // its requests have no place for the count
-			for range m.More {
-				d.opts.OnResult(Dropped)
-			}
-		}
-		for _, part := range q.receiver.split(m) {
-			part.queued = now
-			q.add(part)
-		}
+	}
+	for _, part := range q.receiver.split(m) {
+		part.queued = now
+		q.add(part)
 	}
 }
 

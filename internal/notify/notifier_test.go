@@ -38,16 +38,25 @@ type lab struct {
 func newLab(t *testing.T, routes ...Route) *lab {
 	t.Helper()
 	l := &lab{out: &bytes.Buffer{}, got: map[string][]string{}, results: map[Result]int{}, fail: map[string]error{}}
-	l.n = New(Options{Report: l.newest, OnResult: func(r Result) { l.mu.Lock(); defer l.mu.Unlock(); l.results[r]++ }})
+	t.Cleanup(l.start(t, "", routes...))
+	return l
+}
+
+// start runs a notifier with a file until the returned function is called.
+func (l *lab) start(t *testing.T, file string, routes ...Route) (stop func()) {
+	t.Helper()
+	l.n = New(Options{Report: l.newest, File: file, OnResult: func(r Result) { l.mu.Lock(); defer l.mu.Unlock(); l.results[r]++ }})
 	l.events = event.NewSink(slog.New(slog.NewTextHandler(l.out, nil)), l.n.Event)
 	l.n.Configure(l.settings(routes...))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); l.n.Run(ctx) }()
 	synctest.Wait()
-	t.Cleanup(func() { cancel(); <-ended })
-	return l
+	return func() { cancel(); <-ended }
 }
+
+// reports replaces the newest report.
+func (l *lab) reports(r report.Report) { l.mu.Lock(); defer l.mu.Unlock(); l.report = r }
 
 func (l *lab) newest() report.Report { l.mu.Lock(); defer l.mu.Unlock(); return l.report }
 
@@ -223,22 +232,18 @@ func TestProblemsAreRepeatedUntilTheyEnd(t *testing.T) {
 			t.Errorf("got %q for another digest, want a message at once", got)
 		}
 		l.tell(event.StepReleased, "vmid", 101, "guest", "VirtualMachine/web-101", "op", "destroy", "reason", "approval")
-		if got := l.sent("a", 48*time.Hour); len(got) != 0 {
-			t.Errorf("got %q after the release, want nothing", got)
+		if got := l.sent("a", 48*time.Hour); len(got) != 1 || !strings.Contains(got[0], "was released") {
+			t.Errorf("got %q after the release, want the release alone", got)
 		}
 		// A refused head that was removed from the branch ends without an event.
-		l.mu.Lock()
-		l.report.Source.Refused = &report.Refused{}
-		l.mu.Unlock()
+		l.reports(report.Report{Time: time.Now(), Source: report.Source{LastSuccess: time.Now(), Refused: &report.Refused{}}})
 		l.tell(event.RevisionRefused, "commit", "a1", "reason", "unsigned", "error", "no signature")
 		if got := l.sent("a", 5*time.Hour); len(got) != 2 {
 			t.Errorf("got %q, want the refusal twice", got)
 		}
-		l.mu.Lock()
-		l.report.Source.Refused = nil
-		l.mu.Unlock()
-		if got := l.sent("a", 48*time.Hour); len(got) != 0 {
-			t.Errorf("got %q after the head was removed, want nothing", got)
+		l.reports(report.Report{Time: time.Now(), Source: report.Source{LastSuccess: time.Now()}})
+		if got := l.sent("a", 48*time.Hour); len(got) != 1 || !strings.Contains(got[0], "is not the head of the branch any more") {
+			t.Errorf("got %q after the head was removed, want its end", got)
 		}
 	})
 }
@@ -359,8 +364,8 @@ func TestMessageThatCannotBeSentIsInFrontOfNoOther(t *testing.T) {
 		if got := l.sent("a", 0); len(got) != 1 || !strings.Contains(got[0], "web-200") {
 			t.Errorf("got %q, want the newest message", got)
 		}
-		if l.result(Dropped) == 0 || l.result(Sent) != 4 {
-			t.Errorf("got %d dropped and %d sent, want messages that failed to be dropped, and 4 sent", l.result(Dropped), l.result(Sent))
+		if l.result(Dropped) == 0 || l.result(Sent) != 7 {
+			t.Errorf("got %d dropped and %d sent, want messages that failed to be dropped, and 7 sent: three losses of the cluster, their ends, and the newest", l.result(Dropped), l.result(Sent))
 		}
 		l.mu.Lock()
 		l.refused = ""

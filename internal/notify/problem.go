@@ -1,13 +1,36 @@
 package notify
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
-// problemKey identifies the problem that an event with this row begins or ends.
+// problem is a problem that exists.
+type problem struct {
+	event Event
+	text  string
+	sent  map[string]time.Time // by the receiver
+	gone  int                  // looks at the report in a row that did not find it
+	isOld bool                 // told before the start of the agent, and not since
+}
+
+// looksUntilOver is how many looks at the report, a minute apart, must not find a problem: a report may be older than an event.
+const looksUntilOver = 2
+
+// lastingRow returns the row of an event that begins a problem, false if the event begins none.
+func lastingRow(name event.Name) (event.Row, bool) {
+	row, known := event.RowOf(name)
+	return row, known && row.Lasts()
+}
+
+// problemKey identifies the problem that an event with this row begins.
 func problemKey(row event.Row, e Event) string {
 	parts := []string{string(row.Name)}
 	for attribute := range strings.FieldsSeq(row.By) {
@@ -16,47 +39,140 @@ func problemKey(row event.Row, e Event) string {
 	return strings.Join(parts, "\x00")
 }
 
-// endProblems forgets the problems that an event ends. An event without a field that tells problems apart ends all of the row: every guest is in sync.
-func (d *dispatcher) endProblems(e Event) {
-	for _, row := range event.Rows() {
-		if !row.EndsWith(e.Name) {
-			continue
-		}
-		if by := strings.Fields(row.By); len(by) > 0 && e.Attributes[by[0]] == "" {
-			for key, p := range d.problems {
-				if p.event.Name == row.Name {
-					delete(d.problems, key)
-				}
-			}
-		}
-		delete(d.problems, problemKey(row, e))
-	}
-}
-
-// exists reports whether a problem still exists according to the newest report. Some problems end without an event, for example when a refused head is
-// removed from the branch.
-func exists(e Event, r report.Report) bool {
-	switch e.Name { //nolint:exhaustive // the others end with an event
-	case event.RevisionRefused:
-		return r.Source.Refused != nil
-	case event.RevisionWaiting:
-		return r.Source.Waiting != nil
-	case event.RevisionUnnamed:
-		return r.Source.Ahead != nil && len(r.Source.Ahead.Unknown) > 0
-	case event.GuestDrifted, event.GuestFailed:
-		g := guestOf(e, r)
-		return g != nil && g.Sync != report.Synced
-	case event.StepHeld:
-		g := guestOf(e, r)
-		if g == nil {
-			return false
-		}
-		for _, h := range g.Held {
-			if string(h.Op) == e.Attributes["op"] {
-				return true
-			}
-		}
+// ends reports whether an event ends a problem. What the event does not say of the fields that tell problems apart, it ends for all.
+func (p *problem) ends(e Event) bool {
+	row, _ := event.RowOf(p.event.Name)
+	if !row.EndsWith(e.Name) {
 		return false
 	}
+	for attribute := range strings.FieldsSeq(row.By) {
+		if value := e.Attributes[attribute]; value != "" && value != p.event.Attributes[attribute] {
+			return false
+		}
+	}
 	return true
+}
+
+// endProblems forgets the problems that an event ends. It returns, for each receiver that was told of one of them, the event that told it.
+func (d *dispatcher) endProblems(e Event) (told map[string]Event) {
+	for key, p := range d.problems {
+		if !p.ends(e) {
+			continue
+		}
+		for receiver := range p.sent {
+			if told == nil {
+				told = make(map[string]Event)
+			}
+			told[receiver] = p.event
+		}
+		delete(d.problems, key)
+		d.changed = true
+	}
+	return told
+}
+
+// over returns the event that tells that a problem is over, for one that ended while no event could tell it.
+func (p *problem) over(now time.Time) Event {
+	begin, _ := event.RowOf(p.event.Name)
+	name := begin.End
+	if name == "" || p.event.Name == event.StepHeld { // a step that was released is not planned any more either, once it has run
+		name = begin.EndedBy[0]
+	}
+	row, _ := event.RowOf(name)
+	e := p.event
+	e.Name, e.Time, e.Severity, e.Repeated = name, now, severityOf(row, row.Level), time.Time{}
+	return e
+}
+
+// exists reports whether a problem still exists according to the newest report. What the report does not know still exists.
+func (p *problem) exists(r report.Report) bool {
+	e := p.event
+	if r.Time.IsZero() {
+		return true
+	}
+	switch e.Name { //nolint:exhaustive // the others begin no problem
+	case event.RevisionRefused:
+		return r.Source.Refused != nil || isUnchecked(r.Source)
+	case event.RevisionWaiting:
+		return r.Source.Waiting != nil || isUnchecked(r.Source)
+	case event.RevisionUnnamed:
+		return r.Source.Ahead != nil && len(r.Source.Ahead.Unknown) > 0 || isUnchecked(r.Source)
+	case event.RevisionUnverified:
+		return !r.Writes.Allowed // only an event says that the revision verifies
+	case event.GuestDrifted, event.GuestFailed, event.GuestHidden, event.StepHeld, event.TaskHangs:
+		return existsOf(e, r)
+	case event.ClusterLost:
+		return !r.Proxmox.Ready
+	case event.SourceLost:
+		return r.Source.Error != "" || r.Source.LastSuccess.IsZero()
+	case event.StateLost:
+		return r.Writes.Reason == reason.StopStateDirectory
+	case event.JournalFailed:
+		return !r.Journal.Healthy
+	case event.ClockDiffers:
+		for _, endpoint := range r.Proxmox.Endpoints {
+			if endpoint.Address == e.Attributes["endpoint"] {
+				return endpoint.ClockDiffers()
+			}
+		}
+		return len(r.Proxmox.Endpoints) == 0
+	case event.RootExpired:
+		return r.Source.RootExpired || r.Source.RootExpires.IsZero()
+	case event.RolloutFailed, event.RolloutHeld:
+		return isRolloutIn(r, e.Attributes["rollout"], map[event.Name]journal.RolloutState{event.RolloutFailed: journal.RolloutFailed, event.RolloutHeld: journal.RolloutHeld}[e.Name])
+	case event.GuardHeld:
+		return r.Guards == nil || holdsDigest(r, e.Attributes["digest"])
+	case event.WritesStopped:
+		return !r.Writes.Allowed
+	case event.AgentPaused:
+		return r.Writes.Paused != nil
+	case event.AgentSuperseded:
+		return r.Writes.Reason == reason.StopSuperseded
+	case event.ConfigRefused:
+		return !p.isOld // a start reads the config
+	}
+	return true
+}
+
+// isUnchecked reports whether the head of the branch was not fetched or checked yet.
+func isUnchecked(s report.Source) bool {
+	return s.LastSuccess.IsZero() || s.Ahead == nil && s.Checking() != ""
+}
+
+// existsOf reports whether a problem of a guest or object exists.
+func existsOf(e Event, r report.Report) bool {
+	g := guestOf(e, r)
+	switch {
+	case g == nil:
+		return r.Guards == nil || !r.Proxmox.Ready // until it is known which guests there are
+	case g.Sync == report.SyncUnknown:
+		return true
+	}
+	has := func(is func(plan.Condition) bool) bool { return slices.ContainsFunc(g.Conditions, is) }
+	switch e.Name { //nolint:exhaustive // exists names them
+	case event.GuestDrifted:
+		return !g.DriftSince.IsZero()
+	case event.GuestHidden:
+		return has(func(c plan.Condition) bool { return c.Type == plan.Blocked && c.Reason == reason.Denied })
+	case event.TaskHangs:
+		return g.Operation != report.Idle || has(func(c plan.Condition) bool { return c.Reason == reason.TaskHangs })
+	case event.StepHeld:
+		return slices.ContainsFunc(g.Held, func(h report.HeldStep) bool { return string(h.Op) == e.Attributes["op"] })
+	}
+	return g.Sync != report.Synced
+}
+
+func isRolloutIn(r report.Report, name string, state journal.RolloutState) bool {
+	return r.Guards == nil || slices.ContainsFunc(r.Rollouts, func(o report.Rollout) bool { return o.Name == name && o.State == state })
+}
+
+// holdsDigest reports whether a held step has a digest.
+func holdsDigest(r report.Report, digest string) bool {
+	has := func(h report.HeldStep) bool { return h.Digest == digest }
+	return slices.ContainsFunc(r.Guards.Held, has) || slices.ContainsFunc(r.Guests, func(g report.Guest) bool { return slices.ContainsFunc(g.Held, has) })
+}
+
+// isOfNone reports whether a problem concerns a guest or object that the report does not have: no manifest names it any more, so it is unknown what became of it.
+func (p *problem) isOfNone(r report.Report) bool {
+	return p.event.Guest != "" && guestOf(p.event, r) == nil
 }

@@ -246,7 +246,7 @@ var table = []Row{
 		Sentence: "Another agent claimed the cluster, so this one writes nothing any more.",
 	},
 
-	{Name: ConfigReloaded, Line: "config reloaded", Fields: "changed"},
+	{Name: ConfigReloaded, Line: "config reloaded", Fields: "changed", Sentence: "The config is in force{: changed}."},
 	{
 		Name: ConfigRefused, Level: warn, Line: "config not reloaded, the previous one stays in force", Fields: "error", Default: true,
 		EndedBy:  []Name{ConfigReloaded},
