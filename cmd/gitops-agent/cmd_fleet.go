@@ -24,7 +24,7 @@ func newFleetCommand(p *program) *cobra.Command {
 		Use:   "fleet FILE",
 		Short: "Show the agents of several clusters in one table or page",
 		Long: help(`Reads the status of several agents and shows one line for each cluster: the revision in force, how long the newest commit has waited to be
-in force and converged, guests that differ from their manifests, held steps, and the age of the report. The most urgent cluster is first. An agent that
+in force and converged, guests that have drifted, held steps, and the age of the report. The most urgent cluster is first. An agent that
 does not answer is a line with the reason.
 
 FILE lists the agents in the format of file_sd_configs of Prometheus, in YAML or JSON. The labels __scheme__ and __metrics_path__ have the meaning that they

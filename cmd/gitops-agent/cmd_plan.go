@@ -37,7 +37,7 @@ models, tags, and privileges of the token.
 --base is for a host without the agent's journal, such as a runner of a pull request: the guests that this directory names and that have an agent's
 marker count as the agent's own. --agent-token is for a token that may only read: it names the token whose privileges are checked.`,
 			ending{term.ExitDone, "the plan was computed"}, ending{term.ExitError, "error; or the plan has a problem that would stop the agent"},
-			ending{term.ExitChanges, "with --exit-code: the cluster differs, steps are held, or a guest could not be read"}),
+			ending{term.ExitChanges, "with --exit-code: guests or objects are out of sync, steps are held, or a guest could not be read"}),
 		Example: `  gitops-agent plan --dir .
   gitops-agent plan --ref main~1 --guest VirtualMachine/web-1
   gitops-agent plan --dir . -o markdown > comment.md
@@ -55,7 +55,7 @@ marker count as the agent's own. --agent-token is for a token that may only read
 	cmd.Flags().StringVar(&opts.commit, "commit", "", "the `id` of the commit that --dir contains, for the heading")
 	cmd.Flags().StringVar(&opts.writer, "agent-token", "", "check the privileges of this `token`, USER@REALM!NAME, with which the agent writes")
 	cmd.Flags().StringSliceVar(&opts.guests, "guest", nil, "show only these guests, as `KIND/NAME`")
-	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "end with status 3 if the cluster differs")
+	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "end with status 3 if guests or objects are out of sync")
 	completeWith(cmd, "guest", func(ctx context.Context) []string { return subject.GuestLabels(ctx, opts.dir) })
 	outputFlag(cmd, &opts.output, outputText, outputJSON, outputMarkdown)
 	return cmd

@@ -41,7 +41,7 @@ host, and the other agent was stopped. A restart never needs it, so do not put i
 
 SIGHUP makes the agent read its config again, with the files that it names. If anything in it is not valid, nothing changes and the log says why.`,
 			ending{term.ExitDone, "stopped; with --once: converged"}, ending{term.ExitError, "error"},
-			ending{term.ExitChanges, "with --once: changes, held steps or restarts are pending, the state of a guest is unknown, or guests are in sync except for what only root can set"},
+			ending{term.ExitChanges, "with --once: guests are out of sync, steps are held, the state of a guest is unknown, or guests are in sync except for what only root can set"},
 			ending{term.ExitRefused, "with --once: the newest revision is refused, or waits for evidence; the last accepted one stays in force"}),
 		Example: `  gitops-agent run
   gitops-agent run --dry-run --log-level debug

@@ -70,7 +70,7 @@ func newRootCommand(p *program) *cobra.Command {
 		Short: "Apply a git repository to the guests of a Proxmox VE cluster",
 		Long: help(`Applies a git repository to the guests of a Proxmox VE cluster: it accepts only commits that trusted people and workflows signed
 with Sigstore, compares them with the cluster, and carries out the changes.`,
-			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}, ending{term.ExitChanges, "changes, held steps or restarts are pending"},
+			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}, ending{term.ExitChanges, "guests are out of sync, or steps are held"},
 			ending{term.ExitRefused, "a revision is refused"}, ending{term.ExitTimeout, "the time of --wait ran out"}),
 		SilenceErrors: true, SilenceUsage: true, Args: groupArgs,
 		RunE:              func(*cobra.Command, []string) error { return term.UsageErrorf("name a command") },

@@ -377,7 +377,7 @@ func (o *object) end() error {
 
 // trailer compares the checksum, and reads the rest of the stream, which has nothing that matters.
 func (r *receiver) trailer() error {
-	if err := r.tap.settle(); err != nil {
+	if err := r.tap.flush(); err != nil {
 		return err
 	}
 	copy(r.pack.Checksum[:], r.tap.sum.Sum(nil))
@@ -388,7 +388,7 @@ func (r *receiver) trailer() error {
 	if sent != r.pack.Checksum {
 		return fmt.Errorf("checksum: got %s for a pack with %s", sent, r.pack.Checksum)
 	}
-	if err := r.tap.settle(); err != nil {
+	if err := r.tap.flush(); err != nil {
 		return err
 	}
 	_, _ = io.CopyN(io.Discard, r.tap.in, tapSize) // so that the remote can end

@@ -16,7 +16,7 @@ type tap struct {
 
 	buf         []byte
 	next, until int   // bytes of buf that are not read yet
-	settled     int   // bytes of buf that are written
+	flushed     int   // bytes of buf that are written
 	mark        int   // byte of buf up to which the crc has what was read
 	before      int64 // bytes before buf
 	most        int64 // offset up to which the object may reach; 0 is no limit
@@ -39,11 +39,11 @@ func (t *tap) checksum() uint32 {
 	return t.crc
 }
 
-// settle writes what was read.
-func (t *tap) settle() error {
-	part := t.buf[t.settled:t.next]
+// flush writes what was read.
+func (t *tap) flush() error {
+	part := t.buf[t.flushed:t.next]
 	_, _ = t.sum.Write(part) // cannot fail
-	t.settled = t.next
+	t.flushed = t.next
 	if _, err := t.out.Write(part); err != nil {
 		return &FileError{err}
 	}
@@ -53,11 +53,11 @@ func (t *tap) settle() error {
 // fill reads more, when everything in the buffer was read.
 func (t *tap) fill() error {
 	t.checksum()
-	if err := t.settle(); err != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	t.before += int64(t.next)
-	t.next, t.until, t.settled, t.mark = 0, 0, 0, 0
+	t.next, t.until, t.flushed, t.mark = 0, 0, 0, 0
 	if t.most > 0 && t.before > t.most {
 		return errPacked
 	}

@@ -24,7 +24,7 @@ const (
 	Refused     State = "refused"     // its agent refused the newest commit
 	Waiting     State = "waiting"     // its agent cannot decide about the newest commit yet
 	Held        State = "held"        // steps wait for a person
-	OutOfSync   State = "out-of-sync" // guests differ from their manifests, be it in what only root can set, or were not read yet
+	OutOfSync   State = "out-of-sync" // guests are out of sync, or lack what only root can set, or were not read yet
 	Converged   State = "converged"
 )
 

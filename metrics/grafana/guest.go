@@ -7,11 +7,11 @@ func Guest() Dashboard {
 		return "(" + expr + ") * on (job, instance, kind, vmid) group_left (name, node) gitops_agent_guest_info" + chosen
 	}
 	age := func(metric string) string { return named("time() - (" + metric + chosen + " > 0)") }
-	d := newDashboard("gitops-agent-guest", "gitops-agent / Guest", "How a guest has been: in sync, differing, held, and when it was read.",
+	d := newDashboard("gitops-agent-guest", "gitops-agent / Guest", "How a guest has been: in sync, drifted, held, and when it was read.",
 		table("Guests", "The chosen guests. 1 is in sync.", 24, query{named("gitops_agent_guest_in_sync" + chosen), ""}),
-		states("In sync", "Whether the guest matches its manifest.", 12, query{named("gitops_agent_guest_in_sync" + chosen), "{{name}} ({{vmid}})"}),
+		states("In sync", "Whether what the manifest wants was read and is in effect.", 12, query{named("gitops_agent_guest_in_sync" + chosen), "{{name}} ({{vmid}})"}),
 		states("Needs a person", "Whether the agent cannot bring the guest in sync by itself.", 12, query{named("gitops_agent_guest_degraded" + chosen), "{{name}} ({{vmid}})"}),
-		series("Differing keys", "Configuration keys that differ from the manifest.", "none", 12, query{named("gitops_agent_guest_drift_keys" + chosen), "{{name}} ({{vmid}})"}),
+		series("Drifted keys", "Configuration keys that others changed in the cluster.", "none", 12, query{named("gitops_agent_guest_drift_keys" + chosen), "{{name}} ({{vmid}})"}),
 		series("Held steps", "The page of the guest says why, and how to release them.", "none", 12, query{named("gitops_agent_guest_held_steps" + chosen), "{{name}} ({{vmid}})"}),
 		series("Time since drift", "How long ago the guest was changed in the cluster. A guest with a pending change, or one that waits for a restart, has no line.", "s", 8, query{age("gitops_agent_guest_drift_start_timestamp_seconds"), "{{name}} ({{vmid}})"}),
 		series("Time since it was in sync", "Since the start of the agent.", "s", 8, query{age("gitops_agent_guest_last_converged_timestamp_seconds"), "{{name}} ({{vmid}})"}),

@@ -26,7 +26,7 @@ var pictured = []struct{ dashboard, title, world string }{
 	{"gitops-agent / Fleet", "Held steps by reason", "guests"},
 	{"gitops-agent / Fleet", "From push to converged", "guests"},
 	{"gitops-agent / Agent", "Writes", "source"},
-	{"gitops-agent / Fleet", "Guests out of sync", "guests"},
+	{"gitops-agent / Fleet", "Drifted guests", "guests"},
 }
 
 // drawing is one panel with its data: for each target the series between two times, with a point for each second.

@@ -12,7 +12,7 @@ const (
 	ExitDone    = 0
 	ExitError   = 1
 	ExitUsage   = 2 // the command line is wrong
-	ExitChanges = 3 // changes, held steps or restarts are pending
+	ExitChanges = 3 // guests are out of sync, or steps are held
 	ExitRefused = 4 // a revision, or what would be one, is refused
 	ExitTimeout = 5
 )
