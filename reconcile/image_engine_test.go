@@ -527,7 +527,7 @@ func TestIncidentDecompressedDiskImageOfARevisionInForce(t *testing.T) {
 		l.push("an order, which changes no manifest", alice)
 		eventually(l, "the order", func() bool { return l.engine.Report().Source.Accepted.Commit == l.repo.Tip })
 		stop()
-		l.wandaMay("Image/debian-13")
+		l.wandaMay(nil, "Image/debian-13")
 		defer l.start()()
 		l.files["web.yaml"] = vmYAML("web-1", 201, "description: third")
 		l.push("by alice, refused because of the Image", alice)

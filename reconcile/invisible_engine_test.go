@@ -50,7 +50,7 @@ func TestIncidentKeyThatACommentHides(t *testing.T) {
 			l.waitForAcceptance(l.repo.Tip)
 			stop()
 		}
-		l.wandaMay("VirtualMachine/web-1")
+		l.wandaMay(nil, "VirtualMachine/web-1")
 		stop = l.start()
 		l.files["db.yaml"] = vmYAML("db-1", 202, "description: second")
 		l.push("by alice, refused because of the other file", alice)
@@ -85,7 +85,7 @@ func TestHiddenKeyCountsForItsSigner(t *testing.T) {
 		l.push("accepted by an older release only", alice)
 		stop()
 		l.acceptAsOlderRelease()
-		l.wandaMay("VirtualMachine/db-1")
+		l.wandaMay(nil, "VirtualMachine/db-1")
 		defer l.start()()
 		eventually(l, "the hidden key", func() bool { return strings.HasPrefix(l.sim.Value(201, "description"), "hidden") })
 		l.files["web.yaml"] = strings.Replace(visible, "\u2028", " ", 1)

@@ -39,10 +39,12 @@ const (
 	Follows
 	// Covers says that the backup job From backs up the guest To.
 	Covers
+	// Reaches says that the object From does something to the guest To, to the guests of the pool To, or to Everything.
+	Reaches
 )
 
 // names are the reasons in metrics, tests and logs.
-var names = [...]string{NeedsFirst: "needs-first", KeepsFromRemoval: "keeps-from-removal", Guards: "guards", ExclusiveWith: "exclusive-with", Follows: "follows", Covers: "covers"}
+var names = [...]string{NeedsFirst: "needs-first", KeepsFromRemoval: "keeps-from-removal", Guards: "guards", ExclusiveWith: "exclusive-with", Follows: "follows", Covers: "covers", Reaches: "reaches"}
 
 // String returns "needs-first", or "why-9" for a number without a name.
 func (w Why) String() string {
@@ -60,6 +62,9 @@ func ID(key object.Key) string {
 	_, id, _ := strings.Cut(key.Label, "/")
 	return id
 }
+
+// Everything is the end of an edge that reaches every guest of the cluster, also those that come later.
+var Everything = Place("every guest")
 
 // Place returns the key of what only one object may have, in words that are equal for each of them: "the copies of guest 201 on pve2".
 func Place(words string) object.Key { return object.Key{Label: words} }

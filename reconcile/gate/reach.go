@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/policy"
 	"gitops-agent/verify/role"
@@ -42,12 +44,42 @@ func (s Scope) reachOf(step plan.Step) reach {
 	for _, w := range step.Loses {
 		r.things = append(r.things, s.reachedGuest(w.Guest))
 	}
+	if step.Object != nil {
+		s.addReached(&r, step.Object.Reaches)
+	}
 	if step.Object != nil && step.Object.Whole != nil {
 		for _, ref := range step.Object.Whole.Concerns {
 			r.things = append(r.things, s.reachedGuest(ref))
 		}
 	}
 	return r
+}
+
+// addReached adds what an object reaches.
+func (s Scope) addReached(r *reach, keys []object.Key) {
+	byVMID := func(vmid int) {
+		ref := guest.Ref{VMID: vmid}
+		if owned, isOwned := s.Owned[vmid]; isOwned {
+			ref.Kind, ref.Name = guest.Kind(owned.Kind), owned.Name
+		} else if i := slices.IndexFunc(s.Guests, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {
+			ref = s.Guests[i].Ref
+		}
+		r.things = append(r.things, s.reachedGuest(ref))
+	}
+	for _, to := range keys {
+		switch {
+		case to == edge.Everything:
+			r.whole = to.Label
+		case to.VMID != 0:
+			byVMID(to.VMID)
+		default:
+			for _, row := range s.Inventory.Rows {
+				if row.Pool == edge.ID(to) {
+					byVMID(row.VMID)
+				}
+			}
+		}
+	}
 }
 
 // reachOfWeakening returns what a weaker guard reaches. A policy of the repository applies to everything in its reach. Other guards without guests belong to the Cluster.

@@ -1,14 +1,17 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 )
@@ -23,6 +26,7 @@ const (
 	FieldSnapshots = "spec.snapshots"
 	FieldFolder    = "spec.folder" // of the manifest, recorded while there are policies of the repository
 	FieldGuards    = "spec.guards" // of the Cluster
+	AllOf          = "spec"        // of an object that is no guest, which counts as a whole
 )
 
 // Scope decides whether the signers who introduced what a step does may touch what the step touches. Names of manifests never widen a scope: a
@@ -212,8 +216,50 @@ func (s Scope) objectViolation(step plan.Step) *violation {
 		case isOwned && before != step.Guest.Label() && !slices.ContainsFunc(a.limits, func(l Limit) bool { return l.names(before) }):
 			return &violation{a.by, "spec.id", before, ""}
 		}
+		for _, to := range step.Object.Reaches {
+			if v := s.reachViolation(a, step.Guest, to); v != nil {
+				return v
+			}
+		}
 	}
 	return nil
+}
+
+// reachViolation checks a guest, a pool or edge.Everything that an object of an author reaches. A pool needs a name of the author's and no guest of others: who puts a guest into it later
+// does not change the object.
+func (s Scope) reachViolation(a author, ref guest.Ref, to object.Key) *violation {
+	name := string(ref.Kind) + " " + ref.Name
+	if to == edge.Everything {
+		return &violation{a.by, AllOf, "every guest, which " + name + " reaches", ""}
+	}
+	if to.VMID != 0 {
+		return s.reachedGuestViolation(a, ref, to.VMID)
+	}
+	pool := s.Objects[journal.ObjectID{Kind: to.Kind(), ID: edge.ID(to)}]
+	if label := to.Kind() + "/" + cmp.Or(pool.Name, edge.ID(to)); !slices.ContainsFunc(a.limits, func(l Limit) bool { return l.names(label) }) {
+		return &violation{a.by, AllOf, label + ", whose guests " + name + " reaches", ""}
+	}
+	for _, row := range s.Inventory.Rows {
+		if row.Pool != edge.ID(to) {
+			continue
+		}
+		if v := s.reachedGuestViolation(a, ref, row.VMID); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (s Scope) reachedGuestViolation(a author, ref guest.Ref, vmid int) *violation {
+	if s.mayTouch(a, ref, vmid) {
+		return nil
+	}
+	_, exists := s.Inventory.Row(vmid)
+	i := slices.IndexFunc(s.Guests, func(d guest.Desired) bool { return d.VMID == vmid })
+	if _, isOwned := s.Owned[vmid]; !exists && !isOwned && i >= 0 && slices.ContainsFunc(a.limits, func(l Limit) bool { return l.names(s.Guests[i].Label()) }) {
+		return nil // the source is to create it
+	}
+	return &violation{a.by, AllOf, s.describe(vmid) + fmt.Sprintf(", and which %s %s reaches", ref.Kind, ref.Name), fmt.Sprintf(`vmids: ["%d"]`, vmid)}
 }
 
 // Object reports whether the manifest with a label may have an object that is recorded under another one.
@@ -317,6 +363,7 @@ func (s Scope) mayUse(l Limit, ref guest.Ref, r guest.Mention) bool {
 	switch r.Use {
 	case guest.Attach:
 		return ownersAllowed || len(owners) == 0 && l.lists(r.Name)
+	case guest.Read: // it belongs to no guest, and the signer may not see what it contains
 	case guest.Copy, guest.Import:
 		if len(l.Sources) > 0 {
 			return l.lists(r.Name)

@@ -15,7 +15,8 @@ type Use string
 // The uses. What the guest itself owns is attached too.
 const (
 	Attach  Use = "attach"   // the volume becomes part of the guest
-	Copy    Use = "copy"     // its content becomes part of the guest: an image, a backup, a template, a snippet
+	Copy    Use = "copy"     // its content becomes part of the guest: an image, a backup, a template
+	Read    Use = "read"     // the guest reads it at its boot: a snippet, which belongs to no guest
 	Import  Use = "import"   // its content is copied to a new volume of the guest
 	RunHost Use = "run-host" // the node runs it: a hook script, arguments of the hypervisor
 	HostDir Use = "host"     // a path of the node becomes part of the guest
@@ -53,7 +54,7 @@ func mentionsOf(kind Kind, key, text string) []Mention {
 		var list []Mention
 		for part := range strings.SplitSeq(text, ",") {
 			_, volume, _ := strings.Cut(part, "=")
-			list = append(list, Mention{key, volume, Copy})
+			list = append(list, Mention{key, volume, Read})
 		}
 		return list
 	case holdsVolume(kind, key):

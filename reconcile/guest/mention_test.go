@@ -27,7 +27,7 @@ func TestMentions(t *testing.T) {
 		"mount_point":     {Container, "mp0", "mp=/data,volume=local:1000/vm-1000-disk-1.raw", []Mention{{"mp0", "local:1000/vm-1000-disk-1.raw", Attach}}},
 		"backup":          {VirtualMachine, "archive", "pbs:backup/vm/1000/2026-01-01T00:00:00Z", []Mention{{"archive", "pbs:backup/vm/1000/2026-01-01T00:00:00Z", Copy}}},
 		"template":        {Container, "ostemplate", "local:vztmpl/debian.tar.zst", []Mention{{"ostemplate", "local:vztmpl/debian.tar.zst", Copy}}},
-		"snippets":        {VirtualMachine, "cicustom", "user=local:snippets/u.yaml,meta=local:snippets/m.yaml", []Mention{{"cicustom", "local:snippets/u.yaml", Copy}, {"cicustom", "local:snippets/m.yaml", Copy}}},
+		"snippets":        {VirtualMachine, "cicustom", "user=local:snippets/u.yaml,meta=local:snippets/m.yaml", []Mention{{"cicustom", "local:snippets/u.yaml", Read}, {"cicustom", "local:snippets/m.yaml", Read}}},
 		"hook":            {VirtualMachine, "hookscript", "local:snippets/hook.pl", []Mention{{"hookscript", "local:snippets/hook.pl", RunHost}}},
 		"arguments":       {VirtualMachine, "args", "-drive file=/dev/sdb", []Mention{{"args", "-drive file=/dev/sdb", RunHost}}},
 		"unused":          {VirtualMachine, "unused0", "local-lvm:vm-1000-disk-0", []Mention{{"unused0", "local-lvm:vm-1000-disk-0", Attach}}},

@@ -48,6 +48,10 @@ func newIntroduced(accepted Accepted, state journal.State, rewrote bool) []journ
 			next[label] = journal.Introduced{}
 		}
 	}
+	objects := make(map[journal.Label]bool)
+	for _, o := range state.Objects {
+		objects[journal.Label{Kind: o.Kind, Name: o.Name}] = true
+	}
 	owned := make(map[journal.Label]int)
 	for vmid, o := range state.Owned {
 		owned[journal.Label{Kind: o.Kind, Name: o.Name}] = vmid
@@ -69,6 +73,9 @@ func newIntroduced(accepted Accepted, state journal.State, rewrote bool) []journ
 		for _, label := range c.removed {
 			next[label] = journal.Introduced{}
 			if _, inForce := state.Policies[label.Name]; inForce && label.Kind == string(policy.Kind) {
+				next[label] = journal.Introduced{Removed: true, By: withFields(c.by, []string{journal.AllFields})}
+			}
+			if objects[label] {
 				next[label] = journal.Introduced{Removed: true, By: withFields(c.by, []string{journal.AllFields})}
 			}
 			if vmid := owned[label]; vmid != 0 {

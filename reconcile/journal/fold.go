@@ -146,6 +146,15 @@ func (f *fold) introduce(r Record, b Introduced) {
 	}
 }
 
+// disownObject ends the record of an object, and who removed its manifest.
+func (f *fold) disownObject(id ObjectID) {
+	label := Label{id.Kind, f.objects.entries[id].value.Name}
+	if f.introduced.entries[label].value.Removed {
+		f.introduced.remove(label)
+	}
+	f.objects.remove(id)
+}
+
 func (f *fold) disown(r Record, b Disowned) {
 	if label, found := f.removed[b.VMID]; found && f.introduced.entries[label].value.Removed {
 		f.introduced.remove(label)

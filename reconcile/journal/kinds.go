@@ -86,7 +86,7 @@ var kinds = []*kind{
 	row[DisownedObject]{
 		name: "disowned-object", version: 9,
 		complete: func(b DisownedObject) bool { return b.Kind != "" && b.ID != "" },
-		fold:     func(f *fold, _ Record, b DisownedObject) { f.objects.remove(ObjectID{b.Kind, b.ID}) },
+		fold:     func(f *fold, _ Record, b DisownedObject) { f.disownObject(ObjectID{b.Kind, b.ID}) },
 		kept:     "no longer",
 	}.kind(),
 	row[Assigned]{

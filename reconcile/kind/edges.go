@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/edge"
+	"gitops-agent/reconcile/object"
 )
 
 // Want is an object whose edges are asked for.
@@ -13,6 +14,7 @@ type Want struct {
 	Desired                // as its manifest wants it, with its guests resolved; of an object without a manifest, only its kind and its id
 	Live    cluster.Object // as it was read; the zero value of an object that does not exist
 	Removed bool           // no manifest describes it any more: what keeps it is looked for
+	Reach   bool           // the guests that it reaches are asked for
 }
 
 // Text returns the text that a key has or, if the manifest manages the key, shall have.
@@ -21,6 +23,24 @@ func (w Want) Text(key string) string {
 		return text
 	}
 	return w.Live.Keys[key]
+}
+
+// ReachedBy returns what a change of an object reaches, as it is and as its manifest wants it: guests, pools and edge.Everything, sorted.
+func (k *Kind) ReachedBy(d Desired, live cluster.Object) []object.Key {
+	if k.Edges == nil {
+		return nil
+	}
+	var reached []object.Key
+	gone := Desired{Kind: k.Name, ID: d.ID}
+	for _, want := range []Want{{Desired: d, Live: live, Reach: true}, {Desired: gone, Live: live, Reach: true}} {
+		for _, e := range k.Edges(want, World{}) {
+			if e.Why == edge.Reaches {
+				reached = append(reached, e.To)
+			}
+		}
+	}
+	slices.SortFunc(reached, object.Key.Compare)
+	return slices.Compact(reached)
 }
 
 // Exists reports whether the object was read.

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/reason"
 )
 
@@ -125,6 +126,7 @@ type ObjectStep struct {
 	Content string            // the key of this list
 	Whole   *ContentChange    // of a step about an item that is part of a change which weakens guards; nil if it weakens none
 	Fills   bool              // the list differs from the wanted one before the step
+	Reaches []object.Key      // guests, pools and edge.Everything that the object reaches before and after the step
 	Guarded map[string]string // new texts of the keys on which guards of guests depend, as they are recorded; of a list at its end
 }
 
@@ -684,7 +686,7 @@ func (o objectPlan) step(c kind.Change, reason string, takes bool) {
 	c.Agreed = sureTexts(o.owned)
 	s := Step{
 		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes, File: o.desired.Origin.File,
-		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers(), Guarded: changedGuardKeys(o.kind, c)},
+		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers(), Guarded: changedGuardKeys(o.kind, c), Reaches: o.kind.ReachedBy(o.desired, o.live)},
 		Loses:  weakenings(o.kind, c, o.want, o.got),
 	}
 	if o.exists {

@@ -46,7 +46,7 @@ func planObjectRemoval(want Desired, owned journal.OwnedObject, got cluster.Snap
 	calls, emptied := removalCalls(k, c)
 	p.Steps = append(p.Steps, Step{
 		Guest: p.Ref, Op: c.Op, Class: guest.Destructive, Calls: calls, Reason: "removed from the repository",
-		Object: &ObjectStep{ID: owned.ID, Identity: owned.Identity, Seen: &live, Destroy: guest.Permission(owned.Destroy), Emptied: emptied, Content: k.ContentKey()}, Loses: weakenings(k, c, want, got),
+		Object: &ObjectStep{ID: owned.ID, Identity: owned.Identity, Seen: &live, Destroy: guest.Permission(owned.Destroy), Emptied: emptied, Content: k.ContentKey(), Reaches: k.ReachedBy(kind.Desired{Kind: k.Name, ID: owned.ID}, live)}, Loses: weakenings(k, c, want, got),
 	})
 	return p
 }

@@ -6,11 +6,14 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"strconv"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/object"
 )
 
 // Name is the kind in manifests and labels.
@@ -53,6 +56,7 @@ func Kind() *kind.Kind {
 		Encode:  func(call cluster.Call) (kind.Request, error) { return encode(call), nil },
 		Calls:   calls,
 		Content: members(),
+		Edges:   edges,
 		Nodes: func(d kind.Desired) []string {
 			text, _ := d.Text(keyNodes)
 			return nodeNames(text)
@@ -66,6 +70,23 @@ func Kind() *kind.Kind {
 	}
 	k.Raise = func(o cluster.Object) ([]kind.Raised, []string) { return raise(k, o) }
 	return k
+}
+
+// edges returns which guests a rule reaches, if that is asked for.
+func edges(want kind.Want, _ kind.World) []edge.Edge {
+	if !want.Reach {
+		return nil
+	}
+	var list []edge.Edge
+	for _, key := range []string{keyResources, keyMembers} {
+		for _, id := range split(want.Text(key)) {
+			_, vmid, _ := strings.Cut(id, ":")
+			if n, err := strconv.Atoi(vmid); err == nil {
+				list = append(list, edge.Edge{From: want.Key(), To: object.Guest(n), Why: edge.Reaches})
+			}
+		}
+	}
+	return list
 }
 
 // read lists the rules, or the groups of Proxmox VE 8, which does not know the rules. The lists need Sys.Audit on / and have all of them.

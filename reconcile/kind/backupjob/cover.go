@@ -12,10 +12,14 @@ import (
 	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/object"
 )
 
-// edges returns which guests of a world a job backs up.
+// edges returns which guests of a world a job backs up, and what it reaches if that is asked for.
 func edges(want kind.Want, world kind.World) []edge.Edge {
+	if want.Reach {
+		return reaches(want)
+	}
 	if len(world.Places) == 0 {
 		return nil
 	}
@@ -27,6 +31,27 @@ func edges(want kind.Want, world kind.World) []edge.Edge {
 		}
 	}
 	return list
+}
+
+// reaches returns what a job may back up, whether it is enabled or not, and on whatever node.
+func reaches(want kind.Want) []edge.Edge {
+	to := func(key object.Key) edge.Edge {
+		return edge.Edge{From: want.Key(), To: key, Why: edge.Reaches}
+	}
+	pool, vmids := want.Text(keyPool), listOf(want.Text(keyVMID))
+	switch {
+	case pool != "":
+		return []edge.Edge{to(edge.Object(string(poolKind), pool))}
+	case len(vmids) > 0:
+		var list []edge.Edge
+		for _, vmid := range vmids {
+			list = append(list, to(object.Guest(vmid)))
+		}
+		return list
+	case want.Text(keyAll) == "1":
+		return []edge.Edge{to(edge.Everything)}
+	}
+	return nil
 }
 
 // scope is which guests a job backs up, parsed.
@@ -79,7 +104,7 @@ func (s scope) isRun(p kind.Place, assumed bool) bool {
 //
 // Source: PVE::VZDump exec_backup_task.
 func (s scope) covers(p kind.Place, assumed bool) bool {
-	return s.starved == "" && !(s.stops && p.HA) && s.isRun(p, assumed)
+	return s.starved == "" && (!s.stops || !p.HA) && s.isRun(p, assumed)
 }
 
 // weakens returns the guests that require backups and that a change of a job takes out of every job that keeps as much, or backs up less: other backups are removed earlier, times or

@@ -133,6 +133,9 @@ func encode(call cluster.Call) (kind.Request, error) {
 func edges(want kind.Want, world kind.World) []edge.Edge {
 	vmid, target := vmidOf(want.ID), want.Text(keyTarget)
 	job, of := want.Key(), object.Guest(vmid)
+	if want.Reach {
+		return []edge.Edge{{From: job, To: of, Why: edge.Reaches}}
+	}
 	copies := edge.Place(fmt.Sprintf("the copies of guest %d on %s", vmid, target))
 	list := []edge.Edge{
 		{From: job, To: of, Why: edge.NeedsFirst, Field: "id"},
