@@ -22,8 +22,8 @@ func (e *Engine) followValues(ctx context.Context, planned plan.Plan) {
 	look := values{engine: e, rest: e.atRest()}
 	var records []journal.Body
 	for _, p := range planned.Guests {
-		if !p.Present || !p.Managed {
-			continue
+		if !p.Present || !p.Managed || p.Unmarked {
+			continue // of what may be another object, nothing is learned
 		}
 		t, key := e.track(p.Ref), keyOf(p.Ref)
 		read := look.readingOf(p)

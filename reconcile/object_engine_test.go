@@ -666,3 +666,77 @@ func TestSecondReplicationToANodeWaits(t *testing.T) {
 		l.wantLive(c, c.want, true)
 	})
 }
+
+// TestMarkerComesBack drops the comment of an object in Proxmox, as an edit of an alias on the command line does. The object has all other values that the agent last saw, so it gets
+// comment and marker back. With another value it waits for an approval, which names the overwriting.
+func TestMarkerComesBack(t *testing.T) {
+	t.Parallel()
+	drop := map[string]func(sim *pvesim.Sim, marker string){
+		"alias": func(sim *pvesim.Sim, marker string) { sim.SetAlias("office", "10.1.0.0/24", marker) },
+		"pool":  func(sim *pvesim.Sim, marker string) { sim.SetPoolComment("web", marker) },
+		"backup_job": func(sim *pvesim.Sim, _ string) {
+			live := sim.BackupJob("nightly")
+			delete(live, "comment")
+			sim.SetBackupJob("nightly", live)
+		},
+	}
+	for name, drop := range drop {
+		t.Run(name, func(t *testing.T) {
+			c := objectCases[name]
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.grant(c.needs...)
+				l.files["web.yaml"], l.files["object.yaml"] = vmYAML("web-1", 201), c.manifest()
+				l.push("an object", alice)
+				stop := l.start()
+				l.converge()
+				marker := l.objectMarker(c)
+				drop(l.sim, "")
+				eventually(t, "the marker", func() bool { return l.objectMarker(c) == marker })
+				l.wantLive(c, c.want, true)
+				l.converge()
+				stop()
+				drop(l.sim, "")
+				stop = l.start() // the record outlives a restart
+				eventually(t, "the marker again", func() bool { return l.objectMarker(c) == marker })
+				l.converge()
+				defer func() { stop() }()
+				if name == "pool" {
+					return // it has nothing but its comment
+				}
+				c.edit(l.sim, "")
+				held := func() bool {
+					g := l.object(c.label)
+					return len(g.Held) > 0 && g.Held[0].Reason == reason.Approval && l.objectHasReason(c, reason.NotManaged)
+				}
+				eventually(t, "the hold", held)
+				time.Sleep(2 * time.Hour) // what may be another object is not learned
+				if l.objectMarker(c) != "" || !held() {
+					t.Fatalf("got the marker %q, want the object left alone", l.objectMarker(c))
+				}
+				stop()
+				stop = l.start()
+				eventually(t, "the hold after a restart", held)
+				l.approve(l.object(c.label).Held[0].Digest)
+				eventually(t, "the overwriting", func() bool { return l.objectMarker(c) == marker })
+				l.wantLive(c, c.want, true)
+				l.converge()
+			})
+		})
+	}
+}
+
+// objectMarker returns the marker of a live object.
+func (l *lab) objectMarker(c objectCase) string {
+	comment := l.sim.Alias("office")["comment"]
+	switch c.label {
+	case "Pool/web":
+		comment, _ = l.sim.PoolComment("web")
+	case "BackupJob/nightly":
+		comment = l.sim.BackupJob("nightly")["comment"]
+	}
+	words := strings.Fields(comment)
+	if len(words) == 0 || !strings.HasPrefix(words[len(words)-1], "gitops-") {
+		return ""
+	}
+	return words[len(words)-1]
+}

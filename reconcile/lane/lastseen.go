@@ -26,7 +26,7 @@ func newMemory(state journal.State, key object.Key, identity string, now lastsee
 	m := memory{key: key, identity: identity}
 	before, differences := lastseen.Of(state, key, identity), lastseen.Differences{Changes: p.Changes, RunState: p.WantsRunState()}
 	m.others = lastseen.ByOthers(before, now, differences)
-	if m.seen = before; p.Present {
+	if m.seen = before; p.Present && !p.Unmarked {
 		m.seen, m.changed = lastseen.Follow(before, now, differences)
 	}
 	return m

@@ -12,11 +12,26 @@ import (
 // Of returns what the journal says of an object that the agent owns under an identity, nil if it says nothing. A record of another identity says nothing
 // about the object.
 func Of(state journal.State, key object.Key, identity string) Values {
-	record, found := state.Seen[key]
+	return OfRecord(state.Seen, key, identity)
+}
+
+// OfRecord is Of for the records of a journal.
+func OfRecord(records map[object.Key]journal.Seen, key object.Key, identity string) Values {
+	record, found := records[key]
 	if !found || identity == "" || record.Identity != identity {
 		return nil
 	}
 	return record.Keys
+}
+
+// IsAsSeen reports whether all values of a reading are the recorded ones, apart from those of some keys. It is false without a record.
+func IsAsSeen(seen, now Values, except ...string) bool {
+	was, is := maps.Clone(seen), maps.Clone(now)
+	for _, key := range except {
+		delete(was, key)
+		delete(is, key)
+	}
+	return len(seen) > 0 && maps.Equal(was, is)
 }
 
 // AfterStep returns the record of an object after a step that did not certainly have its effect, and whether it differs from the one that the step began with: what

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/lastseen"
 	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/reason"
 )
@@ -26,6 +27,7 @@ type Objects struct {
 	Owned   map[journal.ObjectID]journal.OwnedObject // by the agent
 	Orphans map[int]bool                             // vmids of guests that the agent owns and no manifest names
 	Guarded []kind.Guarded                           // guests with guards that objects can weaken, sorted by vmid
+	Seen    map[object.Key]journal.Seen              // what the agent last saw in effect
 
 	places bool // a guest under HA is to be placed: the rules of affinity are read
 
@@ -34,7 +36,7 @@ type Objects struct {
 
 // NewObjects returns the objects of manifests and of the journal, among the guests of the manifests.
 func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.State) Objects {
-	o := Objects{Wanted: wanted, Owned: state.Objects}
+	o := Objects{Wanted: wanted, Owned: state.Objects, Seen: state.Seen}
 	if len(wanted)+len(o.Owned) > 0 || hasGuardsOfObjects(state.Guarded) || hasOrphans(guests, state) {
 		o.Orphans = make(map[int]bool)
 		for vmid := range state.Owned {
@@ -221,7 +223,7 @@ func (o Objects) namedByGuarded(reads map[guest.Kind][]string) map[guest.Kind][]
 
 // For returns the objects of one label: the one that a manifest describes, and the owned ones that had the label and that no manifest describes.
 func (o Objects) For(label string) Objects {
-	one := Objects{Owned: make(map[journal.ObjectID]journal.OwnedObject), Orphans: o.Orphans, Guarded: o.Guarded, all: &o}
+	one := Objects{Owned: make(map[journal.ObjectID]journal.OwnedObject), Orphans: o.Orphans, Guarded: o.Guarded, Seen: o.Seen, all: &o}
 	wanted := o.wantedIDs()
 	for _, d := range o.Wanted {
 		if id := objectID(d); d.Label() == label {
@@ -380,10 +382,27 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	case d.Adopt:
 		o.owned = journal.OwnedObject{}
 		o.set(true)
+	case isOwned && !o.owned.Claiming:
+		o.restoreMarker()
 	default:
 		p.Conditions = append(p.Conditions, o.notManaged(isOwned))
 	}
 	return p
+}
+
+// restoreMarker plans an owned object without any marker: Proxmox itself drops the comment of an alias that somebody edits on the command line. An object that has the id, and in all other keys
+// the values that the agent last saw in effect, is the same one. Any other object may be another one, so its step names in an approval what it overwrites.
+func (o objectPlan) restoreMarker() {
+	o.Unmarked = true
+	o.set(false)
+	seen := lastseen.OfRecord(o.want.Objects.Seen, object.KeyOf(0, o.Ref.Label()), o.owned.Identity)
+	if lastseen.IsAsSeen(seen, lastseen.OfObject(o.live), o.kind.Note.Key) {
+		return
+	}
+	o.Conditions = append(o.Conditions, o.notManaged(true))
+	for i := range o.Steps {
+		o.Steps[i].Doubt = fmt.Sprintf("it overwrites the %s %s, whose comment lacks the marker %s and whose other values are not those that the agent last saw", o.kind.Noun, o.desired.ID, o.owned.Marker)
+	}
 }
 
 // follow accepts what Proxmox itself changed, because a guest moved.

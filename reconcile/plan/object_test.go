@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +9,8 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/lastseen"
+	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 
@@ -27,7 +30,9 @@ func TestPlanObject(t *testing.T) {
 		comment string // "-" does not exist
 		record  *journal.OwnedObject
 		adopt   bool
-		gone    bool // the manifest
+		gone    bool   // the manifest
+		seen    string // the comment that was last seen
+		doubt   string // the beginning
 		op      cluster.Op
 		takes   bool
 		set     string
@@ -42,7 +47,8 @@ func TestPlanObject(t *testing.T) {
 		"foreign_marker":     {comment: "web servers gitops-ffffffff", adopt: true, reason: reason.NotManaged},
 		"adopt":              {comment: "web servers", adopt: true, op: cluster.OpObjectSet, takes: true, set: "web servers"},
 		"adopting":           {comment: "web servers", record: &claiming, adopt: true, op: cluster.OpObjectSet, set: "web servers " + poolMarker},
-		"marker_lost":        {comment: "web servers", record: &record, reason: reason.NotManaged},
+		"marker_lost":        {comment: "web servers", record: &record, seen: "web servers " + poolMarker, op: cluster.OpObjectSet, set: "web servers " + poolMarker},
+		"marker_lost_unseen": {comment: "web servers", record: &record, op: cluster.OpObjectSet, set: "web servers " + poolMarker, doubt: "it overwrites the pool web", reason: reason.NotManaged},
 		"marker_lost_adopt":  {comment: "web servers", record: &record, adopt: true, op: cluster.OpObjectSet, takes: true, set: "web servers"},
 		"removed":            {comment: "web servers " + poolMarker, record: &record, gone: true, op: cluster.OpObjectRemove, reason: reason.LeftOver},
 		"removed_no_marker":  {comment: "web servers", record: &record, gone: true},
@@ -59,6 +65,10 @@ func TestPlanObject(t *testing.T) {
 			if test.record != nil {
 				want.Objects.Owned = map[journal.ObjectID]journal.OwnedObject{test.record.Object(): *test.record}
 			}
+			if test.seen != "" {
+				seen := lastseen.OfObject(cluster.Object{Keys: map[string]string{"comment": test.seen}})
+				want.Objects.Seen = map[object.Key]journal.Seen{{Label: "Pool/web"}: {Kind: "Pool", Name: "web", Identity: "5e", Keys: seen}}
+			}
 			var p plan.Guest
 			if planned := plan.New(want, got).Guests; len(planned) > 0 {
 				p = planned[0]
@@ -69,6 +79,9 @@ func TestPlanObject(t *testing.T) {
 			}
 			if step.Op != test.op || step.TakesOwnership != test.takes || len(p.Steps) > 1 {
 				t.Fatalf("got steps %+v, want one %s", p.Steps, test.op)
+			}
+			if !strings.HasPrefix(step.Doubt, test.doubt) || test.doubt == "" && step.Doubt != "" {
+				t.Errorf("got the doubt %q, want %q", step.Doubt, test.doubt)
 			}
 			if test.set != "" && step.Calls[0].Params["comment"] != test.set && !test.takes {
 				t.Errorf("got %+v, want the comment %q", step.Calls[0], test.set)

@@ -25,6 +25,7 @@ type Guest struct {
 	Wave       int
 	Origin     guest.Origin
 	Managed    bool              // a manifest names the guest
+	Unmarked   bool              // it is an owned object that lost its marker
 	Changes    []guest.Change    // every difference, including those that no step can remove
 	Steps      []Step            // in order; the later steps are planned again after the earlier ones ran
 	Conditions []Condition       // why a difference has no step
