@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitops-agent/gitsource/fault"
 	"gitops-agent/gitsource/packs"
 )
 
@@ -35,13 +36,22 @@ func receivePack(ctx context.Context, dir string, stream io.Reader, limits packs
 		return nil, storeError{err}
 	}
 	p := &pack{file: file}
+	free, size, err := freeSpace(dir)
+	if err != nil {
+		p.discard()
+		return nil, storeError{fmt.Errorf("read the free space of %s: %w", dir, err)}
+	}
+	limits.Disk = spaceFor(free, size)
 	if p.Received, err = packs.Receive(ctx, file, stream, limits, known); err == nil {
 		return p, nil
 	}
 	p.discard()
 	var local *packs.FileError
 	var missing *packs.MissingError
+	var disk *packs.DiskError
 	switch {
+	case errors.As(err, &disk):
+		return nil, fault.New(fault.Local, fmt.Errorf("receive pack: %w, and the disk of %s with %d MiB of free space keeps the rest for the journal: free space on it", err, dir, free>>20))
 	case errors.As(err, &local):
 		return nil, storeError{err}
 	case errors.As(err, &missing):

@@ -34,7 +34,9 @@ type linkList struct {
 	buf  []byte          // links: a hash, and the record that names it
 	file *os.File
 	n    int64
-	s    linkScanner
+
+	spilled int64 // bytes in file
+	s       linkScanner
 
 	known   map[plumbing.Hash]struct{} // objects outside of the pack that were found lately
 	lookups int
@@ -81,6 +83,7 @@ func (l *linkList) spill() error {
 	if _, err := l.file.Write(l.buf); err != nil {
 		return &FileError{err}
 	}
+	l.spilled += int64(len(l.buf))
 	l.buf = l.buf[:0]
 	return nil
 }

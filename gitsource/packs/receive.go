@@ -23,6 +23,7 @@ type Limits struct {
 	// Work is how many bytes may be unpacked or made by deltas, all together, with WorkPerObject more for each object. An object counts as 1 KiB more, and an
 	// instruction of a delta of a large object as 2 KiB. A small pack may take less: 256 MiB and 2,048 times its size.
 	Work, WorkPerObject int64
+	Disk                int64 // bytes of all files at the same time; 0 is no limit
 }
 
 const (
@@ -41,6 +42,7 @@ const (
 	maxScratch  = 2 << 30   // bytes of delta bases in files
 	slowWork    = 2 << 10   // work of an instruction of a delta that reads from a file
 	tapSize     = 64 << 10  // bytes that are read from the stream at once
+	indexEntry  = 36        // bytes of an object in the index, at most, without its large offset
 	slackPacked = 256       // bytes that a packed object may be larger than five quarters of its size: compression never makes so many, and empty blocks cost time
 	maxCount    = 1<<31 - 1 // objects: numbers of records have 32 bits
 )
@@ -72,6 +74,13 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s %s names %s, which the remote did not send", e.Type, e.From, e.Missing)
 }
 
+// DiskError means that a pack, with the files that are needed to unpack it, is larger than what the disk has for it.
+type DiskError struct{ Limit int64 }
+
+func (e *DiskError) Error() string {
+	return fmt.Sprintf("the pack and the files that unpack it have more than %d KiB", e.Limit>>10)
+}
+
 // A FileError is a failure to write a file on this machine.
 type FileError struct{ Err error }
 
@@ -79,7 +88,8 @@ func (e *FileError) Error() string { return e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
 // Receive writes a pack to file while it reads the pack, and finds the hash of each object. Every object that an object names must be in the pack, or known must
-// report it; otherwise Receive returns a *MissingError. It returns ErrTooLarge above a limit, and a *FileError for a failure of this machine.
+// report it; otherwise Receive returns a *MissingError. It returns ErrTooLarge above a limit, a *DiskError above that of the disk, and a *FileError for a failure of this
+// machine.
 //
 // An entry of a pack does not state its compressed length, so each is unpacked to find the next: as a stream, of which nothing is kept. Deltas are resolved
 // afterwards, from the bases down, with a bounded amount of content in memory.
@@ -104,6 +114,9 @@ func Receive(ctx context.Context, file *os.File, stream io.Reader, limits Limits
 		return nil, err
 	}
 	if err := r.resolve(); err != nil {
+		return nil, err
+	}
+	if err := r.checkDisk(int64(r.count) * indexEntry); err != nil {
 		return nil, err
 	}
 	r.pack.sort()
@@ -159,7 +172,18 @@ func (r *receiver) spend(n int64) error {
 	if limit := min(minWork+workPerByte*r.tap.offset(), r.limits.Work+int64(r.count)*r.limits.WorkPerObject); r.work > limit {
 		return fmt.Errorf("the unpacked objects of the pack are %w of %d MiB", ErrTooLarge, limit>>20)
 	}
+	if err := r.checkDisk(0); err != nil {
+		return err
+	}
 	return r.ctx.Err()
+}
+
+// checkDisk returns an error if the files, with more bytes, are larger than what the disk has for them.
+func (r *receiver) checkDisk(more int64) error {
+	if r.limits.Disk > 0 && r.tap.offset()+r.scratch+r.links.spilled+more > r.limits.Disk {
+		return &DiskError{r.limits.Disk}
+	}
+	return nil
 }
 
 // header reads how many objects the pack has.
@@ -185,7 +209,7 @@ func (r *receiver) header() error {
 		r.pack.Few = make([]Object, 0, r.count)
 	}
 	r.links = newLinkList(r.count, filepath.Dir(r.file.Name()))
-	return nil
+	return r.checkDisk(int64(r.count) * indexEntry)
 }
 
 // entry reads one object.

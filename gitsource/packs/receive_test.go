@@ -483,3 +483,50 @@ func FuzzReceive(f *testing.F) {
 		}
 	})
 }
+
+// TestReceiveLeavesTheDisk receives packs that need files: for themselves, for a large base, for links, and for the index.
+func TestReceiveLeavesTheDisk(t *testing.T) {
+	t.Parallel()
+	base := make([]byte, inMemory+100)
+	tree := append([]byte("40000 x\x00"), bytes.Repeat([]byte{1}, 20)...)
+	var links []byte
+	for i := range 2 * linkBuffer / linkSize {
+		links = binary.BigEndian.AppendUint32(append(links, tree[:24]...), uint32(i))
+	}
+	noise := make([]byte, 1<<20)
+	fillRandom(noise)
+	for name, test := range map[string]struct {
+		need int64 // bytes of files
+		add  func(b *builder)
+	}{
+		"pack":  {1 << 20, func(b *builder) { b.object(plumbing.BlobObject, noise) }},
+		"links": {2 * linkBuffer, func(b *builder) { b.object(plumbing.TreeObject, links) }},
+		"base": {inMemory, func(b *builder) {
+			_, at := b.object(plumbing.BlobObject, base)
+			small := base[:10]
+			b.delta(plumbing.ComputeHash(plumbing.BlobObject, small), at, instructions(uint64(len(base)), 10, 0x90, 10))
+		}},
+		"index": {2000 * indexEntry, func(b *builder) {
+			for i := range 2000 {
+				b.object(plumbing.BlobObject, fmt.Append(nil, i))
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBuilder(t)
+			test.add(b)
+			limits := enough
+			limits.Disk = test.need - 1
+			var disk *DiskError
+			if _, err := receive(t, b.whole(), limits); !errors.As(err, &disk) || errors.Is(err, ErrTooLarge) {
+				t.Errorf("got %v with a disk of %d bytes, want a DiskError", err, limits.Disk)
+			}
+			limits.Disk = test.need + int64(len(b.whole())) + 1<<20
+			var missing *MissingError
+			if _, err := receive(t, b.whole(), limits); err != nil && !errors.As(err, &missing) {
+				t.Errorf("got %v with a disk of %d bytes, want the pack", err, limits.Disk)
+			}
+		})
+	}
+}

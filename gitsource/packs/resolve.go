@@ -222,6 +222,9 @@ func (r *receiver) space(size int64) (content, error) {
 		if r.scratch+size > maxScratch {
 			return content{}, fmt.Errorf("large delta bases: %w of %d bytes", ErrTooLarge, int64(maxScratch))
 		}
+		if err := r.checkDisk(size); err != nil {
+			return content{}, err
+		}
 		file, err := scratchFile(filepath.Dir(r.file.Name()))
 		if err != nil {
 			return content{}, err
