@@ -67,6 +67,9 @@ func number(vmid int) string {
 // parseConvergence reads the payload of an envelope.
 func parseConvergence(payload []byte) (Statement[Convergence], error) {
 	var s Statement[Convergence]
+	if err := limits.Check(string(payload)); err != nil {
+		return s, fmt.Errorf("read the statement: %w", err)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(payload))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {

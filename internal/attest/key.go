@@ -12,6 +12,8 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/sigstore/sigstore/pkg/signature"
 	sigdsse "github.com/sigstore/sigstore/pkg/signature/dsse"
+
+	"gitops-agent/internal/bounds"
 )
 
 // payloadType is the type of the payload of an envelope. Source: in-toto Attestation Framework, Envelope v1.
@@ -86,13 +88,16 @@ func ParseKeys(text []byte) (Keys, error) {
 	return keys, nil
 }
 
+// limits are those of an envelope, and of the statement in it.
+var limits = bounds.JSON{Bytes: maxEnvelope, Values: 100_000, Elements: 50_000, Depth: 32}
+
 // verify returns the payload of an envelope that one of the keys signed.
 func (k Keys) verify(ctx context.Context, text []byte) ([]byte, error) {
 	if len(text) > maxEnvelope {
 		return nil, fmt.Errorf("read the envelope: more than %d KiB", maxEnvelope>>10)
 	}
 	var envelope dsse.Envelope
-	if err := json.Unmarshal(text, &envelope); err != nil {
+	if err := limits.Unmarshal(text, &envelope); err != nil {
 		return nil, fmt.Errorf("read the envelope: %w", err)
 	}
 	if envelope.PayloadType != payloadType || len(envelope.Signatures) != 1 {

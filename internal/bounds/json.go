@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -20,7 +21,17 @@ const maxDepth = 256
 
 // Check returns ErrExceeded if the text exceeds a limit. It takes linear time and no memory that depends on the text. It does not check that the text is valid JSON:
 // for other text it returns ErrExceeded or nil, and the decoder that runs next finds the problem.
-func (b JSON) Check(text string) error {
+func (b JSON) Check(text string) error { return check(b, text) }
+
+// Unmarshal is json.Unmarshal of a text within the limits.
+func (b JSON) Unmarshal(text []byte, into any) error {
+	if err := check(b, text); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into) //nolint:wrapcheck // it stands for json.Unmarshal
+}
+
+func check[T string | []byte](b JSON, text T) error {
 	if len(text) > b.Bytes {
 		return fmt.Errorf("%d bytes: %w of %d bytes", len(text), ErrExceeded, b.Bytes)
 	}
@@ -55,7 +66,7 @@ func (b JSON) Check(text string) error {
 }
 
 // afterString returns the place of the quotation mark that ends the string which begins at at, or the last byte.
-func afterString(text string, at int) int {
+func afterString[T string | []byte](text T, at int) int {
 	for at++; at < len(text); at++ {
 		switch text[at] {
 		case '\\':

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/internal/bounds"
 	"gitops-agent/internal/forge"
 	"gitops-agent/internal/outbound"
 )
@@ -72,6 +73,9 @@ func isTemporary(err error) bool {
 }
 
 // send sends a request and decodes the answer. Path is below the API.
+// replyLimits are those of an answer of a forge: a page of comments.
+var replyLimits = bounds.JSON{Bytes: maxReply, Values: 200_000, Elements: 20_000, Depth: 32}
+
 func (p Place) send(ctx context.Context, what, method, path string, body string, into any) (http.Header, error) {
 	var content []byte
 	if body != "" {
@@ -90,7 +94,7 @@ func (p Place) send(ctx context.Context, what, method, path string, body string,
 		return nil, newStatusError(what, reply)
 	}
 	if into != nil {
-		if err := json.Unmarshal(reply.Body, into); err != nil {
+		if err := replyLimits.Unmarshal(reply.Body, into); err != nil {
 			return nil, fmt.Errorf("%s: decode the answer: %w", what, err)
 		}
 	}

@@ -66,7 +66,7 @@ var errOther = errors.New("the entry is about another object or certificate")
 // about another object or certificate.
 func (e entry) signatureOf(id gitsource.ID, certificate []byte) ([]byte, error) {
 	var r record
-	if err := json.Unmarshal(e.Body, &r); err != nil {
+	if err := bundleLimits.Unmarshal(e.Body, &r); err != nil {
 		return nil, fmt.Errorf("read the body of the entry: %w", err)
 	}
 	digest := sha256.Sum256([]byte(id))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/bounds"
 	"gitops-agent/internal/outbound"
 )
 
@@ -121,6 +122,9 @@ func (c *Client) request(ctx context.Context, method, path string, body, reply a
 	}
 }
 
+// replyLimits are those of a reply of the log.
+var replyLimits = bounds.JSON{Bytes: maxReply, Values: 100_000, Elements: 20_000, Depth: 32}
+
 // once sends a request. It reports whether another attempt can help.
 func (c *Client) once(ctx context.Context, method, path string, body []byte, reply any) (again bool, err error) {
 	c.mu.Lock()
@@ -146,7 +150,7 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, rep
 	case !outbound.Succeeded(got.Status):
 		return outbound.IsTemporary(got.Status), fmt.Errorf("the log answered with status %d", got.Status)
 	}
-	if err := json.Unmarshal(got.Body, reply); err != nil {
+	if err := replyLimits.Unmarshal(got.Body, reply); err != nil {
 		return false, fmt.Errorf("read the reply of the log: %w", err)
 	}
 	return false, nil

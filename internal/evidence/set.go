@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"slices"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/bounds"
 	"gitops-agent/verify"
 )
 
@@ -62,6 +62,9 @@ func Read(r io.Reader) (Set, error) {
 	return s, lines.Err()
 }
 
+// bundleLimits are those of a bundle, and of the body of an entry in it.
+var bundleLimits = bounds.JSON{Bytes: verify.MaxEvidence, Values: 5000, Elements: 1000, Depth: 32}
+
 // subject returns the digest that a bundle is about.
 func subject(bundle []byte) (key [sha256.Size]byte, err error) {
 	var b struct {
@@ -71,7 +74,7 @@ func subject(bundle []byte) (key [sha256.Size]byte, err error) {
 			} `json:"messageDigest"`
 		} `json:"messageSignature"`
 	}
-	if err := json.Unmarshal(bundle, &b); err != nil {
+	if err := bundleLimits.Unmarshal(bundle, &b); err != nil {
 		return key, fmt.Errorf("not a Sigstore bundle: %w", err)
 	}
 	if digest := b.MessageSignature.MessageDigest.Digest; len(digest) != len(key) {

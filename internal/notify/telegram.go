@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
+
+	"gitops-agent/internal/bounds"
 )
 
 // answerTelegram gives shoutrrr a client for Telegram whose requests always end with an answer of its API. Without a connection, or with another answer such as
@@ -25,6 +27,8 @@ type telegramAnswers struct{}
 // maxTelegramAnswer bounds an answer.
 const maxTelegramAnswer = 1 << 20
 
+var telegramLimits = bounds.JSON{Bytes: maxTelegramAnswer, Values: 10_000, Elements: 1000, Depth: 32}
+
 // RoundTrip implements http.RoundTripper.
 func (telegramAnswers) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := http.DefaultTransport.RoundTrip(request)
@@ -40,7 +44,7 @@ func (telegramAnswers) RoundTrip(request *http.Request) (*http.Response, error) 
 		OK          bool   `json:"ok"`
 		Description string `json:"description"`
 	}
-	if json.Unmarshal(body, &answer) != nil || !answer.OK && answer.Description == "" {
+	if telegramLimits.Unmarshal(body, &answer) != nil || !answer.OK && answer.Description == "" {
 		return telegramAnswer(request, http.StatusBadGateway, fmt.Sprintf("the answer with status %d is not from the API of Telegram", response.StatusCode))
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"gitops-agent/internal/bounds"
 )
 
 // Query is an instant query to a Prometheus. It passes if its result has values and none of them is 0. The zero value asks nothing.
@@ -24,6 +26,9 @@ const (
 	maxValues = 10_000
 )
 
+// limits are those of an answer with so many values, each with some labels.
+var limits = bounds.JSON{Bytes: maxAnswer, Values: 50 * maxValues, Elements: maxValues + 1, Depth: 16}
+
 // checkQuery asks a Prometheus. Its address must be allowed like any other, and a redirect is not followed.
 func (p *Prober) checkQuery(ctx context.Context, q Query) error {
 	address := strings.TrimRight(q.Server, "/") + "/api/v1/query?" + url.Values{"query": {q.Text}}.Encode()
@@ -35,7 +40,7 @@ func (p *Prober) checkQuery(ctx context.Context, q Query) error {
 			return err
 		case len(body) > maxAnswer:
 			return fmt.Errorf("the answer has more than %d bytes", maxAnswer)
-		case json.Unmarshal(body, &answer) != nil || answer.Status != "success":
+		case limits.Unmarshal(body, &answer) != nil || answer.Status != "success":
 			return errors.New("got no answer of a Prometheus")
 		}
 		return nil
@@ -66,7 +71,7 @@ func (a answer) check() error {
 		var vector []struct {
 			Value sample `json:"value"`
 		}
-		if err := json.Unmarshal(a.Data.Result, &vector); err != nil {
+		if err := limits.Unmarshal(a.Data.Result, &vector); err != nil {
 			return errors.New("the vector cannot be read")
 		}
 		for _, v := range vector {
@@ -74,7 +79,7 @@ func (a answer) check() error {
 		}
 	case "scalar":
 		var one sample
-		if err := json.Unmarshal(a.Data.Result, &one); err != nil {
+		if err := limits.Unmarshal(a.Data.Result, &one); err != nil {
 			return errors.New("the scalar cannot be read")
 		}
 		samples = append(samples, one)

@@ -1,13 +1,13 @@
 package wire
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
+	"gitops-agent/internal/bounds"
 	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/internal/proxmox/route"
 )
@@ -53,6 +53,9 @@ func (e *APIError) Text() string {
 	return reply.OneLine(e.Reason)
 }
 
+// errorLimits are those of a failed reply.
+var errorLimits = bounds.JSON{Bytes: maxErrorReply, Values: 10_000, Elements: 1000, Depth: 16}
+
 // newAPIError reads a failed reply. The body may be empty, truncated, plain text, or HTML from a proxy.
 func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
 	e := &APIError{
@@ -65,7 +68,7 @@ func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
 		Message reply.Scalar            `json:"message"`
 		Errors  map[string]reply.Scalar `json:"errors"`
 	}
-	if err := json.Unmarshal(body, &reply); err != nil {
+	if err := errorLimits.Unmarshal(body, &reply); err != nil {
 		e.IsPage = isPage(body)
 		return e // with the reason only
 	}

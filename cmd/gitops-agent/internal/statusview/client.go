@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,12 +18,16 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/bounds"
 	"gitops-agent/internal/status/access"
 	"gitops-agent/reconcile/report"
 )
 
 // maxStatus bounds the size of a status document. It is enough for more than 10,000 guests.
 const maxStatus = 64 << 20 // bytes
+
+// limits are those of a status document, with some hundred values for each guest.
+var limits = bounds.JSON{Bytes: maxStatus, Values: 4_000_000, Elements: 200_000, Depth: 64}
 
 // Target names an agent, and how to log in. The zero value is the agent of the config.
 type Target struct {
@@ -240,7 +243,7 @@ func (c Client) get(ctx context.Context, path string, document any) ([]byte, err
 	var version struct {
 		SchemaVersion int `json:"schemaVersion"`
 	}
-	if err := errors.Join(json.Unmarshal(body, document), json.Unmarshal(body, &version)); err != nil {
+	if err := errors.Join(limits.Unmarshal(body, document), limits.Unmarshal(body, &version)); err != nil {
 		return nil, fmt.Errorf("%s is not a status of a gitops-agent: %w", request.URL, err)
 	}
 	if version.SchemaVersion != report.SchemaVersion {
