@@ -366,3 +366,37 @@ func TestContainerNameWaitsForAStart(t *testing.T) {
 		})
 	})
 }
+
+// TestFirstLookWithoutTheList adopts a running machine and changes it at once, while Proxmox's list of what the cloud-init drive lacks cannot be read: the value of before
+// is in effect. What the list says is known as soon as it is read.
+func TestFirstLookWithoutTheList(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before string // a change by a person before
+		wanted string
+		waits  string
+	}{
+		"a change of the agent":          {"", "{ciuser: ops, ipconfig0: 'ip=10.0.20.12/24', nameserver: 10.0.0.2}", waitsForStart + "ciuser, ipconfig0, nameserver"},
+		"a change of before":             {"ciuser=ops", "{ciuser: ops, ipconfig0: 'ip=10.0.20.12/24'}", waitsForStart + "ciuser, ipconfig0"},
+		"a change of before, of no step": {"ciuser=ops", "{ciuser: ops, ipconfig0: 'ip=10.0.20.11/24'}", waitsForStart + "ciuser"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				_, err := l.sim.AddVM(pvesim.Guest{VMID: 201, Running: true, Config: "name: web-1\nnet0: virtio=BC:24:11:00:00:01,bridge=vmbr0\nide2: local:cloudinit\nciuser: old\n" +
+					"ipconfig0: ip=10.0.20.11/24\nscsi0: local:2\n"})
+				l.ok(err)
+				if test.before != "" {
+					l.byPerson("PUT", webPath+"/config", test.before)
+				}
+				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.ErrorText, Method: "GET", Path: "/qemu/201/cloudinit$", Text: "timeout", Times: 2}))
+				l.files["web.yaml"] = vmYAML("web-1", 201, "adopt: ifUnmanaged", "state: running", "lifecycle: {rebootPolicy: never}", "raw: "+test.wanted)
+				l.push("adopt", alice)
+				defer l.start()()
+				eventually(l, "the adoption", func() bool { return l.journal.State().Owned[201].Identity != "" })
+				eventually(l, "what waits", func() bool { return l.waiting(201) == test.waits })
+				l.byPerson("POST", webPath+"/status/reboot")
+				l.converge()
+			})
+		})
+	}
+}

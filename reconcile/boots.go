@@ -110,7 +110,7 @@ func isOutdatedProcess(record journal.Applied, owned journal.Owned, live guest.O
 	if !boot.Recorded(record, owned) || live.Status == guest.StatusStopped || row.Uptime == 0 {
 		return false
 	}
-	if record.Booted || row.Node != record.Process.Node || len(record.Waiting) > 0 { // what waits is looked at after each resync
+	if record.Booted || record.Unlisted || row.Node != record.Process.Node || len(record.Waiting) > 0 { // what waits is looked at after each resync
 		return true
 	}
 	return record.Process.Start.Sub(readAt.Add(-row.Uptime)).Abs() > startSlack
@@ -140,6 +140,6 @@ func (e *Engine) keepBoots(ctx context.Context, before journal.State, records ma
 }
 
 func sameRecord(a, b journal.Applied) bool {
-	return a.Identity == b.Identity && a.Process == b.Process && a.Booted == b.Booted && a.BootedAt.Equal(b.BootedAt) && maps.Equal(a.InEffect, b.InEffect) && maps.Equal(a.Waiting, b.Waiting) &&
+	return a.Identity == b.Identity && a.Process == b.Process && a.Booted == b.Booted && a.BootedAt.Equal(b.BootedAt) && a.Unlisted == b.Unlisted && maps.Equal(a.InEffect, b.InEffect) && maps.Equal(a.Waiting, b.Waiting) &&
 		maps.Equal(a.Fingerprints, b.Fingerprints)
 }

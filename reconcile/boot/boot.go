@@ -124,27 +124,42 @@ func agrees(record journal.Applied, values map[string]guest.Unlisted) bool {
 	return true
 }
 
-// Baseline returns the first record of a running guest whose process was read. What the guest has counts as in effect, except for what its cloud-init drive lacks, by
-// key: the value that the drive has instead, nil if it is not known.
-func Baseline(before journal.Applied, owned journal.Owned, live guest.Observed, lacking map[string]*string) journal.Applied {
-	record := journal.Applied{VMID: live.VMID, Identity: owned.Identity, Fingerprints: secret.GivenFingerprints(before, owned), Process: processOf(live)}
+// Baseline returns the first record of a running guest whose process was read. What the guest has counts as in effect. WithList follows.
+func Baseline(before journal.Applied, owned journal.Owned, live guest.Observed) journal.Applied {
+	record := journal.Applied{VMID: live.VMID, Identity: owned.Identity, Fingerprints: secret.GivenFingerprints(before, owned), Process: processOf(live), Unlisted: true}
 	record.InEffect = make(map[string]journal.Effect)
 	for key, value := range guest.UnlistedValues(live, record.Fingerprints, false) {
 		record.InEffect[key] = journal.Effect{Device: value.Device, Print: value.Print, Since: record.Process.Start}
 	}
+	record.Waiting = waiting(record, live)
+	return record
+}
+
+// WithList returns a first record with what the cloud-init drive of the guest lacks, by key: the value that the drive has instead, nil if it is not known. What the
+// record does not take for in effect stays so.
+func WithList(record journal.Applied, live guest.Observed, lacking map[string]*string) journal.Applied {
+	record.Unlisted, record.InEffect = false, maps.Clone(record.InEffect)
+	values := guest.UnlistedValues(live, record.Fingerprints, false)
 	for key, has := range lacking {
-		switch {
+		switch drive := guest.UnlistedValues(guest.WithText(live, key, valueOf(has)), nil, false)[key]; {
+		case record.InEffect[key].Print != values[key].Print:
 		case has == nil:
 			record.InEffect[key] = journal.Effect{Print: anotherValue}
 		case *has == "":
 			delete(record.InEffect, key)
 		default:
-			drive := guest.UnlistedValues(guest.WithText(live, key, *has), nil, false)[key]
 			record.InEffect[key] = journal.Effect{Device: drive.Device, Print: drive.Print}
 		}
 	}
 	record.Waiting = waiting(record, live)
 	return record
+}
+
+func valueOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // anotherValue stands for a value in effect that nothing shows, but that is certainly not the present one.

@@ -104,7 +104,7 @@ func TestWaiting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			record := boot.Baseline(journal.Applied{}, owned, first, nil)
+			record := boot.Baseline(journal.Applied{}, owned, first)
 			for i, r := range readings {
 				record, _ = boot.Follow(record, r.live, r.why)
 				if got := said(record, r.live); got != r.want {
@@ -120,7 +120,7 @@ func TestWaiting(t *testing.T) {
 
 func TestStoppedMachineWaitsForNothing(t *testing.T) {
 	t.Parallel()
-	record := boot.Baseline(journal.Applied{}, owned, machine(1, noon, "ciuser", "ops"), nil)
+	record := boot.Baseline(journal.Applied{}, owned, machine(1, noon, "ciuser", "ops"))
 	stopped := machine(1, noon, "ciuser", "root")
 	stopped.Status, stopped.Process = guest.StatusStopped, nil
 	record, _ = boot.Follow(record, stopped, boot.Evidence{Cause: boot.Same})
@@ -238,7 +238,7 @@ func TestSnapshotOfARollback(t *testing.T) {
 func TestBootOfTheAgent(t *testing.T) {
 	t.Parallel()
 	first, other := machine(1, noon, "ipconfig0", "ip=dhcp"), "ip=10.0.0.5/24"
-	record, _ := boot.Follow(boot.Baseline(journal.Applied{}, owned, first, nil), machine(1, noon, "ipconfig0", other))
+	record, _ := boot.Follow(boot.Baseline(journal.Applied{}, owned, first), machine(1, noon, "ipconfig0", other))
 	record.Booted, record.BootedAt = true, noon.Add(2*time.Hour)
 	for name, test := range map[string]struct {
 		live guest.Observed

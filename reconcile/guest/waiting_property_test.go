@@ -50,7 +50,7 @@ func (l lab) restartsAsPlanned(sample guest.WrittenSample) bool {
 	if sample.Kind == guest.VirtualMachine {
 		owned.UUID = guest.SMBIOSUUID(live)
 	}
-	record := boot.Baseline(journal.Applied{}, owned, live, nil)
+	record := boot.Baseline(journal.Applied{}, owned, live)
 	planned := func() plan.Guest {
 		live := l.read(sample.Kind, vmid)
 		got := cluster.Snapshot{Guests: map[int]guest.Observed{vmid: live}}

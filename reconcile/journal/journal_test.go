@@ -42,7 +42,7 @@ func oneOfEach() []Body {
 			VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}, Booted: true, BootedAt: proven,
 			Process:  Process{Node: "pve1", PID: 4711, Uptime: 60, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)},
 			InEffect: map[string]Effect{"ipconfig0": {Print: "a1", Since: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}, "scsi1": {Device: "local-lvm:vm-101-disk-1", Unknown: true}},
-			Waiting:  map[string]string{"ipconfig0": "b2", "scsi1": ""},
+			Waiting:  map[string]string{"ipconfig0": "b2", "scsi1": ""}, Unlisted: true,
 		},
 		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2", Over: true},
 		Attached{

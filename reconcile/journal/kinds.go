@@ -141,10 +141,7 @@ var kinds = []*kind{
 	row[Applied]{
 		name: "applied", version: 2,
 		newer: func(b Applied) int {
-			if !b.BootedAt.IsZero() {
-				return 30
-			}
-			return laterField(25, b.Process != Process{} || b.Booted || len(b.InEffect)+len(b.Waiting) > 0)
+			return max(laterField(30, !b.BootedAt.IsZero() || b.Unlisted), laterField(25, b.Process != Process{} || b.Booted || len(b.InEffect)+len(b.Waiting) > 0))
 		},
 		decode:   decodeVia(Applied.inUTC),
 		complete: func(b Applied) bool { return b.VMID > 0 && b.Identity != "" },

@@ -266,6 +266,7 @@ type Applied struct {
 	BootedAt time.Time         `json:"bootedAt,omitzero"`  // when that step ended; zero if it is not known
 	InEffect map[string]Effect `json:"inEffect,omitempty"` // by native key; a key without an entry has no value in effect
 	Waiting  map[string]string `json:"waiting,omitempty"`  // by native key: fingerprints of what the configuration has for the next boot, if that is not in effect
+	Unlisted bool              `json:"unlisted,omitempty"` // Proxmox's list of what the cloud-init drive lacked at the first record was not read yet
 }
 
 // Process is a process of a guest.

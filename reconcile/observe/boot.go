@@ -24,11 +24,7 @@ func FollowBoot(
 		if live.Process == nil || live.Template {
 			return record, false, nil
 		}
-		lacking, err := cloudInitLacks(ctx, reader, live)
-		if err != nil {
-			return record, false, err
-		}
-		return boot.Baseline(record, owned, live, lacking), true, nil
+		return withList(ctx, reader, boot.Baseline(record, owned, live), live), true, nil
 	}
 	history := []boot.Evidence{{Cause: boot.Quick(record, live)}}
 	switch {
@@ -42,7 +38,21 @@ func FollowBoot(
 		}
 	}
 	after, changed := boot.Follow(record, live, history...)
-	return after, changed, nil
+	if !after.Unlisted || live.Process == nil {
+		return after, changed, nil
+	}
+	after = withList(ctx, reader, after, live)
+	return after, changed || !after.Unlisted, nil
+}
+
+// withList returns a first record with what the cloud-init drive of a guest lacks. If Proxmox does not answer, the record stays without: what the guest has before the
+// next step is noted, and the list is read later.
+func withList(ctx context.Context, reader cluster.Reader, record journal.Applied, live guest.Observed) journal.Applied {
+	lacking, err := cloudInitLacks(ctx, reader, live)
+	if err != nil {
+		return record
+	}
+	return boot.WithList(record, live, lacking)
 }
 
 // historyOf finds out what has happened to a guest since the process of its record.
