@@ -400,3 +400,35 @@ func TestFirstLookWithoutTheList(t *testing.T) {
 		})
 	}
 }
+
+// TestStartByHAIsABoot lets a person stop a machine by the HA manager, which starts it again for the agent, whose token sees no tasks of others.
+func TestStartByHAIsABoot(t *testing.T) {
+	t.Parallel()
+	for name, delay := range map[string]time.Duration{"soon": 10 * time.Second, "after minutes": 4 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			runLabOn(t, pvesim.Options{HADelay: delay}, func(t *testing.T, l *lab) {
+				all := append(slices.Clone(pvesim.DefaultTokens()[1].ACL[0].Privileges), "Sys.Console")
+				onNode := slices.DeleteFunc(slices.Clone(all), func(p string) bool { return p == "Sys.Audit" })
+				l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Privileges: all}, {Path: "/nodes/pve1", Privileges: onNode}})
+				vm := func(address string) string {
+					return vmYAML("web-1", 201, "ha: {state: started}", "lifecycle: {rebootPolicy: never}", "cloudInit: {storage: local, user: ops, ip: {net0: {v4: "+address+"}}}")
+				}
+				l.files["web.yaml"] = vm("10.0.20.11/24")
+				l.push("one guest under HA", alice)
+				defer l.start()()
+				l.converge()
+				eventually(l, "the start", func() bool { return l.sim.Running(201) && l.journal.State().Applied[201].Process.PID != 0 })
+				l.files["web.yaml"] = vm("10.0.20.99/24")
+				l.push("another address", alice)
+				eventually(l, "what waits", func() bool { return l.waiting(201) == waitsForStart+"ipconfig0" })
+				l.byPerson("PUT", "/cluster/ha/resources/vm:201", "state=stopped")
+				l.ok(l.sim.SetRunning(201, false)) // as the manager does then
+				eventually(l, "the next start", func() bool { return l.sim.Running(201) })
+				time.Sleep(10 * time.Minute)
+				if got := l.waiting(201); got != "" || !l.knows() {
+					t.Errorf("got %q, known to the system %t, want nothing that waits", got, l.knows())
+				}
+			})
+		})
+	}
+}

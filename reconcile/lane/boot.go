@@ -7,9 +7,11 @@ import (
 
 	"gitops-agent/reconcile/boot"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/plan"
 )
 
 // recordBoot brings the record of what is in effect in the guest up to date with the reading of this turn, before a step changes any of it, and returns the state with
@@ -39,12 +41,24 @@ func (w *Worker) endedAt(begun journal.Begun, state journal.State) time.Time {
 	return state.Open[at].Time
 }
 
-// startedRecord returns the record of what is in effect in a guest after a step that started it: the start was a boot, also if the token may not see its task.
+// noteStartByHA notes in the intent that a step lets the HA manager start a guest that is down. A machine that was suspended to disk goes on, and boots nothing.
+func noteStartByHA(begun journal.Begun, step plan.Step, seen guest.Observed) {
+	if !cluster.Op(begun.Op).Boots() && step.Op != cluster.OpRollback && step.Starts() && seen.Status == guest.StatusStopped && seen.Lock == "" {
+		begun.Detail[detailStartByHA] = "1"
+	}
+}
+
+// startedRecord returns the record of what is in effect in a guest after a step that started it: the start was a boot, also if the token may not see its task. The HA
+// manager starts a guest after its step.
 func startedRecord(begun journal.Begun, c conclusion, record journal.Applied, state journal.State) journal.Applied {
-	switch op := cluster.Op(begun.Op); {
-	case !op.Boots(), c.result != journal.Done:
+	byHA := begun.Detail[detailStartByHA] != ""
+	switch {
+	case !byHA && !cluster.Op(begun.Op).Boots(), c.result != journal.Done:
 	case boot.Recorded(record, state.Owned[begun.VMID]):
 		record.Booted, record.BootedAt = true, boot.InSeconds(c.at)
+		if byHA {
+			record.BootedAt = boot.InSeconds(c.at.Add(haTimeout))
+		}
 	}
 	return record
 }

@@ -58,6 +58,7 @@ const (
 	detailApprovals = "approvals" // keys of the orders that released the step
 	detailKept      = "kept"      // the orders that released the step stay valid, for the later calls of the same change
 	detailOrder     = "order"     // key of the order that asked for the step
+	detailStartByHA = "ha-start"  // the HA manager starts the guest, which is down, after the step
 	detailOverride  = "override"  // of the guest before the order, as JSON; missing if there was none
 )
 

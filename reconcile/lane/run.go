@@ -23,6 +23,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	begun := newBegun(id, basis.Revision, step, verdict)
 	noteLift(begun, step, seen)
 	noteWrites(begun, step, seen)
+	noteStartByHA(begun, step, seen)
 	begun.TakesBack = t.memory.takesBack(step)
 	if err := w.noteTasks(ctx, begun); err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
