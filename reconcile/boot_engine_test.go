@@ -432,3 +432,27 @@ func TestStartByHAIsABoot(t *testing.T) {
 		})
 	}
 }
+
+// TestClockStepsCostOneReading continues with a record by a clock that was hours off, as on a host whose clock is set after the agent has begun: the guest is looked at
+// once, and not again after each resync.
+func TestClockStepsCostOneReading(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = cloudInitVM("10.0.20.11/24", "auto")
+		l.push("one guest", alice)
+		stop := l.start()
+		l.converge()
+		time.Sleep(5 * time.Minute)
+		record := l.journal.State().Applied[201]
+		record.Process.Start = record.Process.Start.Add(-3 * time.Hour)
+		l.ok(l.journal.Append(l.Context(), record))
+		stop()
+		defer l.start()()
+		l.converge()
+		time.Sleep(2 * time.Minute)
+		l.sim.ResetCounters()
+		time.Sleep(time.Hour)
+		if got := l.sim.Counters().Routes["GET /nodes/{node}/qemu/{vmid}/status/current"]; got > 1 {
+			t.Errorf("got %d readings of the process in an hour in which nothing happened, want none", got)
+		}
+	})
+}

@@ -27,6 +27,7 @@ const bootReads = 20
 type bootCheck struct {
 	of    reading
 	again time.Time // when a record that seems out of date is looked at again
+	start time.Time // of the process, as read then: no step of a clock changes how long ago that was; zero if it was not read by this process of the agent
 }
 
 // followBoots brings the records of what is in effect in running guests up to date, beside the engine: of guests without a record, of those whose values have changed, and of
@@ -42,17 +43,25 @@ func (e *Engine) followBoots(ctx context.Context) {
 		return
 	}
 	e.errands.run(report.ComponentBoots, func() func() {
-		records := make(map[int]followedBoot)
+		records, starts := make(map[int]followedBoot), make(map[int]time.Time)
 		for _, row := range due {
 			seen, err := observe.ReadGuest(ctx, e.opts.Cluster, row, inventory.Version)
 			if err != nil {
 				continue // it is due again after a resync
 			}
+			if seen.Process != nil {
+				starts[row.VMID] = seen.ReadAt.Add(-seen.Process.Uptime)
+			}
 			if record, changed, err := observe.FollowBoot(ctx, e.opts.Cluster, inventory, state.Applied[row.VMID], state.Owned[row.VMID], seen); err == nil && changed {
 				records[row.VMID] = followedBoot{record, seen.ReadAt}
 			}
 		}
-		return func() { e.keepBoots(ctx, state, records) }
+		return func() {
+			for vmid, start := range starts {
+				e.boots[vmid] = bootCheck{again: e.boots[vmid].again, start: start}
+			}
+			e.keepBoots(ctx, state, records)
+		}
 	})
 }
 
@@ -73,14 +82,14 @@ func (e *Engine) bootsDue(look rest) []cluster.Row {
 		switch last := e.boots[vmid]; {
 		case !seen, !listed, live.Template, live.Lock != "", !look.has(object.Guest(vmid)), now.Before(last.again):
 			continue
-		case !isOutdatedProcess(record, owned, live, row, snapshot.Inventory.ReadAt) && last.of == readingOf(live):
+		case !isOutdatedProcess(record, owned, live, row, snapshot.Inventory.ReadAt, last.start) && last.of == readingOf(live):
 			continue
 		}
 		if ownership.Compare(owned, live).Conflict(live.Kind) != "" {
 			continue
 		}
-		if !isBootDue(record, owned, live, row, snapshot.Inventory.ReadAt) {
-			e.boots[vmid] = bootCheck{of: readingOf(live)}
+		if !isBootDue(record, owned, live, row, snapshot.Inventory.ReadAt, e.boots[vmid].start) {
+			e.boots[vmid] = bootCheck{of: readingOf(live), start: e.boots[vmid].start}
 			continue
 		}
 		if len(due) == bootReads && !e.errands.inline {
@@ -88,13 +97,13 @@ func (e *Engine) bootsDue(look rest) []cluster.Row {
 		}
 		row.Status = guest.StatusUnknown
 		due = append(due, row)
-		e.boots[vmid] = bootCheck{again: now.Add(e.opts.Resync)}
+		e.boots[vmid] = bootCheck{again: now.Add(e.opts.Resync), start: e.boots[vmid].start}
 	}
 	return due
 }
 
 // isBootDue reports whether the record of a guest may be out of date.
-func isBootDue(record journal.Applied, owned journal.Owned, live guest.Observed, row cluster.Row, readAt time.Time) bool {
+func isBootDue(record journal.Applied, owned journal.Owned, live guest.Observed, row cluster.Row, readAt, start time.Time) bool {
 	runs := live.Status != guest.StatusStopped
 	if !boot.Recorded(record, owned) {
 		return runs && len(guest.UnlistedValues(live, nil, false)) > 0
@@ -102,18 +111,20 @@ func isBootDue(record journal.Applied, owned journal.Owned, live guest.Observed,
 	if _, changed := boot.Follow(record, live, boot.Evidence{Cause: boot.Same}); changed {
 		return true
 	}
-	return isOutdatedProcess(record, owned, live, row, readAt)
+	return isOutdatedProcess(record, owned, live, row, readAt, start)
 }
 
-// isOutdatedProcess reports whether a running guest may have another process than its record says, by the list of guests.
-func isOutdatedProcess(record journal.Applied, owned journal.Owned, live guest.Observed, row cluster.Row, readAt time.Time) bool {
+// isOutdatedProcess reports whether a running guest may have another process than its record says, by the list of guests. Start is that of the process that was read last,
+// zero if none was.
+func isOutdatedProcess(record journal.Applied, owned journal.Owned, live guest.Observed, row cluster.Row, readAt, start time.Time) bool {
 	if !boot.Recorded(record, owned) || live.Status == guest.StatusStopped || row.Uptime == 0 {
 		return false
 	}
 	if record.Booted || record.Unlisted || row.Node != record.Process.Node || len(record.Waiting) > 0 { // what waits is looked at after each resync
 		return true
 	}
-	return record.Process.Start.Sub(readAt.Add(-row.Uptime)).Abs() > startSlack
+	listed := readAt.Add(-row.Uptime)
+	return record.Process.Start.Sub(listed).Abs() > startSlack && start.Sub(listed).Abs() > startSlack
 }
 
 // keepBoots journals records that were made from an earlier state, of guests for which nothing has happened since.
@@ -126,7 +137,7 @@ func (e *Engine) keepBoots(ctx context.Context, before journal.State, records ma
 			continue
 		}
 		bodies = append(bodies, records[vmid].Applied)
-		delete(e.boots, vmid)
+		e.boots[vmid] = bootCheck{start: e.boots[vmid].start}
 	}
 	if len(bodies) == 0 || ctx.Err() != nil || !e.lease.mayWrite(e.revision.force) {
 		return
