@@ -38,6 +38,10 @@ func (f File) documents(r *report) []*tree.Node {
 // addTree adds the problems of a file.
 func (r *report) addTree(problems []tree.Problem) {
 	for _, p := range problems {
+		if p.Warns {
+			r.warnings = append(r.warnings, Problem{Origin: guest.Origin(p.At), Message: p.Message, Hint: p.Hint})
+			continue
+		}
 		r.add(Problem{Origin: guest.Origin(p.At), Message: p.Message, Hint: p.Hint, New: p.New})
 	}
 }

@@ -10,8 +10,9 @@ import (
 type builder struct {
 	file     file
 	problems []Problem
-	count    int  // keys and values so far
-	failed   bool // a limit was exceeded; the document is unusable
+	count    int    // keys and values so far
+	shown    []rune // reported, because they are shown as something else
+	failed   bool   // a limit was exceeded; the document is unusable
 }
 
 func (b *builder) build(y *yaml.Node, depth int) *Node {
@@ -33,6 +34,7 @@ func (b *builder) build(y *yaml.Node, depth int) *Node {
 		}
 	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode:
 		n.Tag, n.Text = y.ShortTag(), y.Value
+		b.checkShown(n.At, y.Value, false)
 		if isMergeText(y) {
 			n.Tag = "!!str"
 		}
@@ -61,6 +63,7 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 			b.problem(at, fmt.Sprintf("key %s is set twice", Quote(name)), "first at "+first.String())
 			continue
 		}
+		b.checkShown(at, name, true)
 		positions[name] = at
 		value := b.build(y.Content[i+1], depth+1)
 		value.Key = at

@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Encode returns a node as a YAML document with an indentation of two spaces. A text with characters that Invisible reports is in double quotes with escapes, so that
+// Encode returns a node as a YAML document with an indentation of two spaces. A text with characters that people do not see is in double quotes with escapes, so that
 // Read returns it unchanged. In comments these and control characters are spelled as escapes, and so are line breaks in a comment at the end of a line. Encode changes the node.
 //
 // A text of several lines that begins with a line break or a tab is in double quotes, too: as a block, the library loses the line break, and does not read the tab.
@@ -21,7 +21,18 @@ func Encode(n *yaml.Node) ([]byte, error) {
 	if err := encoder.Encode(n); err != nil {
 		return nil, err
 	}
-	return out.Bytes(), nil
+	if !bytes.ContainsFunc(out.Bytes(), IsUnseen) {
+		return out.Bytes(), nil
+	}
+	var shown bytes.Buffer
+	for _, r := range out.String() {
+		if IsUnseen(r) { // in double quotes
+			shown.WriteString(written(r))
+		} else {
+			shown.WriteRune(r)
+		}
+	}
+	return shown.Bytes(), nil
 }
 
 func escape(n *yaml.Node) {
@@ -61,5 +72,5 @@ func badBlock(text string) bool {
 
 func isInvisible(r rune) bool {
 	_, is := invisible[r]
-	return is
+	return is || IsUnseen(r)
 }

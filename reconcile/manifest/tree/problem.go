@@ -12,5 +12,6 @@ type Problem struct {
 	At      Position
 	Message string // "key "a" is set twice"
 	Hint    string // how to correct it; may be ""
+	Warns   bool   // the file is read, and what people see of it may deceive
 	New     bool   // earlier releases accepted it, and the file is read as they read it
 }

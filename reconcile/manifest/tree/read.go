@@ -30,6 +30,7 @@ func Read(path string, data []byte) ([]*Node, []Problem) {
 	}
 	f.view = viewOf(f)
 	var documents []*Node
+	var shown []rune
 	problems := f.view.problems
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
@@ -37,7 +38,7 @@ func Read(path string, data []byte) ([]*Node, []Problem) {
 		err := decoder.Decode(&y)
 		switch {
 		case errors.Is(err, io.EOF):
-			return documents, problems
+			return documents, append(problems, f.shownComments(shown)...)
 		case err != nil:
 			return documents, append(problems, f.syntaxProblem(err))
 		}
@@ -48,6 +49,6 @@ func Read(path string, data []byte) ([]*Node, []Problem) {
 		if n := b.build(y.Content[0], 0); !b.failed && !n.IsNull() {
 			documents = append(documents, n)
 		}
-		problems = append(problems, b.problems...)
+		problems, shown = append(problems, b.problems...), append(shown, b.shown...)
 	}
 }

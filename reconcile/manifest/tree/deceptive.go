@@ -1,0 +1,86 @@
+package tree
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// isDirection reports whether a character changes the order in which the characters after it are shown.
+//
+// Source: Unicode Standard Annex 9, Directional Formatting Characters.
+func isDirection(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
+
+// unseen are letters and marks that take no place, beside those of package unicode's Cf: fillers of Hangul.
+var unseen = []rune{'\u115f', '\u1160', '\u3164', '\uffa0'}
+
+// IsUnseen reports whether people do not see a character, and see no space in its place.
+func IsUnseen(r rune) bool { return unicode.Is(unicode.Cf, r) || slices.Contains(unseen, r) }
+
+// isDeceptive reports whether a value with the character itself is shown as another value. A joiner is meant between the parts of an emoji and in scripts whose letters it
+// joins.
+func isDeceptive(r, before rune) bool {
+	if r == '\u200c' || r == '\u200d' {
+		return before <= unicode.MaxLatin1 || unicode.In(before, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Nd)
+	}
+	return IsUnseen(r)
+}
+
+// written returns the character as it is written in double quotes.
+func written(r rune) string {
+	if r > 0xffff {
+		return fmt.Sprintf(`\U%08X`, r)
+	}
+	return fmt.Sprintf(`\u%04X`, r)
+}
+
+// deceptive returns the first character of a text that is shown as something else and that the file contains itself: in double quotes, people see an escape. In a key, which
+// is a name, no character is unseen, however it is written.
+func (b *builder) deceptive(text string, isKey bool) (rune, bool) {
+	before := ' '
+	for _, r := range text {
+		_, isReported := invisible[r]
+		switch {
+		case r < unicode.MaxLatin1 && r != '\u00ad', isReported:
+		case isKey && IsUnseen(r), isDeceptive(r, before) && bytes.Contains(b.file.data, []byte(string(r))):
+			return r, true
+		}
+		before = r
+	}
+	return 0, false
+}
+
+// checkShown reports a text that is shown as something else.
+func (b *builder) checkShown(at Position, text string, isKey bool) {
+	r, is := b.deceptive(text, isKey)
+	if !is {
+		return
+	}
+	b.shown = append(b.shown, r)
+	what, hint := "value", "remove it, or write it as "+written(r)+" in double quotes"
+	if isKey {
+		what, hint = "name", "remove it"
+	}
+	b.problems = append(b.problems, Problem{At: at, New: true, Hint: hint, Message: fmt.Sprintf("got the character U+%04X in a %s, which people do not see or see as something else", r, what)})
+}
+
+// shownComments returns a warning for each line with a directional character of which no value and no name has been reported: it is in a comment, which is shown in another order.
+func (f file) shownComments(reported []rune) []Problem {
+	if !bytes.ContainsFunc(f.data, isDirection) {
+		return nil
+	}
+	var found []Problem
+	for i, line := range strings.Split(string(f.data), "\n") {
+		at := strings.IndexFunc(line, func(r rune) bool { return isDirection(r) && !slices.Contains(reported, r) })
+		if at < 0 {
+			continue
+		}
+		column := len([]rune(line[:at])) + 1
+		found = append(found, Problem{
+			At: f.at(i+1, column), Warns: true, New: true, Message: fmt.Sprintf("got the directional character U+%04X in a comment, which is shown in another order", []rune(line[at:])[0]), Hint: "remove it",
+		})
+	}
+	return found[:min(len(found), maxInvisible)]
+}
