@@ -14,6 +14,15 @@ type Snapshot struct {
 	Leftover   map[int]guest.FirewallSeen // by vmid: what the firewalls of free vmids contain; read only before a guest is created
 	Files      map[FilePlace]Files        // where Images have to be; nil if there are none
 	Objects    map[guest.Kind]Objects     // of the kinds that manifests or records name
+	Began      bool                       // an agent has just begun to read the cluster, and no list of guests has failed
+}
+
+// NotReadYet reports whether the agent has just started, and has neither read a guest nor failed to.
+func (s Snapshot) NotReadYet(vmid int) bool {
+	_, isRead := s.Guests[vmid]
+	_, isAbsent := s.Absent[vmid]
+	_, failed := s.ReadErrors[vmid]
+	return s.Began && !isRead && !isAbsent && !failed
 }
 
 // Absence states what is known about a guest that the inventory does not list. A guest that is missing in a list may exist: it is

@@ -26,6 +26,7 @@ type Observer struct {
 	trouble        map[int]string // why the newest reading of a guest failed
 	due            map[int]bool   // guests to read at the next tick, before the sweep
 	chosen         time.Time      // when the sweep chose guests last
+	failed         bool           // a list of guests could not be read, or came late, since the start
 	files          map[cluster.FilePlace]cluster.Files
 	objects        map[guest.Kind]cluster.Objects
 	parts          map[guest.Kind]map[string]time.Time // when objects were read alone, after their kind
@@ -69,7 +70,7 @@ func (o *Observer) UseVMList(path string, check time.Duration) {
 // Snapshot returns the newest readings. The caller must not change them, and must not use them after the next call of a method that reads or
 // learns.
 func (o *Observer) Snapshot() cluster.Snapshot {
-	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble, Files: o.files, Datacenter: o.datacenter, Objects: o.objects}
+	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble, Files: o.files, Datacenter: o.datacenter, Objects: o.objects, Began: !o.failed}
 }
 
 // Sighting is a lane's last reading of its guest.
@@ -100,6 +101,7 @@ func (o *Observer) Learn(s Sighting) {
 
 // Doubt marks readings that are too old as unknown while the cluster does not answer: of guests, of the files of Images and of other objects. Err is why it does not.
 func (o *Observer) Doubt(now time.Time, err error) {
+	o.failed = true
 	for vmid := range o.seen {
 		o.doubt(vmid, now, err)
 	}

@@ -52,6 +52,8 @@ func notObserved(vmid int, got cluster.Snapshot) Condition {
 		c.Hint = reason.StartNode.Text
 	case why != "":
 		c.Message = "the guest could not be read: " + why
+	case got.NotReadYet(vmid):
+		c.Message = "not read yet: the agent has just started"
 	}
 	return c
 }
