@@ -34,7 +34,7 @@ func (c Config) checkProxmox() error {
 		return err
 	}
 	reader.Close()
-	return nil
+	return proxmox.CheckToken(c.Proxmox.TokenFile)
 }
 
 // checkSource opens a store in a temporary directory, because opening creates a store if there is none.

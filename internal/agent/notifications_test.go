@@ -152,7 +152,7 @@ func TestCheckReadsReceivers(t *testing.T) {
 		{Name: "g", Type: "email", Email: agent.EmailConfig{Address: "mail", From: "a@example.org", To: []string{"b@example.org"}}},
 	}
 	err := h.config.Check()
-	for _, want := range []string{"(a): notifications.receivers[0].url_file", "is empty", "(b): the URL is not of the form", "(c): error initializing router services: unknown service", "(d): notifications.receivers[3].token_file", `(g): address: got "mail"`} {
+	for _, want := range []string{"(a): notifications.receivers[0].url_file", "is empty", "(b): the URL is not of the form", "(c): the service is unknown: want one of", "(d): notifications.receivers[3].token_file", `(g): address: got "mail"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}

@@ -217,6 +217,26 @@ func TestShoutrrr(t *testing.T) {
 	}
 }
 
+// TestWrongAddressesHaveAReason checks that the reason of a service for which it does not take an address is part of the error, which the router of shoutrrr drops, and that
+// the address of a webhook is told from a URL of shoutrrr.
+func TestWrongAddressesHaveAReason(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"discord://token": "", "slack://hook:a-b-c@webhook": "", "telegram://123@telegram?chats=@x": "", "pushover://x": "", "smtp://": "", "opsgenie://": "", "zulip://h": "",
+		"https://discord.com/api/webhooks/1/abcdefgh":        "discord://TOKEN@ID",
+		"https://hooks.slack.com/services/AAAA/BBBB/CCCCCCC": "slack://hook:A-B-C@webhook",
+		"https://chat.example.org/hook":                      "generic+https://",
+		"slak://x":                                           "want one of ",
+		"discord+https://x/y":                                "takes no address of a server",
+		"discord://%zz":                                      "%25",
+	} {
+		err := NewReceiver(Receiver{Kind: Shoutrrr, URL: text(address)}).Check()
+		if err == nil || !strings.Contains(err.Error(), want) || strings.HasSuffix(err.Error(), "failed to initialize service") {
+			t.Errorf("%s: got %v, want a reason with %q", address, err, want)
+		}
+	}
+}
+
 // No error contains a URL or a part of it that could be a secret, also if a library writes them into its errors.
 func TestErrorsContainNoSecrets(t *testing.T) {
 	t.Parallel()

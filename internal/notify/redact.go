@@ -18,6 +18,10 @@ const shortestSecret = 4
 
 // redacted returns an error without the secret, without any part of it, and without any URL. A library may show parts of a URL in another form.
 func redacted(err error, secret string) error {
+	var form formError
+	if errors.As(err, &form) {
+		return form
+	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err

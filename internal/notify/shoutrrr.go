@@ -3,8 +3,11 @@ package notify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
@@ -16,16 +19,65 @@ func checkShoutrrr(text string) error {
 	name, address, err := (&router.ServiceRouter{}).ExtractServiceName(text)
 	switch {
 	case err != nil:
-		return redacted(err, text)
+		return formError("it is no URL: want SERVICE://..., with % written as %25")
 	case logsInAtOnce(name) && address.Host == "":
 		return errors.New("the URL has no host")
 	case logsInAtOnce(name): // a check sends nothing
 		return nil
 	}
-	if _, err := router.New(nil, text); err != nil {
+	if err := guarded(func() error { return second(locate(text)) }); err != nil {
 		return redacted(err, text)
 	}
 	return nil
+}
+
+func second(_ types.Service, err error) error { return err }
+
+// formError says which form the URL of a service has. It contains nothing of the URL but the name of the service.
+type formError string
+
+func (e formError) Error() string { return string(e) }
+
+// locate returns the service of a URL. The router of shoutrrr does the same, and drops the reason why a service does not take the URL.
+func locate(text string) (types.Service, error) {
+	routes := &router.ServiceRouter{}
+	name, address, err := routes.ExtractServiceName(text)
+	if err != nil {
+		return nil, formError("it is no URL: want SERVICE://..., with % written as %25")
+	}
+	service, err := routes.NewService(name)
+	if err != nil {
+		return nil, unknownService(name, address, routes.ListServices())
+	}
+	if address.Scheme != name {
+		custom, isPossible := service.(types.CustomURLService)
+		if !isPossible {
+			return nil, formError(name + " takes no address of a server: want " + name + "://...")
+		}
+		if address, err = custom.GetConfigURLFromCustom(address); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := service.Initialize(address, nil); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return service, nil
+}
+
+// unknownService returns the error for a URL of no service. What a chat service shows as the address of a webhook is often taken for a URL of shoutrrr.
+func unknownService(name string, address *url.URL, known []string) error {
+	forms := map[string]string{
+		"hooks.slack.com": "slack://hook:A-B-C@webhook for https://hooks.slack.com/services/A/B/C", "discord.com": "discord://TOKEN@ID for https://discord.com/api/webhooks/ID/TOKEN",
+		"api.telegram.org": "telegram://TOKEN@telegram?chats=ID", "chat.googleapis.com": "googlechat:// in place of https://",
+	}
+	switch form := forms[address.Hostname()]; {
+	case form != "":
+		return formError("the address of a webhook is no URL of shoutrrr: want " + form)
+	case name == "https" || name == "http":
+		return formError("the address of a web service is no URL of shoutrrr: want generic+" + name + "://..., or the type webhook")
+	}
+	slices.Sort(known)
+	return formError("the service is unknown: want one of " + strings.Join(known, ", "))
 }
 
 // logsInAtOnce reports whether shoutrrr uses the network to read a URL of the service.
@@ -99,7 +151,7 @@ func guarded(send func() error) (err error) {
 
 func sendByRouter(text string, m Message) error {
 	answerTelegram()
-	service, err := (&router.ServiceRouter{}).Locate(text)
+	service, err := locate(text)
 	switch scheme, _, _ := strings.Cut(text, ":"); {
 	case err != nil && logsInAtOnce(scheme): // the server may not answer
 		return redacted(err, text)
