@@ -46,6 +46,7 @@ func TestReadAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := cluster.Snapshot{
+		Began:      true,
 		Inventory:  rows(201, 202, 203, 204),
 		Guests:     map[int]guest.Observed{201: seenAt(201, time.Time{})},
 		Absent:     map[int]cluster.Absence{202: cluster.Unknown, 203: cluster.Gone, 204: cluster.Unknown, 205: cluster.Gone, 206: cluster.Hidden},
