@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -54,6 +55,9 @@ func (e *Engine) findOthers(planned plan.Plan) {
 	look := values{engine: e, rest: e.atRest()}
 	for _, p := range planned.Guests {
 		t := e.track(p.Ref)
+		if e.opts.Standby != "" {
+			t.followLeader(look.state, keyOf(p.Ref), time.Now())
+		}
 		switch {
 		case syncOf(p) == report.SyncUnknown:
 			continue // it is not known whether it still differs
@@ -64,7 +68,7 @@ func (e *Engine) findOthers(planned plan.Plan) {
 		differs := lastseen.Differences{Changes: p.Changes, RunState: p.WantsRunState(), Gone: slices.Contains(p.Lost, plan.KeyExists)}
 		key := keyOf(p.Ref)
 		found := append(slices.Clone(t.others), takenBack(look.state, key)...)
-		if look.has(key) {
+		if look.has(key) && (key.VMID == 0 || look.isNewer(key, look.read.Inventory.ReadAt)) {
 			found = append(found, p.Lost...)
 		}
 		if p.Present && look.isNewer(key, look.readingOf(p).at) {

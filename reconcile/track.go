@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -43,6 +44,7 @@ type track struct {
 	derived   derived
 	followed  reading   // whose values the journal has as last seen
 	turnEnded time.Time // of its lane, in this process: an older reading may show the state before its last step
+	led       led       // of a standby: what the journal said of it in the last cycle
 
 	snapshotLate time.Time // since when a snapshot of its schedule is missing; the zero value if none is
 
@@ -80,6 +82,20 @@ func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 	newFailure = t.failed == nil || t.failedStep.Op != r.Step.Op
 	t.retry, t.failed, t.failedStep, t.refused = t.retry.after(r.Err, r.Step.Op, now), r.Err, r.Step, r.Refused
 	return newFailure
+}
+
+// led is what the leader's steps change in the journal about an object.
+type led struct {
+	owned journal.Owned
+	seen  string
+}
+
+// followLeader notes when the journal of a standby has changed about an object: a reading from before may not show what the leader did.
+func (t *track) followLeader(state journal.State, key object.Key, now time.Time) {
+	is := led{owned: state.Owned[key.VMID], seen: fmt.Sprint(state.Seen[key])}
+	if is != t.led {
+		t.led, t.turnEnded = is, now
+	}
 }
 
 // judge returns the verdict on a step: that of the gate, or that on its volumes.
