@@ -115,7 +115,7 @@ func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, l
 	if len(guests)+len(images)+len(former)+len(objects) == 0 {
 		return nil
 	}
-	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Objects: preview.Objects, Images: preview.Images, Made: preview.Guests, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
+	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Changing: objects, Objects: preview.Objects, Images: preview.Images, Made: preview.Guests, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
 	var problems []planview.Problem
 	for _, f := range found.Failures {
 		problems = append(problems, planview.Problem{Check: f.Check, Message: "not checked: " + f.Err.Error(), Hint: hintFor(f.Err), Unchecked: true})

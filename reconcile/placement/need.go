@@ -61,6 +61,13 @@ func needOf(d *guest.Desired, template cluster.Row) need {
 	return n
 }
 
+// Needs returns the memory that a guest needs, and what its disks take by storage, in bytes; 0 for a disk whose size is not known. Row is the guest, or the guest that it is
+// cloned from: it has what the manifest does not say.
+func Needs(d *guest.Desired, row cluster.Row) (memory int64, storages map[string]int64) {
+	n := needOf(d, row)
+	return n.memory, n.storages
+}
+
 // imageNodes returns the nodes that keep the Image of a guest, nil for every node.
 func imageNodes(d *guest.Desired, images []image.Desired) []string {
 	name := d.Source.Object()

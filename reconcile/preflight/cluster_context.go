@@ -18,6 +18,7 @@ type ClusterContext struct {
 	Granted      Granted         // privileges of the token; nil if they were not read
 	Objects      []kind.Desired  // of all manifests: the agent makes them, and a guest waits for them
 	Images       []image.Desired // of all manifests: the agent lets nodes download their files, and a guest waits for them
+	Changing     []kind.Desired  // of these objects, what they name is checked
 	Made         []guest.Desired // the guests of all manifests: a clone waits for the one that is going to be its template
 }
 

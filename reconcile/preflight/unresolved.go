@@ -18,11 +18,12 @@ type Unresolved struct {
 	Problem   string
 	Hint      string // a suggestion; "" is none
 	Unchecked bool   // the name may exist: the problem explains why it was not checked
+	Warning   bool   // it is so now, and may have changed when it matters
 	For       []Cause
 }
 
-// UnresolvedOnCluster returns the names that the cluster does not have, or that the token may not see, sorted by kind and name. Names that only a
-// creation needs are checked for guests that do not exist yet.
+// UnresolvedOnCluster returns the names that the cluster does not have, or that the token may not see, sorted by kind and name, and the nodes and storages that are too
+// small. Names that only a creation needs are checked for guests that do not exist yet.
 func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unresolved {
 	found := make(map[[3]string]*Unresolved)
 	note := func(s Unresolved, c Cause) {
@@ -37,7 +38,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		_, exists := around.Inventory.Row(d.VMID)
 		for _, node := range append(nodesOf(d), selectableNodes(d, exists)...) {
 			if around.Nodes != nil && !slices.Contains(around.Nodes, node) {
-				note(Unresolved{What: "node", Name: node, Problem: "is not a member of the cluster", Hint: manifest.Suggestion(node, around.Nodes)}, Cause{d.Ref, "node", d.Origin})
+				note(Unresolved{What: "node", Name: node, Problem: notMember, Hint: manifest.Suggestion(node, around.Nodes)}, Cause{d.Ref, "node", d.Origin})
 			}
 		}
 		for _, s := range storagesOf(d, exists) {
@@ -58,6 +59,14 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, keySource, d.Origin})
 		}
 	}
+	unresolvedOfObjects(around, note)
+	for _, u := range lacksRoom(guests, around) {
+		for _, c := range u.For {
+			one := u
+			one.For = nil
+			note(one, c)
+		}
+	}
 	unresolved := make([]Unresolved, 0, len(found))
 	for _, at := range slices.SortedFunc(maps.Keys(found), func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }) {
 		unresolved = append(unresolved, *found[at])
@@ -75,7 +84,7 @@ func unresolvedStorage(d *guest.Desired, named storageReference, around ClusterC
 	case !shown:
 		return []Unresolved{hiddenStorage(named.name, around)}
 	case s.Disabled:
-		return []Unresolved{{What: "storage", Name: s.ID, Problem: "is disabled", Hint: "pvesm set " + s.ID + " --disable 0 enables it"}}
+		return []Unresolved{disabledStorage(s.ID)}
 	}
 	var found []Unresolved
 	if !s.Allows(named.content) {
@@ -93,6 +102,12 @@ func unresolvedStorage(d *guest.Desired, named storageReference, around ClusterC
 		}
 	}
 	return found
+}
+
+const notMember = "is not a member of the cluster"
+
+func disabledStorage(id string) Unresolved {
+	return Unresolved{What: "storage", Name: id, Problem: "is disabled", Hint: "pvesm set " + id + " --disable 0 enables it"}
 }
 
 // hiddenStorage describes a storage that is not listed. Proxmox lists only storages on which the token has privileges.

@@ -77,7 +77,7 @@ func (c *checker) check(ctx context.Context) {
 	}
 	defer reader.Close()
 	c.note("quorum", "", "", reader.Ready(ctx))
-	found := prerequisites.Find(ctx, reader, prerequisites.Options{Guests: guests, Made: guests, Images: c.Manifests.Images, Objects: c.Manifests.Objects})
+	found := prerequisites.Find(ctx, reader, prerequisites.Options{Guests: guests, Made: guests, Changing: c.Manifests.Objects, Images: c.Manifests.Images, Objects: c.Manifests.Objects})
 	for _, f := range found.Failures {
 		c.note(f.Check, "", "", f.Err)
 	}
@@ -145,7 +145,7 @@ func versionOf(ctx context.Context, config agent.Config, log *slog.Logger) (stri
 func (c *checker) strays(strays []preflight.Unresolved) {
 	for _, s := range strays {
 		c.result.Checks = append(c.result.Checks, checkView{
-			Check: s.What, Subject: s.Name, Unchecked: s.Unchecked, Message: s.Problem, Hint: s.Hint, For: s.For,
+			Check: s.What, Subject: s.Name, Good: s.Warning, Warning: s.Warning, Unchecked: s.Unchecked, Message: s.Problem, Hint: s.Hint, For: s.For,
 		})
 	}
 }

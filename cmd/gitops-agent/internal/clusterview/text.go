@@ -60,7 +60,7 @@ func (t textPrinter) writeCheck(c checkView) {
 	if c.Hint != "" {
 		t.line("          ", term.Printable(c.Hint))
 	}
-	if !c.Good {
+	if !c.Good || c.Warning {
 		for _, cause := range shortCauses(c.For) {
 			t.line("          ", "for "+term.Printable(cause))
 		}

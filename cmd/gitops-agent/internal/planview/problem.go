@@ -21,6 +21,7 @@ type Problem struct {
 	Message   string            `json:"message"`
 	Hint      string            `json:"hint,omitempty"`
 	Unchecked bool              `json:"unchecked,omitempty"` // possibly no problem: it could not be checked
+	Warning   bool              `json:"warning,omitempty"`   // possibly no problem when the plan is carried out: it may change until then
 	For       []preflight.Cause `json:"for,omitempty"`
 }
 
@@ -28,7 +29,7 @@ type Problem struct {
 func NewProblems(unresolved []preflight.Unresolved, missing []preflight.MissingPrivilege) []Problem {
 	var list []Problem
 	for _, u := range unresolved {
-		list = append(list, Problem{Check: u.What, Subject: u.Name, Message: u.Problem, Hint: u.Hint, Unchecked: u.Unchecked, For: u.For})
+		list = append(list, Problem{Check: u.What, Subject: u.Name, Message: u.Problem, Hint: u.Hint, Unchecked: u.Unchecked, Warning: u.Warning, For: u.For})
 	}
 	first := len(list)
 	for _, m := range missing {
@@ -61,7 +62,7 @@ func (d Document) Err() error {
 func (d *Document) SetProblems(problems []Problem) {
 	d.Problems, d.Summary.Problems = problems, 0
 	for _, p := range problems {
-		if !p.Unchecked {
+		if !p.Unchecked && !p.Warning {
 			d.Summary.Problems++
 		}
 	}
@@ -74,8 +75,11 @@ func (p Problem) String() string {
 
 // word tells a problem from something that could not be checked.
 func (p Problem) word() string {
-	if p.Unchecked {
+	switch {
+	case p.Unchecked:
 		return "unchecked"
+	case p.Warning:
+		return "warning"
 	}
 	return "problem"
 }
@@ -96,7 +100,7 @@ func (p Problem) causes() []string {
 func (t textPrinter) writeProblems(problems []Problem) {
 	for _, p := range problems {
 		colour := term.Red
-		if p.Unchecked {
+		if p.Unchecked || p.Warning {
 			colour = term.Yellow
 		}
 		t.line(colour, "", p.word()+": "+p.String())

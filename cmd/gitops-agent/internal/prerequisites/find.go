@@ -18,6 +18,7 @@ type Options struct {
 	Images    []image.Desired    // of all manifests: a guest waits for their files
 	Made      []guest.Desired    // the guests of all manifests, also those that stay as they are: a clone waits for its template
 	Inventory *cluster.Inventory // nil reads it
+	Changing  []kind.Desired     // objects other than guests that are checked
 	Objects   []kind.Desired     // of all manifests, also those that stay as they are: the agent makes what a guest refers to
 	// Writer is the token with which the agent writes, "user@realm!name", if the client reads with another one. Its privileges are compared with those
 	// that the guests need.
@@ -50,7 +51,7 @@ func (f Found) Missing(guests []guest.Desired, images []image.Desired, former []
 
 // Find reads the cluster and returns what the guests need and the cluster does not have.
 func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
-	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Images: opts.Images, Made: opts.Made}}
+	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Images: opts.Images, Made: opts.Made, Changing: opts.Changing}}
 	s.readCluster(ctx)
 	if s.writer != nil {
 		s.found.Unresolved = append(s.found.Unresolved, preflight.RestrictedTags(opts.Guests, s.tags, s.writer)...)
@@ -116,6 +117,7 @@ func (s *survey) readCluster(ctx context.Context) {
 
 func (s *survey) questions() []*question {
 	needed := func(uses bool) bool { return uses || !s.opts.OnlyNeeded }
+	storages, pools := preflight.UsesOfObjects(s.opts.Changing)
 	list := []*question{
 		{check: "permissions", read: func(ctx context.Context) error {
 			granted, err := s.reader.Permissions(ctx)
@@ -131,11 +133,11 @@ func (s *survey) questions() []*question {
 			s.nodes, err = s.reader.Nodes(ctx)
 			return err
 		}},
-		{check: "storages", skip: !needed(preflight.UsesStorages(s.opts.Guests)), read: func(ctx context.Context) (err error) {
+		{check: "storages", skip: !needed(storages || preflight.UsesStorages(s.opts.Guests)), read: func(ctx context.Context) (err error) {
 			s.around.Storages, err = s.reader.StorageConfigs(ctx)
 			return err
 		}},
-		{check: "pools", skip: !needed(preflight.UsesPools(s.opts.Guests)), read: func(ctx context.Context) (err error) {
+		{check: "pools", skip: !needed(pools || preflight.UsesPools(s.opts.Guests)), read: func(ctx context.Context) (err error) {
 			s.around.Pools, err = s.reader.Pools(ctx)
 			return err
 		}},

@@ -1,0 +1,131 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/placement"
+	"gitops-agent/reconcile/plan"
+)
+
+// lacksRoom returns the nodes whose memory is less than that of one virtual machine that may be on no other node, and the storages on which the disks of new guests
+// are larger than what is free. The first cannot work: the machine does not start. The second is a warning: space becomes free, and a thin storage takes only what is
+// written. What was not read lacks nothing.
+func lacksRoom(guests []guest.Desired, around ClusterContext) []Unresolved {
+	var found []Unresolved
+	for i := range guests {
+		if u, lacks := lacksMemory(&guests[i], around); lacks {
+			found = append(found, u)
+		}
+	}
+	return append(found, fullStorages(guests, around)...)
+}
+
+// lacksMemory returns the problem of a virtual machine that has more memory than each node on which it may be. A container with a higher limit than its node starts.
+func lacksMemory(d *guest.Desired, around ClusterContext) (Unresolved, bool) {
+	nodes := possibleNodes(d, around)
+	if d.Kind != guest.VirtualMachine || len(nodes) == 0 {
+		return Unresolved{}, false
+	}
+	memory, _ := placement.Needs(d, ownOrTemplate(d, around))
+	largest := cluster.NodeCapacity{}
+	for _, node := range nodes {
+		capacity := nodeCapacity(node, around)
+		if capacity.MaxMem == 0 || capacity.MaxMem >= memory {
+			return Unresolved{}, false
+		}
+		if capacity.MaxMem > largest.MaxMem {
+			largest = capacity
+		}
+	}
+	origin := d.Origin
+	for i := range d.Intents {
+		if d.Intents[i].Key == "memory" {
+			origin = d.Intents[i].Origin
+		}
+	}
+	return Unresolved{
+		What: "node", Name: largest.Node, Problem: fmt.Sprintf("has %s of memory, and the guest gets %s", gib(largest.MaxMem), gib(memory)),
+		Hint: "give the guest less memory, or name a node that has more", For: []Cause{{d.Ref, "memory", origin}},
+	}, true
+}
+
+// ownOrTemplate returns the row of a guest, or of the guest that it is cloned from; the zero Row without both.
+func ownOrTemplate(d *guest.Desired, around ClusterContext) cluster.Row {
+	row, exists := around.Inventory.Row(d.VMID)
+	if !exists && d.Source.Clone != nil {
+		row, _ = plan.FindTemplate(d, around.Inventory)
+	}
+	return row
+}
+
+// nodeCapacity returns the capacity of a node, the zero value if it is not known.
+func nodeCapacity(node string, around ClusterContext) cluster.NodeCapacity {
+	for _, c := range around.Inventory.Capacity.Nodes {
+		if c.Node == node {
+			return c
+		}
+	}
+	return cluster.NodeCapacity{}
+}
+
+// fullStorages returns the storages on which the disks of new guests do not fit together. A guest counts if there is only one node for it.
+func fullStorages(guests []guest.Desired, around ClusterContext) []Unresolved {
+	type place struct{ storage, node string } // without a node for a shared storage
+	needs, causes := map[place]int64{}, map[place][]Cause{}
+	capacities := map[place]cluster.StorageCapacity{}
+	for i := range guests {
+		d := &guests[i]
+		nodes := possibleNodes(d, around)
+		if _, exists := around.Inventory.Row(d.VMID); exists || len(nodes) != 1 {
+			continue
+		}
+		_, storages := placement.Needs(d, ownOrTemplate(d, around))
+		for storage, size := range storages {
+			at := slices.IndexFunc(around.Inventory.Capacity.Storages, func(c cluster.StorageCapacity) bool { return c.Node == nodes[0] && c.Storage == storage })
+			if at < 0 || size == 0 {
+				continue
+			}
+			c := around.Inventory.Capacity.Storages[at]
+			p := place{storage, c.Node}
+			if c.Shared {
+				p.node = ""
+			}
+			capacities[p] = c
+			needs[p] += size
+			causes[p] = append(causes[p], causeOfStorage(d, storage))
+		}
+	}
+	var found []Unresolved
+	for _, p := range slices.SortedFunc(maps.Keys(needs), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.storage, b.storage), cmp.Compare(a.node, b.node))
+	}) {
+		c := capacities[p]
+		free := c.Size - c.Used
+		if !c.Available || c.Size == 0 || needs[p] <= free {
+			continue
+		}
+		found = append(found, Unresolved{
+			What: "storage", Name: p.storage, Warning: true, For: causes[p],
+			Problem: fmt.Sprintf("has %s free on %s, and the disks of new guests take %s", gib(free), c.Node, gib(needs[p])),
+			Hint:    "free space, or choose another storage; one that allocates what is written, such as LVM-thin or ZFS, may do for now",
+		})
+	}
+	return found
+}
+
+// causeOfStorage returns the first key of a new guest that puts a disk on a storage.
+func causeOfStorage(d *guest.Desired, storage string) Cause {
+	for _, in := range d.Intents {
+		if in.Verb == guest.Want && in.Sub["storage"] == storage {
+			return Cause{d.Ref, in.Key, in.Origin}
+		}
+	}
+	return Cause{d.Ref, keySource, d.Origin}
+}
+
+func gib(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -1,0 +1,73 @@
+package preflight
+
+import (
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/manifest"
+)
+
+// unresolvedOfObjects returns the nodes, storages and pools that objects other than guests name, and the cluster does not have. Which storages and pools an object
+// names follows from the paths of the privileges that it needs there.
+func unresolvedOfObjects(around ClusterContext, note func(Unresolved, Cause)) {
+	for _, d := range around.Changing {
+		k, known := kinds.Of(d.Kind)
+		if !known || d.Observe {
+			continue
+		}
+		if k.Nodes != nil {
+			for _, node := range k.Nodes(d) {
+				if node != "" && around.Nodes != nil && !slices.Contains(around.Nodes, node) {
+					note(Unresolved{What: "node", Name: node, Problem: notMember, Hint: manifest.Suggestion(node, around.Nodes)}, causeIn(d, node))
+				}
+			}
+		}
+		for _, n := range k.Privileges(d) {
+			if name, of := strings.CutPrefix(n.Path, "/storage/"); of && around.Storages != nil && names(d, n.Key, name) {
+				switch s, shown := around.storage(name); {
+				case !shown:
+					note(hiddenStorage(name, around), causeIn(d, name))
+				case s.Disabled:
+					note(disabledStorage(s.ID), causeIn(d, name))
+				}
+			}
+			if name, of := strings.CutPrefix(n.Path, "/pool/"); of && around.Pools != nil && names(d, n.Key, name) && !around.hasPool(name) {
+				note(Unresolved{What: "pool", Name: name, Problem: "does not exist, or the token may not see it"}, causeIn(d, name))
+			}
+		}
+	}
+}
+
+// names reports whether a key of an object contains a name: a privilege may also be needed for what the object uses without naming it.
+func names(d kind.Desired, key, name string) bool {
+	text, _ := d.Text(key)
+	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",=:; ", r) }), name)
+}
+
+// causeIn returns the key of an object that contains a name, with its line.
+func causeIn(d kind.Desired, name string) Cause {
+	for _, in := range d.Keys {
+		if names(d, in.Key, name) {
+			return Cause{d.Ref(), in.Key, in.Origin}
+		}
+	}
+	return Cause{d.Ref(), "", d.Origin}
+}
+
+// UsesOfObjects reports whether objects other than guests name storages, and whether they name pools.
+func UsesOfObjects(objects []kind.Desired) (storages, pools bool) {
+	for _, d := range objects {
+		k, known := kinds.Of(d.Kind)
+		if !known {
+			continue
+		}
+		uses := func(prefix string) bool {
+			return slices.ContainsFunc(k.Privileges(d), func(n guest.Need) bool { return strings.HasPrefix(n.Path, prefix) })
+		}
+		storages, pools = storages || uses("/storage/"), pools || uses("/pool/")
+	}
+	return storages, pools
+}
