@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -18,6 +20,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/preflight"
 	"gitops-agent/reconcile/rollout"
 
 	"github.com/spf13/cobra"
@@ -169,7 +172,29 @@ func (d *orderDocument) check(ctx context.Context, notes io.Writer, config agent
 		return err
 	}
 	d.VMID, d.Checked = desired.VMID, true
+	notePrivilege(ctx, notes, config, r, desired.VMID)
 	return nil
+}
+
+// privilegeTimeout is how long the command waits for the cluster. An order may be written while the cluster does not answer.
+const privilegeTimeout = 10 * time.Second
+
+// notePrivilege notes that the token lacks a privilege for the order, so that Proxmox would refuse it after it was signed.
+func notePrivilege(ctx context.Context, notes io.Writer, config agent.Config, r order.Request, vmid int) {
+	ctx, cancel := context.WithTimeout(ctx, privilegeTimeout)
+	defer cancel()
+	reader, err := config.ProxmoxReader(slog.New(slog.DiscardHandler))
+	if err == nil {
+		defer reader.Close()
+		var granted map[string]map[string]bool
+		if granted, err = reader.Permissions(ctx); err == nil {
+			if lacks := preflight.LackedByOrder(r, vmid, granted); lacks != "" {
+				_, _ = fmt.Fprintf(notes, "gitops-agent: warning: the token lacks %s, so Proxmox would refuse the order: a role on a path replaces those above; gitops-agent config check --cluster shows where\n", lacks)
+			}
+			return
+		}
+	}
+	_, _ = fmt.Fprintf(notes, "gitops-agent: note: the privileges of the token were not checked: %v\n", err)
 }
 
 // orderCommand returns the command for a POSIX shell. All trailers are in the last paragraph of the message; elsewhere they have no effect.

@@ -209,6 +209,13 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(s.sim.Inject(pvesim.Fault{Method: "GET", Path: fmt.Sprintf("/%d/", number(1)), Times: -1, Kind: pvesim.ErrorText, Text: "got timeout"}))
 	case "grant": // PATH PRIVILEGE..., in place of all that the agent's token may
 		s.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: arg(1), Privileges: args[2:]}})
+	case "grants": // PATH=PRIVILEGE,..., in place of all that the agent's token may
+		var acl []pvesim.ACL
+		for _, entry := range args[1:] {
+			at, privileges, _ := strings.Cut(entry, "=")
+			acl = append(acl, pvesim.ACL{Path: at, Privileges: strings.Split(privileges, ",")})
+		}
+		s.sim.SetPrivileges("gitops@pve!agent", acl)
 	case "tags": // ACCESS [TAG...], who may set tags, and the registered tags
 		s.sim.SetDatacenter(pvesim.Datacenter{TagAccess: arg(1), RegisteredTags: args[2:]})
 	case "readable": // again, all of them

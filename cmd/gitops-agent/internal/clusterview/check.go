@@ -83,6 +83,7 @@ func (c *checker) check(ctx context.Context) {
 	}
 	c.strays(found.Unresolved)
 	if found.Granted != nil {
+		c.strays(preflight.Shadowed(found.Granted))
 		c.privileges(found.Missing(guests, c.Manifests.Images, plan.Images{Wanted: c.Manifests.Images, Downloaded: c.State.Downloaded}.Removed(), c.Manifests.Objects), found.Granted)
 	}
 }
