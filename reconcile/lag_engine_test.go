@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,6 +34,42 @@ func TestListOfGuestsLagsBehindAStart(t *testing.T) {
 				return true
 			})
 			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// TestListOfGuestsLagsBehindAPerson reads guests right after a person has changed how they run, from the same lagging list.
+func TestListOfGuestsLagsBehindAPerson(t *testing.T) {
+	runLabOn(t, pvesim.Options{ResourcesPeriod: 10 * time.Second}, func(t *testing.T, l *lab) {
+		l.files["web.yaml"], l.files["dns.yaml"] = vmYAML("web-1", 201), dnsYAML()
+		time.Sleep(11 * time.Second)
+		l.push("two guests", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		for _, test := range []struct {
+			kind, call string
+			vmid       int
+			want       guest.Status
+		}{
+			{"qemu", "start", 201, guest.StatusRunning},
+			{"qemu", "suspend", 201, guest.StatusPaused},
+			{"qemu", "resume", 201, guest.StatusRunning},
+			{"qemu", "stop", 201, guest.StatusStopped},
+			{"lxc", "start", 210, guest.StatusRunning},
+			{"lxc", "stop", 210, guest.StatusStopped},
+		} {
+			time.Sleep(11 * time.Second)
+			if _, err := observe.ReadAll(l.Context(), l.cluster, []int{test.vmid}, nil, nil); err != nil { // a round of the list is read before the change
+				t.Fatal(err)
+			}
+			l.callAs("root@pam!full", "POST", fmt.Sprintf("/nodes/pve1/%s/%d/status/%s", test.kind, test.vmid, test.call), "")
+			time.Sleep(3 * time.Second) // the task ends, and the list does not change before ten seconds
+			seen, err := observe.ReadAll(l.Context(), l.cluster, []int{test.vmid}, nil, nil)
+			l.ok(err)
+			if got := seen.Guests[test.vmid].Status; got != test.want {
+				t.Errorf("got %s after %s of %d, want %s", got, test.call, test.vmid, test.want)
+			}
 		}
 	})
 }
