@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -39,7 +40,19 @@ func TestMain(m *testing.M) {
 	if err := gooverlay.NoteSources(filepath.Join("..", "..")); err != nil {
 		panic(err)
 	}
+	dir, err := os.MkdirTemp("", "memory")
+	if err != nil {
+		panic(err)
+	}
+	built.path = filepath.Join(dir, "gitops-agent")
 	m.Run()
+	_ = os.RemoveAll(dir)
+}
+
+// built is the agent with lowered limits, which the first test builds.
+var built struct {
+	sync.Once
+	path string
 }
 
 // lowered are limits of the agent, and the lower ones with which it is built.
@@ -51,6 +64,10 @@ var lowered = []struct{ file, code, instead string }{
 	{"gitsource/packs/receive.go", "minWork     = 256 << 20", "minWork     = 16 << 20"},
 	{"gitsource/packs/receive.go", "inMemory    = 8 << 20", "inMemory    = 1 << 19"},
 	{"gitsource/packs/receive.go", "maxHeld     = 24 << 20", "maxHeld     = 2 << 20"},
+	{"internal/proxmox/wire/transport.go", "maxReply      = 32 << 20", "maxReply      = 2 << 20"},
+	{"internal/proxmox/wire/transport.go", "Values: 3_000_000, Elements: 150_000", "Values: 200_000, Elements: 10_000"},
+	{"cmd/gitops-agent/internal/statusview/client.go", "const maxStatus = 64 << 20", "const maxStatus = 4 << 20"},
+	{"cmd/gitops-agent/internal/statusview/client.go", "Values: 4_000_000, Elements: 200_000", "Values: 250_000, Elements: 12_000"},
 	{"gitsource/remote/refs.go", "maxAdvertisement = 64 << 20", "maxAdvertisement = 4 << 20"},
 }
 
@@ -61,10 +78,22 @@ const (
 	mostTime         = 30 * time.Second
 )
 
-// TestHostileReplies verifies a remote that sends each shape.
-func TestHostileReplies(t *testing.T) {
-	dir := t.TempDir()
-	program := filepath.Join(dir, "gitops-agent")
+// build returns the agent with lowered limits, and puts the stand-in for git into a folder.
+func build(t *testing.T, dir string) string {
+	t.Helper()
+	built.Do(func() { buildAgent(t, built.path) })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "git")); err != nil {
+		t.Fatal(err)
+	}
+	return built.path
+}
+
+func buildAgent(t *testing.T, program string) {
+	t.Helper()
 	sources := map[string]string{}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -88,13 +117,11 @@ func TestHostileReplies(t *testing.T) {
 		sources[path] = strings.Replace(sources[path], l.code, l.instead, 1)
 	}
 	gooverlay.Build(t, sources, "build", "-o", program, "gitops-agent/cmd/gitops-agent")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(dir, "git")); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// trustedRoot writes the trusted root of a Sigstore, and returns its path.
+func trustedRoot(t *testing.T, dir string) string {
+	t.Helper()
 	sigstore, err := sigtest.New(sigtest.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -103,9 +130,18 @@ func TestHostileReplies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "trusted_root.json"), trusted, 0o600); err != nil {
+	path := filepath.Join(dir, "trusted_root.json")
+	if err := os.WriteFile(path, trusted, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// TestHostileReplies verifies a remote that sends each shape.
+func TestHostileReplies(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir)
+	trustedRoot(t, dir)
 	memory, _, out := verify(t, dir, "honest")
 	if !strings.Contains(out, "1 refused") {
 		t.Fatalf("got %s, want one unsigned commit", out)
@@ -130,7 +166,10 @@ func TestHostileReplies(t *testing.T) {
 func outcome(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if n := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "error: ") }); n >= 0 {
-		_, text, _ := strings.Cut(lines[n], "remote.git: ")
+		_, text, _ := strings.Cut(lines[n], "error: ")
+		if _, cause, found := strings.Cut(text, "remote.git: "); found {
+			return cause
+		}
 		return text
 	}
 	return lines[len(lines)-1]
@@ -141,7 +180,7 @@ func verify(t *testing.T, dir, shape string) (int64, time.Duration, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(dir, "gitops-agent"), "verify", "--repo", "file:///remote.git", "--branch", "main",
+	cmd := exec.CommandContext(ctx, built.path, "verify", "--repo", "file:///remote.git", "--branch", "main",
 		"--trusted-root", filepath.Join(dir, "trusted_root.json"), "--signer", "https://accounts.test=alice@example.org")
 	if *full {
 		shape += " full"
