@@ -58,13 +58,14 @@ func newConfigCheckCommand(p *program) *cobra.Command {
 		Use:   "check",
 		Short: "Check the agent's config and the files that it names, and with --cluster the remotes and the cluster",
 		Long: help(`Checks the agent's config: its fields, the policy with its trusted root, and that the files it names exist and can be read.
-It contacts neither the remotes nor the cluster. If an approver has guests or paths in trust.signers, it warns, and says who can approve what.
+So does it whether other users than root and the agent's may change the config, a file that it names, or a folder above. It contacts neither the remotes nor the
+cluster. If an approver has guests or paths in trust.signers, it warns, and says who can approve what.
 With --alerts it names each selector of the metrics of conditions and held steps that matches a reason which this release does not have any more, with its
 new name. Neither a route of notifications nor a Policy can match a reason.
 
 With --cluster it also reads the remotes and the cluster, and writes nothing there. It fetches the branch from each remote into a temporary directory:
 whether the remote answers, with its host key, certificate and credentials, and has the branch; whether trust.anchor is on it; and whether the agent would
-accept its tip, by the code and the journal of the agent. It warns of files of the config that other users may change. It checks whether each endpoint answers, with a valid certificate and a
+accept its tip, by the code and the journal of the agent. It checks whether each endpoint answers, with a valid certificate and a
 supported release; quorum; whether the nodes, storages, pools, templates to clone and secrets that manifests name exist; on the nodes where a
 guest may run, its bridges, its cpu.type, ISO images and its source; and the privileges that the token lacks for the manifests, with the key and
 the line that need them and the commands that would grant them. Anything that the token may not see is reported as skipped, not as missing. The
@@ -120,7 +121,7 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 		}
 		document.ClusterCheck = clusterview.Check(ctx, clusterview.Options{
 			Config: config, Logger: opts.log, Hint: hintFor, Basis: string(manifests.Basis), Revision: manifests.Revision, Description: manifests.Description(),
-			Manifests: manifests.Set, State: manifests.State, Progress: term.NewProgress(notes), Files: config.UnsafeFiles(opts.config),
+			Manifests: manifests.Set, State: manifests.State, Progress: term.NewProgress(notes),
 		})
 	}
 	if opts.alerts != "" {

@@ -17,7 +17,7 @@ func (c Config) Check() error {
 	_, rootsErr := c.Checks.roots()
 	_, logErr := c.Trust.log()
 	_, rulesErr := c.Rules()
-	return errors.Join(policyErr, rootsErr, logErr, rulesErr, c.checkPrivateFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets(), c.checkAccess(), c.checkWebhookSecrets(), c.checkNotifications(), c.checkCommitStatus(), c.checkTraces(), c.checkAttest(), c.checkPromotion(), c.checkEtcd())
+	return errors.Join(policyErr, rootsErr, logErr, rulesErr, c.checkPrivateFiles(), c.checkTrustedFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets(), c.checkAccess(), c.checkWebhookSecrets(), c.checkNotifications(), c.checkCommitStatus(), c.checkTraces(), c.checkAttest(), c.checkPromotion(), c.checkEtcd())
 }
 
 // checkAnchor returns an error for the placeholder of the example.

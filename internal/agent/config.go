@@ -23,6 +23,8 @@ import (
 // Config is the agent's only configuration: a file on the agent's host, never in the repository. The comment of each field is its
 // manual and ends with the default. example.yaml in this folder contains the same texts, for copying.
 type Config struct {
+	file string // that it was read from; "" if it was not read from one
+
 	// Cluster is the cluster that this agent manages. Required.
 	Cluster ClusterConfig `yaml:"cluster"`
 	// Source is the repository with the commits. Required.
@@ -449,6 +451,7 @@ func ReadConfig(path string) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("config %s: %w", path, err)
 	}
+	config.file = path
 	return config, nil
 }
 

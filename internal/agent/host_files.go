@@ -23,29 +23,38 @@ type HostFileError struct {
 // Error returns the problem and the command.
 func (e *HostFileError) Error() string { return e.Problem + ": " + e.Fix }
 
-// checkPrivateFiles returns an error for each token and key that other users can read or change. A missing file is not its problem: the
-// reader of the file reports it.
-func (c Config) checkPrivateFiles() error {
-	problems := []error{
-		checkPrivate("proxmox.token_file", c.Proxmox.TokenFile), checkPrivate("source.webhook_token_file", c.Source.WebhookTokenFile),
-		checkPrivate("status.token_file", c.Status.TokenFile), checkPrivate("status.web_config_file", c.Status.WebConfigFile),
+// privateFiles returns the files with tokens and keys.
+func (c Config) privateFiles() []hostFile {
+	files := []hostFile{
+		{"proxmox.token_file", c.Proxmox.TokenFile},
+		{"source.webhook_token_file", c.Source.WebhookTokenFile},
+		{"status.token_file", c.Status.TokenFile},
+		{"status.web_config_file", c.Status.WebConfigFile},
 	}
 	for i, w := range c.Source.Webhooks {
-		problems = append(problems, checkPrivate(fmt.Sprintf("source.webhooks[%d].secret_file", i), w.SecretFile))
+		files = append(files, hostFile{fmt.Sprintf("source.webhooks[%d].secret_file", i), w.SecretFile})
 	}
-	problems = append(problems, checkPrivate("commit_status.token_file", c.CommitStatus.TokenFile), checkPrivate("traces.headers_file", c.Traces.HeadersFile),
-		checkPrivate("attest.key_file", c.Attest.KeyFile))
+	files = append(files, hostFile{"commit_status.token_file", c.CommitStatus.TokenFile}, hostFile{"traces.headers_file", c.Traces.HeadersFile}, hostFile{"attest.key_file", c.Attest.KeyFile})
 	for i, identity := range c.Secrets.AgeIdentities {
-		problems = append(problems, checkPrivate(fmt.Sprintf("secrets.age_identities[%d].file", i), identity.File))
+		files = append(files, hostFile{fmt.Sprintf("secrets.age_identities[%d].file", i), identity.File})
 	}
 	for i, r := range c.Notifications.Receivers {
 		receiver := fmt.Sprintf("notifications.receivers[%d].", i)
-		problems = append(problems, checkPrivate(receiver+"url_file", r.URLFile), checkPrivate(receiver+"token_file", r.TokenFile),
-			checkPrivate(receiver+"email.password_file", r.Email.PasswordFile))
+		files = append(files, hostFile{receiver + "url_file", r.URLFile}, hostFile{receiver + "token_file", r.TokenFile}, hostFile{receiver + "email.password_file", r.Email.PasswordFile})
 	}
 	for i, r := range c.Source.Remotes {
 		remote := fmt.Sprintf("source.remotes[%d].", i)
-		problems = append(problems, checkPrivate(remote+"token_file", r.TokenFile), checkPrivate(remote+"ssh_key_file", r.SSHKeyFile))
+		files = append(files, hostFile{remote + "token_file", r.TokenFile}, hostFile{remote + "ssh_key_file", r.SSHKeyFile})
+	}
+	return files
+}
+
+// checkPrivateFiles returns an error for each token and key that other users can read or change. A missing file is not its problem: the
+// reader of the file reports it.
+func (c Config) checkPrivateFiles() error {
+	var problems []error
+	for _, f := range c.privateFiles() {
+		problems = append(problems, checkPrivate(f.field, f.path))
 	}
 	return errors.Join(problems...)
 }

@@ -2,11 +2,13 @@ package agent
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/hostfile"
 	"gitops-agent/verify"
 )
 
@@ -49,6 +51,15 @@ func (s SignerConfig) signer() verify.Signer {
 		signer.May = append(signer.May, verify.Role(role))
 	}
 	return signer
+}
+
+// readAgentRoot is readTrustedRoot for the running agent, which reads the file again whenever it has changed. It refuses a file that other users may change.
+func readAgentRoot(path string) ([]byte, error) {
+	var unsafe *hostfile.UnsafeError
+	if err := hostfile.CheckTrusted(path); errors.As(err, &unsafe) {
+		return nil, unsafeFile("trust.trusted_root_file", path, unsafe)
+	}
+	return readTrustedRoot(path)
 }
 
 func readTrustedRoot(path string) ([]byte, error) {

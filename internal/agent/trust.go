@@ -106,7 +106,7 @@ func (t *trust) checkRoot(root []byte) error {
 
 // newestRoot returns the trusted root that should be in force.
 func (t *trust) newestRoot() ([]byte, error) {
-	pinned, err := readTrustedRoot(t.config.Trust.TrustedRootFile)
+	pinned, err := readAgentRoot(t.config.Trust.TrustedRootFile)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (t *trust) setRefreshed(root []byte) error {
 	if t.refreshed != nil && sha256.Sum256(t.refreshed.Root) == sha256.Sum256(root) {
 		return nil
 	}
-	pinned, err := readTrustedRoot(t.config.Trust.TrustedRootFile)
+	pinned, err := readAgentRoot(t.config.Trust.TrustedRootFile)
 	if err != nil {
 		return err
 	}

@@ -1,66 +1,80 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 
 	"gitops-agent/internal/shell"
+	"gitops-agent/reconcile/hostfile"
 )
 
-// UnsafeFiles returns a *HostFileError for each file that decides whom the agent trusts, and for each directory of such a file, if other users than root and the
-// current one may change it. Path is that of the config. Check refuses tokens and keys that others can read; these files are no secrets.
-func (c Config) UnsafeFiles(path string) []error {
-	files := []struct{ field, path string }{
-		{"the config", path},
+// hostFile is a file that the config names, or the config itself.
+type hostFile struct{ field, path string }
+
+// trustedFiles returns the files that decide whom the agent trusts, and what it sends as its own, without those of secrets_dir, which are checked when they are read.
+func (c Config) trustedFiles() []hostFile {
+	files := []hostFile{
+		{"the config", c.file},
 		{"trust.trusted_root_file", c.Trust.TrustedRootFile},
 		{"trust.tuf.root_file", c.Trust.TUF.RootFile},
 		{"proxmox.ca_file", c.Proxmox.CAFile},
-		{"proxmox.token_file", c.Proxmox.TokenFile},
 	}
 	for i, r := range c.Source.Remotes {
-		files = append(files, struct{ field, path string }{fmt.Sprintf("source.remotes[%d].known_hosts_file", i), r.KnownHostsFile},
-			struct{ field, path string }{fmt.Sprintf("source.remotes[%d].ca_file", i), r.CAFile})
+		files = append(files, hostFile{fmt.Sprintf("source.remotes[%d].known_hosts_file", i), r.KnownHostsFile}, hostFile{fmt.Sprintf("source.remotes[%d].ca_file", i), r.CAFile})
 	}
 	for i, path := range c.Trust.Promotion.KeyFiles {
-		files = append(files, struct{ field, path string }{fmt.Sprintf("trust.promotion.key_files[%d]", i), path})
+		files = append(files, hostFile{fmt.Sprintf("trust.promotion.key_files[%d]", i), path})
 	}
 	for i, path := range c.Policies {
-		files = append(files, struct{ field, path string }{fmt.Sprintf("policies[%d]", i), path})
+		files = append(files, hostFile{fmt.Sprintf("policies[%d]", i), path})
 	}
-	var problems []error
-	seen := map[string]bool{"": true, ".": true}
-	for _, f := range files {
-		for _, at := range []string{f.path, filepath.Dir(f.path)} {
-			if !seen[at] {
-				seen[at] = true
-				problems = appendProblem(problems, f.field, at)
-			}
-		}
-	}
-	return problems
+	return append(files, c.privateFiles()...)
 }
 
-func appendProblem(problems []error, field, path string) []error {
+// checkTrustedFiles returns a *HostFileError for each file of trustedFiles that other users than root and the agent's may change, by the file itself, a link to it or a folder above it. If
+// root checks the config, the owner of the state directory counts as the agent's user.
+func (c Config) checkTrustedFiles() error {
+	var users []int
+	if os.Geteuid() == 0 {
+		users = ownerOf(c.StateDir)
+	}
+	var problems []error
+	seen := make(map[string]bool)
+	for _, f := range c.trustedFiles() {
+		if f.path == "" {
+			continue
+		}
+		err := hostfile.CheckTrusted(f.path, users...)
+		var unsafe *hostfile.UnsafeError
+		if !errors.As(err, &unsafe) || seen[unsafe.Path] {
+			continue // the reader of the file reports every other error
+		}
+		seen[unsafe.Path] = true
+		problems = append(problems, unsafeFile(f.field, f.path, unsafe))
+	}
+	return errors.Join(problems...)
+}
+
+// unsafeFile is the error about a file that a field of the config names.
+func unsafeFile(field, path string, unsafe *hostfile.UnsafeError) error {
+	where := field + ": " + path
+	if absolute, err := filepath.Abs(path); err != nil || absolute != unsafe.Path {
+		where += ": " + unsafe.Path
+	}
+	return &HostFileError{Problem: where + " " + unsafe.Problem + ", so other users may change it, and with it whom the agent trusts", Fix: unsafe.Fix + " " + shell.Word(unsafe.Path)}
+}
+
+// ownerOf returns the owner of a path, if it is known.
+func ownerOf(path string) []int {
 	info, err := os.Stat(path)
 	if err != nil {
-		return problems // Check reports it
+		return nil
 	}
-	if info.IsDir() {
-		field = "the directory of " + field
+	if owner, known := info.Sys().(*syscall.Stat_t); known {
+		return []int{int(owner.Uid)}
 	}
-	mode := info.Mode()
-	switch owner, known := info.Sys().(*syscall.Stat_t); {
-	case mode.Perm()&0o022 != 0 && mode&fs.ModeSticky == 0:
-		return append(problems, &HostFileError{
-			Problem: fmt.Sprintf("%s: %s has mode %04o, so other users may change it, and with it whom the agent trusts", field, path, mode.Perm()), Fix: "chmod go-w " + shell.Word(path),
-		})
-	case known && owner.Uid != 0 && int(owner.Uid) != os.Geteuid():
-		return append(problems, &HostFileError{
-			Problem: fmt.Sprintf("%s: %s belongs to user %d, who may change it, and with it whom the agent trusts", field, path, owner.Uid), Fix: "chown root " + shell.Word(path),
-		})
-	}
-	return problems
+	return nil
 }

@@ -39,9 +39,15 @@ type File struct {
 // Path returns the path of the file.
 func (f File) Path() string { return filepath.Join(f.Dir, string(f.Name)) }
 
-// Read reads the file. It follows no link, does not wait for a pipe, and fails for a file of more than MaxSize bytes. A file that does not exist is
-// an fs.ErrNotExist.
+// Read reads the file. It follows no link, does not wait for a pipe, and fails for a file of more than MaxSize bytes, and with an *UnsafeError for one that other users may change. A file
+// that does not exist is an fs.ErrNotExist.
 func (f File) Read() ([]byte, error) {
+	if _, err := os.Lstat(f.Path()); err != nil {
+		return nil, err
+	}
+	if err := CheckTrusted(f.Path(), f.owner()...); err != nil {
+		return nil, err
+	}
 	file, err := os.OpenFile(f.Path(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -52,6 +58,21 @@ func (f File) Read() ([]byte, error) {
 		err = fmt.Errorf("it has more than %d bytes", MaxSize)
 	}
 	return text, err
+}
+
+// owner returns the owner of the directory if root reads the file: root reads what the agent's user trusts.
+func (f File) owner() []int {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(f.Dir)
+	if err != nil {
+		return nil
+	}
+	if owner, known := info.Sys().(*syscall.Stat_t); known {
+		return []int{int(owner.Uid)}
+	}
+	return nil
 }
 
 // Write makes the file durable in one step, in place of an older one.

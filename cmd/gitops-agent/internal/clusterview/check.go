@@ -33,7 +33,6 @@ type Options struct {
 	State       journal.State // of the agent's journal
 
 	Progress *term.Progress
-	Files    []error // warnings about files on the host
 }
 
 // checker compares a cluster with a config and the manifests. Its client cannot write.
@@ -60,7 +59,6 @@ func (c *checker) check(ctx context.Context) {
 		c.note("manifests", c.Revision, "", err)
 	}
 	c.secrets(guests)
-	c.hostFiles()
 	before := slices.Clone(c.result.Checks)
 	answered := c.endpoints(ctx)
 	endpoints := c.result.Checks[len(before):]

@@ -33,7 +33,7 @@ func (d *Document) Good() bool {
 
 // checkView is the result of one check.
 type checkView struct {
-	Check     string            `json:"check"`             // host file, remote, anchor, tip, endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, tags, secret
+	Check     string            `json:"check"`             // remote, anchor, tip, endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, tags, secret
 	Subject   string            `json:"subject,omitempty"` // its address or name
 	Good      bool              `json:"good"`
 	Warning   bool              `json:"warning,omitempty"`   // good, but a person should look

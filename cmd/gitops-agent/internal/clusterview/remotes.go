@@ -8,7 +8,6 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/proposal"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
-	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/writer"
 )
@@ -92,16 +91,4 @@ func withRemedy(err error) error {
 		return term.WithHint(err, "make a key for the agent alone: ssh-keygen -t ed25519 -N '' -f FILE, and add its public key to the forge, read-only")
 	}
 	return term.WithHint(err, reason.Outage(reason.Source, string(gitsource.FaultOf(err))).Remedy.Text)
-}
-
-// hostFiles warns of files that other users may change. They do not prevent a start, so they are no failures.
-func (c *checker) hostFiles() {
-	for _, problem := range c.Files {
-		view := checkView{Check: "host file", Good: true, Warning: true, Message: problem.Error()}
-		var file *agent.HostFileError
-		if errors.As(problem, &file) {
-			view.Message, view.Hint = file.Problem, file.Fix
-		}
-		c.result.Checks = append(c.result.Checks, view)
-	}
 }

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFilesThatOtherUsersMayChangeAreRefused names one file after the other that lies in a folder that everybody may write. A check of the config, which a start and a reload run too,
+// refuses each.
+func TestFilesThatOtherUsersMayChangeAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "open")
+	path := filepath.Join(dir, "file")
+	writeWithMode(t, path, 0o600)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]func(*Config){
+		"the config":                         func(c *Config) { c.file = path },
+		"trust.trusted_root_file":            func(c *Config) { c.Trust.TrustedRootFile = path },
+		"trust.tuf.root_file":                func(c *Config) { c.Trust.TUF.RootFile = path },
+		"trust.promotion.key_files[0]":       func(c *Config) { c.Trust.Promotion.KeyFiles = []string{path} },
+		"policies[0]":                        func(c *Config) { c.Policies = []string{path} },
+		"proxmox.ca_file":                    func(c *Config) { c.Proxmox.CAFile = path },
+		"proxmox.token_file":                 func(c *Config) { c.Proxmox.TokenFile = path },
+		"status.web_config_file":             func(c *Config) { c.Status.WebConfigFile = path },
+		"attest.key_file":                    func(c *Config) { c.Attest.KeyFile = path },
+		"secrets.age_identities[0].file":     func(c *Config) { c.Secrets.AgeIdentities = []AgeIdentityConfig{{File: path}} },
+		"source.remotes[0].known_hosts_file": func(c *Config) { c.Source.Remotes = []RemoteConfig{{KnownHostsFile: path}} },
+		"source.remotes[0].ssh_key_file":     func(c *Config) { c.Source.Remotes = []RemoteConfig{{SSHKeyFile: path}} },
+		"source.webhooks[0].secret_file":     func(c *Config) { c.Source.Webhooks = []WebhookConfig{{SecretFile: path}} },
+	}
+	for field, set := range fields {
+		var c Config
+		set(&c)
+		err := c.checkTrustedFiles()
+		var file *HostFileError
+		if !errors.As(err, &file) || file.Problem != field+": "+path+": "+dir+" has mode 0777, so other users may change it, and with it whom the agent trusts" || file.Fix != "chmod go-w "+dir {
+			t.Errorf("%s: got %v, want it refused with the command", field, err)
+		}
+	}
+	if _, err := readAgentRoot(path); err == nil || !strings.HasPrefix(err.Error(), "trust.trusted_root_file: ") {
+		t.Errorf("trusted root of a running agent: got %v, want it refused", err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for field, set := range fields {
+		var c Config
+		if set(&c); c.checkTrustedFiles() != nil {
+			t.Errorf("%s: got %v in a safe folder", field, c.checkTrustedFiles())
+		}
+	}
+	if _, err := readAgentRoot(path); err != nil {
+		t.Errorf("trusted root in a safe folder: got %v", err)
+	}
+}
+
+// TestFilesOfTheAgentsUser: root checks the config of an agent that runs as the owner of the state directory.
+func TestFilesOfTheAgentsUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to other users")
+	}
+	dir := t.TempDir()
+	path, state := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "state")
+	writeWithMode(t, path, 0o600)
+	if err := errors.Join(os.Mkdir(state, 0o700), os.Chown(path, 4711, 4711)); err != nil {
+		t.Fatal(err)
+	}
+	c := Config{file: path, StateDir: state}
+	if err := c.checkTrustedFiles(); err == nil || !strings.Contains(err.Error(), path+" belongs to user 4711") {
+		t.Errorf("got %v, want the file of another user refused", err)
+	}
+	if err := os.Chown(state, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.checkTrustedFiles(); err != nil {
+		t.Errorf("got %v, want the file of the agent's user accepted", err)
+	}
+}
