@@ -17,6 +17,8 @@ type hostFile struct{ field, path string }
 // trustedFiles returns the files that decide whom the agent trusts, and what it sends as its own, without those of secrets_dir, which are checked when they are read.
 func (c Config) trustedFiles() []hostFile {
 	files := []hostFile{
+		{"state_dir", c.StateDir},
+		{"secrets_dir", c.SecretsDir},
 		{"the config", c.file},
 		{"trust.trusted_root_file", c.Trust.TrustedRootFile},
 		{"trust.tuf.root_file", c.Trust.TUF.RootFile},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 	"gitops-agent/verify/scope"
@@ -15,6 +16,7 @@ import (
 type elsewhere struct {
 	by      verify.SignedCommit // the last of them
 	changes authored
+	paths   []string // that they changed
 }
 
 // notAdopted are the changes for other targets, oldest first. verify.Policy.Check compares the paths of the signer who brings them into force here; this type compares guests. It needs to
@@ -32,19 +34,32 @@ func newNotAdopted(commits []verify.SignedCommit) notAdopted {
 func (n *notAdopted) concerns(commit verify.SignedCommit) bool { return n.limited && commit.Elsewhere }
 
 // note adds what some commits changed, if one of them was for other targets.
-func (n *notAdopted) note(c authored, commits []verify.SignedCommit) {
-	for _, commit := range slices.Backward(commits) {
-		if n.concerns(commit) {
-			n.open = append(n.open, elsewhere{commit, c})
-			return
+func (n *notAdopted) note(ctx context.Context, repo *gitsource.Repository, c authored, commits []verify.SignedCommit) error {
+	e := elsewhere{changes: c}
+	for _, commit := range commits {
+		if !n.concerns(commit) {
+			continue
 		}
+		changed, err := repo.Changed(ctx, commit.Before, commit.Tree)
+		if err != nil {
+			return outOfScope(commit, fmt.Errorf("the files that %s changed cannot be determined: %w", commit.Subject, err))
+		}
+		e.by, e.paths = commit, append(e.paths, changed...)
 	}
+	if e.by.ID != "" {
+		n.open = append(n.open, e)
+	}
+	return nil
 }
 
-// adopt removes what a commit for this target may bring into force: its signer may change files, and each of the guests.
+// adopt removes what a commit for this target may bring into force: its signer may change files, each of these, and each of the guests. One signer has to be allowed both: two with limits
+// of different kinds must not release together what neither of them may change.
 func (n *notAdopted) adopt(commit verify.SignedCommit) {
 	if commit.Here && slices.Contains(commit.Roles, verify.RoleChange) {
-		n.open = slices.DeleteFunc(n.open, func(e elsewhere) bool { return len(commit.Guests) == 0 || len(e.changes.outside(commit)) == 0 })
+		n.open = slices.DeleteFunc(n.open, func(e elsewhere) bool {
+			isOutside := func(path string) bool { return !commit.MayChangePath(path) }
+			return !slices.ContainsFunc(e.paths, isOutside) && (len(commit.Guests) == 0 || len(e.changes.outside(commit)) == 0)
+		})
 	}
 }
 
@@ -65,12 +80,14 @@ func (n *notAdopted) check(ctx context.Context, t *tracer, commits []verify.Sign
 	differs := compare(before, after, nil).labels()
 	for _, e := range n.open {
 		changed := slices.DeleteFunc(e.changes.labels(), func(label string) bool { return !slices.Contains(differs, label) })
-		mayAll := tip.Here && slices.Contains(tip.Roles, verify.RoleChange)
-		outside := slices.DeleteFunc(slices.Clone(changed), func(label string) bool { return mayAll && scope.MatchesAny(tip.Guests, label) })
+		mayChange := tip.Here && slices.Contains(tip.Roles, verify.RoleChange) // Check has compared its paths
+		outside := slices.DeleteFunc(changed, func(label string) bool {
+			return mayChange && (len(tip.Guests) == 0 || scope.MatchesAny(tip.Guests, label))
+		})
 		if len(outside) > 0 {
 			return &RefusedError{Commit: tip.ID, Reason: report.RefusedScope, Hint: "let a signer who may change these guests sign a commit that names this cluster", Err: fmt.Errorf(
-				"%s may change %s and would bring %s into force, which commit %.12s by %s changed for other targets only",
-				tip.Subject, strings.Join(tip.Guests, ", "), strings.Join(outside, ", "), string(e.by.ID), e.by.Subject)}
+				"%s may not change %s, which commit %.12s by %s changed for other targets only, and would bring it into force",
+				tip.Subject, strings.Join(outside, ", "), string(e.by.ID), e.by.Subject)}
 		}
 	}
 	return nil

@@ -24,14 +24,16 @@ func TestGuestsOfOtherTargets(t *testing.T) {
 		made    []made
 		outside string // in the refusal; "" is accepted
 	}{
-		"limited_tip":         {[]made{{"alice", "2Gi", "1Gi", away}, {"wanda", "2Gi", "2Gi", home}}, "VirtualMachine/db-1 into force"},
-		"empty_limited_tip":   {[]made{{"alice", "2Gi", "1Gi", away}, {"wanda", "2Gi", "1Gi", home}}, "VirtualMachine/db-1 into force"},
+		"limited_tip":         {[]made{{"alice", "2Gi", "1Gi", away}, {"wanda", "2Gi", "2Gi", home}}, "may not change VirtualMachine/db-1"},
+		"empty_limited_tip":   {[]made{{"alice", "2Gi", "1Gi", away}, {"wanda", "2Gi", "1Gi", home}}, "may not change VirtualMachine/db-1"},
 		"unlimited_tip":       {[]made{{"alice", "2Gi", "1Gi", away}, {"wanda", "2Gi", "2Gi", home}, {"alice", "2Gi", "2Gi", home}}, ""},
 		"adopted_below":       {[]made{{"alice", "2Gi", "1Gi", away}, {"alice", "2Gi", "1Gi", home}, {"wanda", "2Gi", "2Gi", home}}, ""},
 		"own_guests":          {[]made{{"alice", "1Gi", "3Gi", away}, {"wanda", "1Gi", "2Gi", home}}, ""},
 		"reverted":            {[]made{{"alice", "2Gi", "1Gi", away}, {"alice", "1Gi", "1Gi", away}, {"wanda", "1Gi", "2Gi", home}}, ""},
-		"does_not_parse":      {[]made{{"alice", "two", "1Gi", away}, {"alice", "2Gi", "1Gi", away}, {"wanda", "2Gi", "2Gi", home}}, "VirtualMachine/db-1 into force"},
+		"does_not_parse":      {[]made{{"alice", "two", "1Gi", away}, {"alice", "2Gi", "1Gi", away}, {"wanda", "2Gi", "2Gi", home}}, "may not change VirtualMachine/db-1"},
 		"corrected_for_both":  {[]made{{"alice", "two", "1Gi", away}, {"alice", "2Gi", "1Gi", home}, {"wanda", "2Gi", "2Gi", home}}, ""},
+		"two_kinds_of_limits": {[]made{{"alice", "2Gi", "1Gi", away}, {"dave", "2Gi", "3Gi", home}, {"wanda", "2Gi", "2Gi", home}}, "may not change VirtualMachine/db-1"},
+		"adopted_by_path":     {[]made{{"alice", "1Gi", "3Gi", away}, {"dave", "1Gi", "2Gi", home}, {"wanda", "1Gi", "4Gi", home}}, ""},
 		"signed_for_this_one": {[]made{{"alice", "2Gi", "1Gi", home}, {"wanda", "2Gi", "2Gi", home}}, ""},
 	}
 	for name, test := range tests {
@@ -49,6 +51,8 @@ func TestGuestsOfOtherTargets(t *testing.T) {
 			rev, repo := o.checkWith(base, func(opts *verify.Options) {
 				opts.Binding = verify.BindingTrailer
 				opts.Signers = append(opts.Signers, verify.Signer{
+					Name: "dave", Issuer: "https://issuer.test", Subject: "dave@lab.test", May: []verify.Role{verify.RoleChange}, Paths: []string{"web.yaml"},
+				}, verify.Signer{
 					Name: "wanda", Issuer: "https://issuer.test", Subject: "wanda@lab.test", May: []verify.Role{verify.RoleChange}, Guests: []string{"VirtualMachine/web-*"},
 				})
 			})

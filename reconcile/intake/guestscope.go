@@ -100,7 +100,9 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 			return nil, outOfScope(commit, fmt.Errorf("%s may change %s and refers to the encrypted %s",
 				commit.Subject, strings.Join(commit.Paths, ", "), strings.Join(secrets, ", ")))
 		}
-		foreign.note(c, append(unread, commit))
+		if err := foreign.note(ctx, t.repo, c, append(unread, commit)); err != nil {
+			return nil, err
+		}
 		foreign.adopt(commit)
 		if recorded {
 			list = append(list, c)

@@ -19,6 +19,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/bounds"
+	"gitops-agent/internal/loopback"
 	"gitops-agent/internal/status/access"
 	"gitops-agent/reconcile/report"
 )
@@ -59,7 +60,7 @@ func NewClient(target Target, readConfig func() (agent.Config, error)) (Client, 
 	if target.URL == "" {
 		err = client.setLocal(target, config, readConfig)
 	} else {
-		err = client.setURL(target.URL, config)
+		err = client.setURL(target, config)
 	}
 	if err != nil {
 		return Client{}, err
@@ -101,14 +102,18 @@ func (t Target) clientTLS() (*tls.Config, error) {
 	return config, nil
 }
 
-// setURL sets the address of --url.
-func (c *Client) setURL(address string, config *tls.Config) error {
+// setURL sets the address of --url. Credentials are sent in the clear only to this machine.
+func (c *Client) setURL(target Target, config *tls.Config) error {
+	address := target.URL
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
 		return term.UsageErrorf("--url %q: want http://host:port", address)
 	}
 	if parsed.User != nil {
 		return term.UsageErrorf("--url must not contain a password, which other users see in the list of processes: use --user and --password-file")
+	}
+	if hasCredentials := target.User != "" || target.TokenFile != ""; hasCredentials && parsed.Scheme == "http" && !loopback.IsHost(parsed.Hostname()) {
+		return term.UsageErrorf("%s would get the token or password unencrypted: use https://, with a CA file if its certificate is of a private authority", address)
 	}
 	c.setServer(strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/status.json"), config)
 	return nil

@@ -3,6 +3,8 @@ package statusview
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -24,6 +26,33 @@ func TestReachable(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestCredentialsNeedEncryption: a token or password is sent in the clear only to this machine.
+func TestCredentialsNeedEncryption(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("token"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		target  Target
+		refused bool
+	}{
+		"token":              {Target{URL: "http://pve1.lan:9746", TokenFile: file}, true},
+		"password":           {Target{URL: "http://192.168.1.5:9746", User: "ops", PasswordFile: file}, true},
+		"name_like_loopback": {Target{URL: "http://localhost.evil.test", TokenFile: file}, true},
+		"encrypted":          {Target{URL: "https://pve1.lan:9746", TokenFile: file}, false},
+		"loopback":           {Target{URL: "http://127.0.0.1:9746", TokenFile: file}, false},
+		"loopback_ipv6":      {Target{URL: "http://[::1]:9746", TokenFile: file}, false},
+		"no_credentials":     {Target{URL: "http://pve1.lan:9746"}, false},
+	}
+	for name, test := range tests {
+		_, err := NewClient(test.target, nil)
+		if refused := err != nil && strings.Contains(err.Error(), "would get the token or password unencrypted: use https://"); refused != test.refused || err != nil && !refused {
+			t.Errorf("%s: got %v, want refused %t", name, err, test.refused)
+		}
 	}
 }
 
