@@ -73,6 +73,8 @@ var reviewed = map[string]string{
 	"internal/attest/key.go ParseKeys pem.Decode":                                host,
 	"internal/bounds/json.go Unmarshal json.Unmarshal":                           "check, before it",
 	"internal/evidence/entry.go signatureOf pem.Decode":                          "bundleLimits of the entry that has it",
+	"internal/notify/memory.go load json.Unmarshal":                              host,
+	"internal/notify/memory.go load os.ReadFile":                                 host,
 	"internal/proxmox/firewall.go problemsOf json.Unmarshal":                     proxmox,
 	"internal/proxmox/reply/cursor.go Skip json.NewDecoder":                      proxmox,
 	"internal/proxmox/reply/cursor.go decoded json.Unmarshal":                    proxmox,
