@@ -57,6 +57,7 @@ func (e *Engine) assess(planned plan.Plan) {
 	e.assessGuards(planned, judge, now)
 	e.noteWeakenings()
 	e.noteOrders(state.Orders)
+	e.noteUnmatched(assessed, state)
 	e.revision.noteConvergence(e.inSync(assessed, state), e.readings.proxmox.Ready, now)
 }
 
@@ -147,7 +148,7 @@ func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now tim
 			verdicts = append(verdicts, v)
 		}
 		if !v.Held {
-			a.released = true
+			a.released, a.approved = true, append(a.approved, v.Digest)
 			continue
 		}
 		a.held = append(a.held, heldStep(step, v, t.began("held/"+string(step.Op)+"/"+string(v.Reason), now, present)))
@@ -165,7 +166,7 @@ func (a *assessment) judgeOrders(t *track, p plan.Guest, judge gate.Gate, now ti
 	for _, step := range p.Orders {
 		v := t.judge(judge, step)
 		if !v.Held {
-			a.released = true
+			a.released, a.approved = true, append(a.approved, v.Digest)
 			continue
 		}
 		h := heldStep(step, v, t.began("held/"+step.Order.Key+"/"+string(v.Reason), now, present))

@@ -157,6 +157,7 @@ type ownSnapshots struct {
 
 // toldOrders are the orders as they were told last.
 type toldOrders struct {
-	of    map[string]journal.Order // the newest ones that were looked at
-	marks event.Marks[string, journal.OrderState]
+	of        map[string]journal.Order // the newest ones that were looked at
+	unmatched map[string]bool          // keys of the approvals that match no step now
+	marks     event.Marks[string, journal.OrderState]
 }

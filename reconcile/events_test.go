@@ -142,7 +142,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
 		"approvals": lifeOfApprovals, "orders": lifeOfOrders, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
 		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry, "trouble": lifeOfTrouble, "hanging_task": lifeOfHangingTask,
-		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk, "store": lifeOfStore, "targets": lifeOfTargets,
+		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk, "store": lifeOfStore, "targets": lifeOfTargets, "silence": lifeOfSilence,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -474,6 +474,54 @@ func lifeOfRoot(t *testing.T, l *lab, log *eventLog) {
 	}
 	l.policy.Store(valid)
 	eventually(l, "the newer root", func() bool { return len(log.of(event.RootRenewed)) == 1 })
+}
+
+// lifeOfSilence orders a reboot in a commit that changes a file as well, which is accepted without the order, and approves a step that does not exist.
+func lifeOfSilence(t *testing.T, l *lab, log *eventLog) {
+	l.trustOtto()
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("one guest", alice)
+	stop := l.start()
+	l.converge()
+	l.files["web.yaml"] = vmYAML("web-1", 201, "description: changed")
+	mixed := l.push("Change and reboot\n\nGitops-Run: reboot VirtualMachine/web-1\nGitops-Target: home/main\n", alice)
+	eventually(l, "the refused order", func() bool { return len(log.of(event.OrderRefused)) > 0 })
+	l.converge()
+	const why = "a commit that changes files gives no orders"
+	if got := log.of(event.OrderRefused); len(got) != 1 || got[0].attrs["commit"] != mixed || !strings.HasPrefix(got[0].attrs["why"], why) || got[0].attrs["order"] != "Gitops-Run: reboot VirtualMachine/web-1" {
+		t.Errorf("got refused orders %v, want the one of the commit with a file", got)
+	}
+	stop()
+	defer l.start()() // the report has the order after a start too
+	l.converge()
+	if got := l.engine.Report().Orders; len(got) != 1 || got[0].State != journal.OrderRefused || !strings.HasPrefix(got[0].Why, why) || !strings.Contains(got[0].Why, "gitops-agent order") {
+		t.Errorf("got orders %+v, want the refused one with the reason and the remedy", got)
+	}
+	if got := l.audit(mixed); !got.Accepted || !strings.HasPrefix(got.Ignored, why) {
+		t.Errorf("got %+v, want an accepted commit whose orders have no effect", got)
+	}
+
+	nothing := l.push("Approve\n\nGitops-Approve: 00000000000000000000000000000000\n", olga)
+	eventually(l, "the approval of nothing", func() bool { return len(log.of(event.OrderUnmatched)) > 0 })
+	digest := l.holdDestroy("1")
+	l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: approve}")
+	l.push("keep it", alice)
+	l.converge()
+	early := l.push("Approve\n\nGitops-Approve: "+digest+"\n", olga)
+	eventually(l, "the approval before its step", func() bool { return len(log.of(event.OrderUnmatched)) == 2 })
+	delete(l.files, "web.yaml")
+	l.push("remove it again", alice)
+	eventually(l, "the destroy", func() bool { return l.destroyed(201) })
+	time.Sleep(20 * time.Minute)
+	if got := log.of(event.OrderMatched); len(got) != 1 || got[0].attrs["commit"] != early {
+		t.Errorf("got matched approvals %v, want the one that came before its step", got)
+	}
+	if got := log.of(event.OrderUnmatched); len(got) != 2 || got[0].attrs["commit"] != nothing || !strings.Contains(got[0].attrs["why"], "no held step has this digest") {
+		t.Errorf("got unmatched approvals %v, want the one of nothing alone", got)
+	}
+	if got := l.engine.Report().Orders; len(got) != 2 || !got[0].Unmatched || got[0].Commit != nothing || got[0].Word() != "unmatched" || got[0].Hint == "" {
+		t.Errorf("got orders %+v, want the approval of nothing first, with a remedy", got)
+	}
 }
 
 // lifeOfTargets pushes a commit whose target is misspelt, and one for the cluster on top. Another cluster of the repository needs no warning.

@@ -68,6 +68,7 @@ type lab struct {
 
 	pushToPoll time.Duration // pushToPoll, or longer than a rare tick
 
+	anchor  gitsource.ID     // of the policies that trust sets; "" trusts on first use
 	binding verify.Binding   // of the policies that trust sets; the zero value is BindingNone
 	remote  gitsource.Remote // of the branch; the zero value is repo
 	log     *evidence.Client // that is asked about commits of the online mode; nil asks none
@@ -159,7 +160,7 @@ func (l *lab) trustWithout(deny verify.Deny, signers ...verify.Signer) {
 	root, err := l.sig.TrustedRoot()
 	l.ok(err)
 	policy, err := verify.NewPolicy(verify.Options{
-		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: cmp.Or(l.binding, verify.BindingNone), TrustOnFirstUse: true, Signers: signers, Deny: deny,
+		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: cmp.Or(l.binding, verify.BindingNone), TrustOnFirstUse: l.anchor == "", Anchor: l.anchor, Signers: signers, Deny: deny,
 	})
 	l.ok(err)
 	l.policy.Store(policy)

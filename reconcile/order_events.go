@@ -109,5 +109,5 @@ func whyRefused(o journal.Ordered) string {
 	if _, isApproval := gate.ApprovedDigest(o.Order); !isApproval {
 		return cmp.Or(o.Why, "the version that accepted it did not support one-shot operations")
 	}
-	return role.Missing(o.Signer, nil, verify.RoleApprove)
+	return cmp.Or(o.Why, role.Missing(o.Signer, nil, verify.RoleApprove))
 }

@@ -20,7 +20,7 @@ const maxReportedOrders = 20
 func (e *Engine) orderReports(state journal.State) []report.Order {
 	var runs []journal.Order
 	for _, o := range state.Orders {
-		if strings.HasPrefix(o.Order, order.RunPrefix) {
+		if e.isReportedOrder(o) {
 			runs = append(runs, o)
 		}
 	}
@@ -54,6 +54,11 @@ func (e *Engine) orderReport(o journal.Order, state journal.State) report.Order 
 	}
 	switch o.State {
 	case journal.OrderSeen:
+		if e.orders.unmatched[o.Key] {
+			r.Unmatched = true
+			r.Why, r.Hint = whyUnmatched, "gitops-agent status shows the digests of the held steps, and gitops-agent approve DIGEST signs an approval of one"
+			break
+		}
 		e.describeWait(&r, o)
 	case journal.OrderFailed:
 		r.Hint = "it is not tried again: remove the cause, and sign a new order"
@@ -72,6 +77,9 @@ func (e *Engine) orderReport(o journal.Order, state journal.State) report.Order 
 
 // orderedGuest returns the label in the text of an order, "" if it has none.
 func orderedGuest(text string) string {
+	if !strings.HasPrefix(text, order.RunPrefix) {
+		return ""
+	}
 	words := strings.Fields(strings.TrimPrefix(text, order.RunPrefix))
 	if len(words) < 2 || !strings.Contains(words[1], "/") {
 		return ""

@@ -61,6 +61,7 @@ type assessment struct {
 	released    bool                       // a step may run now
 	waits       map[string]report.HeldStep // why orders wait, by their keys; nil if none does
 	snapshots   *report.Snapshots          // nil without a schedule
+	approved    []string                   // digests of steps that are not held, "" of one that needs no approval
 	busy        bool                       // its lane works on it, or it waits for its lane
 	queued      bool                       // it waits for its lane
 }

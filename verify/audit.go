@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/verify/role"
 )
 
 // A Verdict is the result of auditing one commit or tag alone. It is a report: no code acts on it.
@@ -44,6 +45,7 @@ type Verdict struct {
 	Roles  []Role // roles of Signer
 	Target string // values of the trailers Gitops-Target; empty if they do not have the right form
 
+	Ignored  string   // why orders of an accepted commit have no effect, whatever the agent finds in the cluster; "" if they may have one, or if it has none
 	Promoted []string // values of the trailers Gitops-Promoted; ParsePromotion reads one
 }
 
@@ -77,15 +79,41 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 	if err != nil {
 		return err
 	}
-	if signer.may(RoleChange) && len(signer.Paths) == 0 {
+	a := admitted{id: v.Object, tree: o.tree, parents: o.parents, signer: signer, trailers: trailers, mention: mentionedOrder(o.message)}
+	mayChangeAll := signer.may(RoleChange) && len(signer.Paths) == 0
+	if mayChangeAll && a.mention == "" {
 		return nil
 	}
-	a := admitted{id: v.Object, tree: o.tree, parents: o.parents, signer: signer}
 	before, err := parentTree(ctx, repo, a)
 	if err != nil {
 		return err
 	}
-	return p.authorizeChange(ctx, repo, a, before)
+	if !mayChangeAll {
+		if err := p.authorizeChange(ctx, repo, a, before); err != nil {
+			return err
+		}
+	}
+	v.Ignored = a.ignoredOrders(before)
+	return nil
+}
+
+// ignoredOrders returns why orders of a commit have no effect whatever is in the cluster: for their form, or because the signer lacks the role. It is "" if they may
+// have one. Before is the tree of the first parent.
+func (a admitted) ignoredOrders(before gitsource.ID) string {
+	found, ignored := orders(a, a.tree == before, "")
+	for _, o := range found {
+		need := RoleApprove
+		if o.Kind == OrderRun {
+			need = RoleOperate
+		}
+		switch {
+		case !o.Allowed:
+			ignored = role.Missing(a.signer.Name, a.signer.May, need)
+		case o.Problem != "":
+			ignored = o.Problem
+		}
+	}
+	return ignored
 }
 
 // AuditTag verifies one annotated tag: its signature, its signer, the deny list, and that it is at the ref whose name was signed. ref is the full name of the

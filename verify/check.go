@@ -35,7 +35,7 @@ type Base struct {
 func (p *Policy) Check(ctx context.Context, repo *gitsource.Repository, tip gitsource.ID, base Base) (Revision, error) {
 	commits, last, err := p.checkHistory(ctx, repo, tip, base)
 	if err != nil {
-		return Revision{}, err
+		return Revision{}, tooManySince(base, tip, err)
 	}
 	if err := p.checkTip(last); err != nil {
 		return Revision{}, forCommit(tip, err)
@@ -195,7 +195,7 @@ func (p *Policy) judge(ctx context.Context, repo *gitsource.Repository, path []a
 			return nil, err
 		}
 		if p.isForOthers(a.trailers) {
-			a.mentionsOrder = false // its orders are for the agents of other clusters
+			a.mention = "" // its orders are for the agents of other clusters
 		}
 		parent, err := parentTreeForOrders(ctx, repo, a)
 		if err != nil {
@@ -216,7 +216,7 @@ func (p *Policy) judge(ctx context.Context, repo *gitsource.Repository, path []a
 // parentTreeForOrders returns the tree of the first parent if a's message mentions an order, and "" otherwise. The tree
 // decides whether the commit gives orders.
 func parentTreeForOrders(ctx context.Context, repo *gitsource.Repository, a admitted) (gitsource.ID, error) {
-	if !a.mentionsOrder {
+	if a.mention == "" {
 		return "", nil
 	}
 	return parentTree(ctx, repo, a)

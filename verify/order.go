@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // An OrderKind is the kind of action that an order requests.
@@ -34,7 +35,7 @@ type Order struct {
 //
 // Target is what a one-shot operation must name. Without one, any target is accepted.
 func orders(a admitted, sameTree bool, target string) ([]Order, string) {
-	if !a.mentionsOrder {
+	if a.mention == "" {
 		return nil, ""
 	}
 	if problem := trailerCommitProblem(a, sameTree); problem != "" {
@@ -100,8 +101,21 @@ func orderKey(payload [sha256.Size]byte, position int) string {
 	return fmt.Sprintf("%x:%d", payload, position)
 }
 
-// mentionsOrder reports whether a message contains the text of an order trailer anywhere. An order that does not count can
-// then be reported.
-func mentionsOrder(message []byte) bool {
-	return bytes.Contains(message, []byte(trailerApprove+":")) || bytes.Contains(message, []byte(trailerRun+":"))
+// maxMention is how much of a line that mentions an order is kept, in bytes. Proper orders are shorter.
+const maxMention = 200
+
+// mentionedOrder returns the first line of a message that has the text of an order trailer anywhere, from the trailer on, "" if none has. An order that does not
+// count can then be reported.
+func mentionedOrder(message []byte) string {
+	first := -1
+	for _, key := range []string{trailerApprove, trailerRun} {
+		if at := bytes.Index(message, []byte(key+":")); at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+	}
+	if first < 0 {
+		return ""
+	}
+	line, _, _ := bytes.Cut(message[first:], []byte("\n"))
+	return strings.TrimSpace(strings.ToValidUTF8(string(line[:min(len(line), maxMention)]), ""))
 }

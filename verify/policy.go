@@ -62,15 +62,15 @@ func (p *Policy) Digest() [sha256.Size]byte {
 // An admitted commit is signed by a signer of the policy at a time when the signer was trusted. Its place in the history
 // and the permission of the signer are not checked yet. It holds few bytes, since a range may have a thousand commits.
 type admitted struct {
-	id            gitsource.ID
-	tree          gitsource.ID
-	parents       []gitsource.ID
-	digest        [32]byte // of the payload
-	trailers      []trailer
-	mentionsOrder bool
-	takesTrailer  bool // git can add a trailer to the message
-	proof         proof
-	signer        *matcher
+	id           gitsource.ID
+	tree         gitsource.ID
+	parents      []gitsource.ID
+	digest       [32]byte // of the payload
+	trailers     []trailer
+	mention      string // the first line that mentions an order, "" if none does
+	takesTrailer bool   // git can add a trailer to the message
+	proof        proof
+	signer       *matcher
 
 	sealed   []gitsource.ID // commits of the path that this commit seals, oldest first
 	voidSeal string         // why this commit, whose message mentions a seal, seals nothing; otherwise empty
@@ -93,7 +93,7 @@ func (p *Policy) admit(ctx context.Context, repo *gitsource.Repository, id gitso
 	trailers := parseTrailers(o.message)
 	return admitted{
 		id: id, tree: o.tree, parents: o.parents, digest: o.digest(),
-		trailers: trailers, mentionsOrder: mentionsOrder(o.message), takesTrailer: takesTrailer(o.message, trailers),
+		trailers: trailers, mention: mentionedOrder(o.message), takesTrailer: takesTrailer(o.message, trailers),
 		proof: proven, signer: signer,
 	}, nil
 }
@@ -276,6 +276,6 @@ func (a admitted) signedCommit(before, parentTree gitsource.ID, target string) S
 		Subject: a.proof.certificate.SubjectAlternativeName, Issuer: a.proof.certificate.Issuer, Signer: a.signer.Name,
 		Entry: a.signer.Entry(), Roles: a.signer.May, Guests: a.signer.Guests, Paths: a.signer.Paths,
 		ProvenTime: a.proof.provenTime, PayloadDigest: a.digest,
-		Orders: found, Ignored: cmp.Or(ignored, a.voidSeal), Sealed: a.sealed,
+		Orders: found, Ignored: cmp.Or(ignored, a.voidSeal), Mention: a.mention, Sealed: a.sealed,
 	}
 }

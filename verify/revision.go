@@ -46,6 +46,7 @@ type SignedCommit struct {
 	PayloadDigest [32]byte // SHA-256 of the bytes that the signature covers
 	Orders        []Order
 	Ignored       string // why a commit whose message mentions an order or a seal has none; otherwise empty
+	Mention       string // the line of the message that mentions an order, "" if none does
 
 	// Sealed are the commits since the base that this commit seals, along first parents, oldest first. Their own
 	// signatures were not verified, and their orders do not count.

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"gitops-agent/gitsource"
@@ -35,4 +36,17 @@ func hintInPlace(l lineage, id gitsource.ID, parents []gitsource.ID, hint string
 		hint = "sign it and those above it again: git rebase --rebase-merges --exec 'git commit --amend --no-edit --allow-empty -S' " + string(parents[0]) + others
 	}
 	return hint
+}
+
+// tooManySince returns a refusal for too many commits above an accepted revision with the remedies for that: the anchor has no effect then. Every other error is
+// returned unchanged.
+func tooManySince(base Base, tip gitsource.ID, err error) error {
+	var rejected *RejectedError
+	if base.Commit == "" || !errors.As(err, &rejected) || rejected.Reason != ReasonTooManyCommits {
+		return err
+	}
+	named := *rejected
+	named.Hint = fmt.Sprintf("trust.anchor has no effect after the first revision: move the branch back to a commit at most %d above %s, and forward in such steps when each is in force; or review the commits, and run gitops-agent allow-rewrite %s on the agent's host, which accepts this commit without those below it",
+		maxCommits, base.Commit, tip)
+	return &named
 }

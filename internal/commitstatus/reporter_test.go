@@ -18,6 +18,7 @@ import (
 	"gitops-agent/internal/forge"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
@@ -153,6 +154,20 @@ func TestStatusesAtEachForge(t *testing.T) {
 				t.Errorf("got %d further requests, want none for what was sent", len(got))
 			}
 		})
+	}
+}
+
+// An order of the commit that has no effect is the first thing that its status says.
+func TestOrderWithoutEffect(t *testing.T) {
+	t.Parallel()
+	api, got := forgeServer(t, "Authorization")
+	r, _ := start(t, commitstatus.Forge{Kind: forge.GitHub, API: api, Repository: "example/homelab"})
+	r.Offer(accepted(first, func(r *report.Report) {
+		converged(r)
+		r.Orders = []report.Order{{Commit: second, State: journal.OrderRefused, Why: "another"}, {Commit: first, State: journal.OrderSeen, Unmatched: true, Why: "no held step"}}
+	}))
+	if q := next(t, got); q.Body["state"] != "success" || q.Body["description"] != "order without effect: no held step; every guest was in sync" {
+		t.Errorf("got %v, want the order before the state of the guests", q.Body)
 	}
 }
 

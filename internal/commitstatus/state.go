@@ -50,7 +50,18 @@ func statusesOf(r report.Report) map[string]Status {
 	return statuses
 }
 
+// acceptedStatus returns the status of the accepted commit. An order of the commit that has no effect comes first.
 func acceptedStatus(r report.Report) Status {
+	status := statusInCluster(r)
+	for _, o := range r.Orders {
+		if o.Commit == r.Source.Accepted.Commit && o.HasNoEffect() {
+			return newStatus(status.State, "order without effect: %s; %s", o.Why, status.Description)
+		}
+	}
+	return status
+}
+
+func statusInCluster(r report.Report) Status {
 	first, held := "", 0
 	note := func(subject string, h report.HeldStep) {
 		if h.Reason == reason.WritesStopped {

@@ -45,6 +45,7 @@ func worstReport(of event.Name) report.Report {
 	r.Journal = report.Journal{}
 	r.Writes = report.Writes{Reason: reason.StopStateDirectory, Paused: &pause.Note{}}
 	r.Guards = &report.Guards{Held: []report.HeldStep{{Digest: "4f1c"}}}
+	r.Orders = []report.Order{{Commit: "some commit", Unmatched: true}}
 	r.Rollouts = []report.Rollout{{Name: "web", State: journal.RolloutFailed}}
 	g := &r.Guests[0]
 	g.Sync, g.DriftSince, g.Held = report.OutOfSync, time.Now(), []report.HeldStep{{Op: "destroy"}}

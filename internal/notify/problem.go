@@ -120,6 +120,8 @@ func (p *problem) exists(r report.Report) bool {
 		return r.Source.RootExpired || r.Source.RootExpires.IsZero()
 	case event.RolloutFailed, event.RolloutHeld:
 		return isRolloutIn(r, e.Attributes["rollout"], map[event.Name]journal.RolloutState{event.RolloutFailed: journal.RolloutFailed, event.RolloutHeld: journal.RolloutHeld}[e.Name])
+	case event.OrderUnmatched:
+		return r.Guards == nil || slices.ContainsFunc(r.Orders, func(o report.Order) bool { return o.Unmatched && o.Commit == e.Attributes["commit"] })
 	case event.GuardHeld:
 		return r.Guards == nil || holdsDigest(r, e.Attributes["digest"])
 	case event.WritesStopped:

@@ -31,12 +31,14 @@ const (
 
 // Events of orders.
 const (
-	OrderAccepted Name = "order.accepted"
-	OrderExecuted Name = "order.executed"
-	OrderRefused  Name = "order.refused"
-	OrderExpired  Name = "order.expired"
-	OrderUnknown  Name = "order.unknown" // its step may have run
-	OrderFailed   Name = "order.failed"  // Proxmox refused its call, or its task failed
+	OrderAccepted  Name = "order.accepted"
+	OrderExecuted  Name = "order.executed"
+	OrderRefused   Name = "order.refused"
+	OrderExpired   Name = "order.expired"
+	OrderUnmatched Name = "order.unmatched" // an approval that no step needs
+	OrderMatched   Name = "order.matched"   // the approval, or it has ended
+	OrderUnknown   Name = "order.unknown"   // its step may have run
+	OrderFailed    Name = "order.failed"    // Proxmox refused its call, or its task failed
 )
 
 // Events of guests.

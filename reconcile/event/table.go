@@ -96,6 +96,15 @@ var table = []Row{
 		Sentence: `The order {"order"} of {signer} has expired: {why}.`,
 	},
 	{
+		Name: OrderUnmatched, Level: warn, Line: "approval matches no held step", Fields: "order signer commit why", Default: true,
+		End: OrderMatched, EndedBy: []Name{OrderExecuted, OrderExpired}, By: "order commit", For: readings, Early: "approval matches no held step for now",
+		Sentence: `The approval {"order"} of {signer} matches no held step: {why}.`,
+	},
+	{
+		Name: OrderMatched, Line: "approval matches a step, or has ended", Fields: "order signer commit",
+		Sentence: `The approval {"order"} of {signer} matches a step now, or has ended.`,
+	},
+	{
 		Name: OrderUnknown, Level: warn, Line: "order may have been executed, and is not executed again", Fields: "order operation signer commit vmid? guest? step", Default: true,
 		Sentence: `The order {"order"} of {signer} may have been executed, and is not executed again.`,
 	},

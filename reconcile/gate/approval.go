@@ -23,6 +23,7 @@ type Approval struct {
 	Person    string // name of the signer in the trust policy; "" if an older release recorded the order without it
 	Subject   string // of the certificate
 	LacksRole bool   // the signer may not approve
+	Ignored   string // why its commit may give no orders, "" if it may
 	Proven    time.Time
 
 	Entry         string   // of the signer in the trust policy; "" if an older release recorded the order
@@ -42,6 +43,7 @@ const (
 	UncountedDuplicate UncountedReason = "same-person" // the person approved the step already
 	UncountedAuthor    UncountedReason = "author"      // the person introduced the step, and the policy asks for another one
 	UncountedScope     UncountedReason = "scope"       // the step reaches something outside of the guests or paths of the signer
+	UncountedIgnored   UncountedReason = "commit"      // its commit may give no orders, such as one that changes files
 )
 
 // Uncounted is an approval that names a held step and does not count.
@@ -68,7 +70,7 @@ func NewApprovals(orders map[string]journal.Order) Approvals {
 			continue
 		}
 		list[digest] = append(list[digest], Approval{
-			Key: key, Person: o.Signer, Subject: o.Subject, LacksRole: o.State == journal.OrderRefused, Proven: o.ProvenTime,
+			Key: key, Person: o.Signer, Subject: o.Subject, LacksRole: o.State == journal.OrderRefused && o.Why == "", Ignored: o.Why, Proven: o.ProvenTime,
 			Entry: o.Entry, Guests: o.Guests, Paths: o.Paths,
 		})
 	}
@@ -84,6 +86,10 @@ func (a Approvals) For(digest string, now time.Time, excluded map[string]bool, o
 	var t Tally
 	seen := make(map[string]bool)
 	for _, approval := range valid {
+		if approval.Ignored != "" {
+			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedIgnored, approval.Ignored))
+			continue
+		}
 		if approval.LacksRole {
 			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedRole, role.Missing(approval.Person, nil, "approve")))
 			continue

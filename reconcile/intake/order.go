@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"gitops-agent/gitsource"
@@ -21,6 +22,11 @@ import (
 func newOrders(rev verify.Revision, memory journal.State, scope gate.Scope) []journal.Body {
 	var records []journal.Body
 	for _, commit := range rev.Commits() {
+		if o, isIgnored := ignoredOrder(commit); isIgnored {
+			if _, seen := memory.Orders[o.Key]; !seen {
+				records = append(records, o)
+			}
+		}
 		for _, o := range commit.Orders {
 			if _, seen := memory.Orders[o.Key]; seen {
 				continue
@@ -44,6 +50,18 @@ func newOrders(rev verify.Revision, memory journal.State, scope gate.Scope) []jo
 		}
 	}
 	return records
+}
+
+// ignoredOrder returns the record of an order that is refused because its commit may give none, and whether there is one: the commit changes files as well, or
+// the order is not where orders are. The revision is accepted without it, and the person who signed it waits for an effect.
+func ignoredOrder(commit verify.SignedCommit) (journal.Ordered, bool) {
+	if commit.Mention == "" || len(commit.Orders) > 0 || commit.Ignored == "" {
+		return journal.Ordered{}, false
+	}
+	return journal.Ordered{
+		Key: fmt.Sprintf("%x:0", commit.PayloadDigest), Order: commit.Mention, Subject: commit.Subject, Issuer: commit.Issuer, Signer: commit.Signer, Commit: string(commit.ID),
+		ProvenTime: commit.ProvenTime, State: journal.OrderRefused, Why: commit.Ignored + "; gitops-agent order and gitops-agent approve make a commit that gives an order alone",
+	}, true
 }
 
 // newRun returns the record of a new one-shot operation: the guest that it means from now on, or why it is refused.

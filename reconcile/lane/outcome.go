@@ -112,8 +112,11 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 	if !spent {
 		return records
 	}
-	return append(records, state.SpentOrders(strings.Fields(begun.Detail[detailApprovals]), orderState, begun.Step)...)
+	return append(records, state.SpentOrders(ApprovalsOf(begun), orderState, begun.Step)...)
 }
+
+// ApprovalsOf returns the keys of the orders that released an open step.
+func ApprovalsOf(begun journal.Begun) []string { return strings.Fields(begun.Detail[detailApprovals]) }
 
 // spends returns the new state of the orders that released a step, and whether it changes. An order runs at most once: it stays valid only
 // if its call certainly had no effect, or if the approved change has further calls.

@@ -6,9 +6,9 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// Order is a one-shot operation that a signed commit orders, and what became of it.
+// Order is a one-shot operation that a signed commit orders, and what became of it. An approval that has no effect is an Order too.
 type Order struct {
-	Order   string             `json:"order"`            // the value of its trailer: "reboot VirtualMachine/db-1 timeout=90s"
+	Order   string             `json:"order"`            // the value of its trailer: "reboot VirtualMachine/db-1 timeout=90s"; of an approval the trailer
 	Guest   string             `json:"guest,omitempty"`  // label
 	VMID    int                `json:"vmid,omitempty"`   // 0 if it was refused before a guest was found
 	Signer  string             `json:"signer,omitempty"` // subject of the certificate
@@ -23,7 +23,12 @@ type Order struct {
 	UPID    string             `json:"upid,omitempty"`
 	Log     string             `json:"log,omitempty"`    // the last lines of the task
 	Volume  string             `json:"volume,omitempty"` // of the backup that it made
+
+	Unmatched bool `json:"unmatched,omitempty"` // an approval that no step needs now
 }
+
+// HasNoEffect reports whether the order was refused, or approves nothing.
+func (o Order) HasNoEffect() bool { return o.State == journal.OrderRefused || o.Unmatched }
 
 // Word returns the state of the order as people read it.
 func (o Order) Word() string {
@@ -31,6 +36,9 @@ func (o Order) Word() string {
 	case journal.OrderSeen:
 		if o.Digest != "" {
 			return "held"
+		}
+		if o.Unmatched {
+			return "unmatched"
 		}
 		return "waiting"
 	case journal.OrderReleased:

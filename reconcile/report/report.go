@@ -177,6 +177,12 @@ func (r Report) InForceUnknown() bool {
 	return r.Source.Accepted == nil && (r.Journal.Unread || slices.Contains(unread, r.Writes.Reason))
 }
 
+// AcceptedNotInForce reports whether the report has an accepted revision from which nothing is applied: it does not verify, or could not be checked yet. Such a
+// revision is called accepted, and not in force.
+func (r Report) AcceptedNotInForce() bool {
+	return r.Source.Accepted != nil && slices.Contains([]reason.Stop{reason.StopUnverified, reason.StopUnchecked, reason.StopPolicy}, r.Writes.Reason)
+}
+
 // NoneInForce says that no revision is in force, or that it is unknown which one is.
 func (r Report) NoneInForce() string {
 	if r.InForceUnknown() {

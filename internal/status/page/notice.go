@@ -158,6 +158,9 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 	if a := r.Source.Accepted; a != nil {
 		inForce = "The accepted revision stays in force: " + r.Source.Branch + "@" + words.ShortID(a.Commit) + "."
 	}
+	if r.AcceptedNotInForce() {
+		inForce = "No revision is in force. " + r.Source.Branch + "@" + words.ShortID(r.Source.Accepted.Commit) + " was accepted: " + r.Writes.Message + "."
+	}
 	if refused := r.Source.Refused; refused != nil {
 		list = append(list, notice{
 			Tone: bad, Title: fmt.Sprintf("Revision %s is refused: %s", words.ShortID(refused.Commit), refused.Reason),

@@ -50,6 +50,8 @@ type Audit struct {
 	resource   string // URI of the repository, or ""
 
 	attestations *attest.Reader // nil if none were asked for
+
+	base verify.Base // what the agent accepted last, or the anchor; zero if neither is known here
 }
 
 // Open reads the trust settings and opens the repository; a remote repository is fetched first. The caller closes the Audit.
@@ -85,7 +87,7 @@ func Open(ctx context.Context, opts Options) (_ *Audit, err error) {
 		return nil, errors.Join(err, repo.close())
 	}
 	return &Audit{
-		attestations: attestations,
+		attestations: attestations, base: settings.base(),
 		auditor: auditor{
 			repo: repo.Repository, judge: settings.judge, policy: settings.policy,
 			done:   opts.Progress.Count("verified"),
@@ -109,6 +111,9 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 	}
 	verdicts, missed, err := a.audit(ctx, chosen)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := a.refuseBranch(ctx, chosen, verdicts); err != nil {
 		return Result{}, err
 	}
 	if a.paths {
@@ -252,6 +257,7 @@ func (r Result) WriteJSON(out io.Writer) error {
 // WriteText prints the verdicts and the totals and, if explain is set, the reason and the remedy of each refusal.
 func (r Result) WriteText(out io.Writer, explain bool) {
 	writeVerdicts(out, r.document, r.listing)
+	writeIgnored(out, r.document, r.listing)
 	writePromotions(out, r.document, r.listing)
 	writeAttestations(out, r.document, r.listing)
 	if explain {

@@ -67,6 +67,7 @@ type verdict struct {
 	sealedBy gitsource.ID // the commit that seals a refused one, or ""
 	mergedBy gitsource.ID // of a commit of a side branch: the merge that brings it into the range
 	depth    int          // of a refused commit: first parents between HEAD and it, or notBelowHead; only if Options.Explain is set
+	below    gitsource.ID // of a single commit that is refused as the tip of a branch alone: the older commit that is the cause
 	first    bool         // it has no parent
 	path     string       // a file that it changes, if Options.Paths is set
 	attested []attest.Attestation

@@ -95,6 +95,7 @@ type verdictView struct {
 	Payload        string        `json:"payload,omitempty"`     // SHA-256
 	Target         string        `json:"target,omitempty"`
 
+	Ignored      string               `json:"ignored,omitempty"`      // why orders in its message have no effect, whatever is in the cluster
 	Promotion    *promotionView       `json:"promotion,omitempty"`    // what the trailer Gitops-Promoted names
 	Attestations []attest.Attestation `json:"attestations,omitempty"` // what agents stated about the commit, if they were asked for
 }
@@ -127,7 +128,7 @@ func newVerdictView(v verdict) verdictView {
 		ClaimedSubject: v.ClaimedSubject, ClaimedIssuer: v.ClaimedIssuer,
 		Workflow: run.BuildSignerURI, Repository: run.SourceRepositoryURI, Ref: run.SourceRepositoryRef, Trigger: run.BuildTrigger, Log: v.Log, LogIndex: v.LogIndex,
 		Certificate: v.Certificate, Payload: v.Payload, Target: v.Target,
-		Attestations: v.attested, Promotion: v.promotes,
+		Attestations: v.attested, Promotion: v.promotes, Ignored: v.Ignored,
 	}
 	if v.Err != nil {
 		view.Message = v.Err.Error()

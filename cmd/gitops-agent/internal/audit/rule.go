@@ -64,7 +64,7 @@ type ruleView struct {
 func ruleViews(v verdict) []ruleView {
 	passed, failed := true, ""
 	switch {
-	case v.Accepted:
+	case v.Accepted, v.below != "": // all rules for the commit itself
 	case v.Reason == "":
 		passed = false
 	case v.Signer != "" && v.kind == kindTag: // the signer is recognised, so the rest is not allowed

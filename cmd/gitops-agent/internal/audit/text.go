@@ -40,6 +40,18 @@ func writeVerdicts(out io.Writer, d Document, l Listing) {
 	}
 }
 
+// writeIgnored prints which listed commits mention orders that have no effect.
+func writeIgnored(out io.Writer, d Document, l Listing) {
+	if l.isSummary(d) {
+		return
+	}
+	for _, v := range l.selected(d) {
+		if v.Ignored != "" {
+			_, _ = fmt.Fprintf(out, "\n%s: its orders have no effect: %s\n", v.shortID(), term.Printable(v.Ignored))
+		}
+	}
+}
+
 // maxSubject is the length of a printed first line of a message, in characters.
 const maxSubject = 60
 

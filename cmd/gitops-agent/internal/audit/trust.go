@@ -1,10 +1,12 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
 	"gitops-agent/verify"
 )
@@ -32,6 +34,15 @@ func (t Trust) read(readConfig func() (agent.Config, error)) (trustSettings, err
 		return trustSettings{judge: policy, policy: policy}, err
 	}
 	return readPolicy(readConfig, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
+}
+
+// acceptedLast returns the revision that the agent of a config accepted last, by its journal in files; zero if that cannot be read here.
+func acceptedLast(config agent.Config) verify.Base {
+	state, err := config.JournalState(context.Background())
+	if err != nil || state.Accepted == nil {
+		return verify.Base{}
+	}
+	return verify.Base{Commit: gitsource.ID(state.Accepted.Commit), ProvenTime: state.Accepted.ProvenTime}
 }
 
 // readRoot returns what identifies signers without a policy: the trusted root of the flag or of the config.

@@ -91,7 +91,11 @@ func headRows(r report.Report) [][]term.Cell {
 		}
 	}
 	if a := r.Source.Accepted; a != nil {
-		add(term.Plain, "in force", fmt.Sprintf("%.10s of %s, signed by %s, proven %s", a.Commit, r.Source.Branch, a.Subject, a.ProvenTime.UTC().Format(time.RFC3339)))
+		name := "in force"
+		if r.AcceptedNotInForce() {
+			name = "accepted"
+		}
+		add(term.Plain, name, fmt.Sprintf("%.10s of %s, signed by %s, proven %s", a.Commit, r.Source.Branch, a.Subject, a.ProvenTime.UTC().Format(time.RFC3339)))
 		for _, w := range a.Warnings {
 			add(term.Yellow, "warning", w)
 		}

@@ -106,7 +106,7 @@ func RestartsLeft(r report.Report) error {
 
 // inForce reports whether the accepted revision begins with these digits.
 func inForce(r report.Report, revision string) bool {
-	return r.Source.Accepted != nil && strings.HasPrefix(r.Source.Accepted.Commit, revision)
+	return r.Source.Accepted != nil && !r.AcceptedNotInForce() && strings.HasPrefix(r.Source.Accepted.Commit, revision)
 }
 
 // outstanding describes why the cluster is not converged yet.
@@ -118,6 +118,8 @@ func outstanding(r report.Report, revision string, lastErr error) string {
 		return fmt.Sprintf("the head %.7s waits: %s", r.Source.Waiting.Commit, r.Source.Waiting.Reason)
 	case r.Source.Accepted == nil:
 		return r.NoneInForce()
+	case r.AcceptedNotInForce():
+		return fmt.Sprintf("%.7s is accepted, and not in force: %s", r.Source.Accepted.Commit, r.Writes.Message)
 	case !inForce(r, revision):
 		return fmt.Sprintf("%.7s is in force", r.Source.Accepted.Commit)
 	case r.Source.Refused != nil:
