@@ -309,12 +309,12 @@ func TestNodeFollowsRulesOfAffinity(t *testing.T) {
 			l.files[name+".yaml"] = placed(vm, "{}")
 		}
 		l.files["apart.yaml"] = header + "metadata: {name: apart}\nspec: {type: resource, affinity: negative, " + guests + "}\n"
-		l.files["fast.yaml"] = header + "metadata: {name: fast}\nspec: {type: node, nodes: [pve2, \"pve3:2\"], strict: true, " + guests + "}\n"
+		l.files["fast.yaml"] = header + "metadata: {name: fast}\nspec: {type: node, nodes: [pve2, pve3], strict: true, " + guests + "}\n"
 		l.push("two guests and their rules", alice)
 		defer l.start()()
 		l.converge()
-		if one, two := l.nodeOf(201), l.nodeOf(202); one != "pve3" || two != "pve2" {
-			t.Errorf("got the guests on %s and %s, want the preferred pve3 and the other node of the rule", one, two)
+		if one, two := l.nodeOf(201), l.nodeOf(202); one != "pve2" || two != "pve3" {
+			t.Errorf("got the guests on %s and %s, want the two nodes of the rule, and not the empty pve1", one, two)
 		}
 		if got := l.sim.HARule("apart")["resources"]; got != "vm:201,vm:202" {
 			t.Errorf("got %q in the rule, want both guests", got)

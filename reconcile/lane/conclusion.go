@@ -19,7 +19,7 @@ type conclusion struct {
 	log        string              // the last lines of the log of the last call's task, if they were read
 	sent       bool                // the last call was sent, or may have been sent
 	lifted     bool                // the step has taken the protection from its guest for its calls, or may have
-	refused    bool                // Proxmox refused a call of the step, or may have: it may have left a part of the call behind
+	refused    bool                // Proxmox refused a configuration of the step, or may have: it may have left a part of the call behind
 	repeated   bool                // the step is planned again although its call may still act
 	file       *journal.Downloaded // that the step downloaded; nil if it downloaded none
 	backup     string              // the volume of the backup that the step made

@@ -46,7 +46,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, begun journal.Begun
 		c.sent = sent && i == len(step.Calls)-1
 		// A refused call may have acted: Proxmox stores the change of a container before it applies it.
 		c.lifted = c.lifted || step.Lifts() && sent && !errors.Is(err, cluster.ErrConflict)
-		c.refused = err != nil && sent && !errors.Is(err, cluster.ErrConflict)
+		c.refused = err != nil && sent && call.Op == cluster.OpConfig && !errors.Is(err, cluster.ErrConflict)
 		if errors.Is(err, cluster.ErrRefusedLate) {
 			var warning string
 			if warning, err = w.afterRefusal(ctx, basis, step, call, err); warning != "" {
@@ -73,7 +73,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, begun journal.Begun
 			case err != nil:
 				return conclusion{err: err}
 			case !task.OK():
-				c.task, c.log, c.refused = upid, task.LogTail, true
+				c.task, c.log, c.refused = upid, task.LogTail, call.Op == cluster.OpConfig
 				return end(journal.Failed, call, cluster.NewTaskError(task))
 			}
 			c.warnings = append(c.warnings, task.Warnings...)
