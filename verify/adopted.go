@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/verify/scope"
 )
 
 // elsewhere is a change that its author made for other targets than this one, and that no signer has made for this one yet.
@@ -17,7 +18,7 @@ type elsewhere struct {
 
 // checkAdopted refuses a path that would put a change for other targets into force here. A commit whose author named other targets only is passed over while it is the tip, and its files are
 // in the tree of every later commit. They come into force only if a later commit that names this target is by a signer who may make the same change. A path that is the same before and
-// after all commits does not matter. The tree before the first commit is first.
+// after all commits does not matter, and neither does a path that the target does not read. Folders that its Cluster imports from elsewhere are not known here. The tree before the first commit is first.
 func (p *Policy) checkAdopted(ctx context.Context, repo *gitsource.Repository, path []admitted, first gitsource.ID) error {
 	tip := path[len(path)-1]
 	if !p.namesTarget(tip.trailers) {
@@ -34,6 +35,7 @@ func (p *Policy) checkAdopted(ctx context.Context, repo *gitsource.Repository, p
 			if err != nil {
 				return forCommit(a.id, treeProblem(a.id, err))
 			}
+			changed = slices.DeleteFunc(changed, func(path string) bool { return !scope.HasPath(p.options.Paths, path) })
 			open = append(open, elsewhere{a, changed})
 		case a.id != tip.id:
 			open = slices.DeleteFunc(open, func(e elsewhere) bool { return p.adopts(a, e.paths) })

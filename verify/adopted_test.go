@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"strings"
 	"testing"
 
 	"gitops-agent/gitsource"
@@ -75,4 +76,23 @@ func TestChangesForOtherTargetsThatCannotBeCompared(t *testing.T) {
 	p := s.policy(func(o *verify.Options) { o.Binding = verify.BindingTrailer }, addSigner(approver(bob)))
 	s.refused(p, s.commit(draft{by: bob, tree: d.tree, parents: []gitsource.ID{passed}, message: trailers("lab/main")}), s.base, verify.ReasonOutOfScope, passed)
 	s.testRepo.accepted(p, s.commit(draft{tree: d.tree, parents: []gitsource.ID{passed}, message: trailers("lab/main")}), s.base)
+}
+
+// TestChangesForOtherTargetsElsewhere passes over a change in a folder that the target does not read: signers of one folder each share a branch.
+func TestChangesForOtherTargetsElsewhere(t *testing.T) {
+	t.Parallel()
+	for paths, want := range map[string]verify.Reason{"web": "", "web db": verify.ReasonOutOfScope, "db": verify.ReasonOutOfScope, "": verify.ReasonOutOfScope} {
+		l := newTestRepo(t)
+		base := l.commit(draft{tree: l.tree("db/a=1", "web/a=1")})
+		began := l.now
+		passed := l.commit(draft{tree: l.tree("db/a=2", "web/a=1"), parents: []gitsource.ID{base}, message: trailers("away/main")})
+		tip := l.commit(draft{by: bob, tree: l.tree("db/a=2", "web/a=2"), parents: []gitsource.ID{passed}, message: trailers("lab/main")})
+		limited := verify.Signer{Name: "bob", Issuer: bob.Issuer, Subject: bob.Subject, May: []verify.Role{verify.RoleChange}, Paths: []string{"web"}}
+		p := l.policy(func(o *verify.Options) { o.Binding, o.Paths = verify.BindingTrailer, strings.Fields(paths) }, addSigner(limited))
+		if from := (verify.Base{Commit: base, ProvenTime: began}); want == "" {
+			l.accepted(p, tip, from)
+		} else {
+			l.refused(p, tip, from, want, tip)
+		}
+	}
 }

@@ -53,6 +53,7 @@ type Options struct {
 	Signers     []Signer // at least one is required; the first match counts
 	Branch      string   // the branch, for Revision.String and the binding; required
 	Target      string   // <cluster>/<branch>, the required value of the trailer Gitops-Target; required with BindingTrailer
+	Paths       []string // of the repository that the target reads; none are the whole repository
 	Binding     Binding  // required
 	History     History
 	Timestamps  TimestampRule

@@ -27,7 +27,7 @@ func (c Config) pinnedPolicy() (*verify.Policy, error) {
 func (c Config) policyOptions(root []byte) verify.Options {
 	t := c.Trust
 	opts := verify.Options{
-		TrustedRoot: root, Branch: c.Source.Branch, Target: c.Cluster.Name + "/" + c.Source.Branch,
+		TrustedRoot: root, Branch: c.Source.Branch, Target: c.Cluster.Name + "/" + c.Source.Branch, Paths: c.Source.Paths,
 		Binding: verify.Binding(t.Binding), History: verify.History(cmp.Or(t.History, string(verify.HistoryFirstParent))),
 		Timestamps: verify.TimestampRule(t.Timestamps), Anchor: gitsource.ID(t.Anchor), TrustOnFirstUse: t.TrustOnFirstUse,
 		NotBefore: t.NotBefore, Deny: verify.Deny{Payloads: t.Deny.Payloads, Certificates: t.Deny.Certificates, LogIndexes: t.Deny.LogIndexes},
