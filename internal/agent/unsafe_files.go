@@ -22,7 +22,15 @@ func (c Config) trustedFiles() []hostFile {
 		{"the config", c.file},
 		{"trust.trusted_root_file", c.Trust.TrustedRootFile},
 		{"trust.tuf.root_file", c.Trust.TUF.RootFile},
+		{"trust.rekor_ca_file", c.Trust.RekorCAFile},
 		{"proxmox.ca_file", c.Proxmox.CAFile},
+		{"journal.etcd.ca_file", c.Journal.Etcd.CAFile},
+		{"checks.ca_file", c.Checks.CAFile},
+		{"commit_status.ca_file", c.CommitStatus.CAFile},
+		{"traces.ca_file", c.Traces.CAFile},
+	}
+	for i, r := range c.Notifications.Receivers {
+		files = append(files, hostFile{fmt.Sprintf("notifications.receivers[%d].ca_file", i), r.CAFile})
 	}
 	for i, r := range c.Source.Remotes {
 		files = append(files, hostFile{fmt.Sprintf("source.remotes[%d].known_hosts_file", i), r.KnownHostsFile}, hostFile{fmt.Sprintf("source.remotes[%d].ca_file", i), r.CAFile})
@@ -32,6 +40,10 @@ func (c Config) trustedFiles() []hostFile {
 	}
 	for i, path := range c.Policies {
 		files = append(files, hostFile{fmt.Sprintf("policies[%d]", i), path})
+		inFolder, _ := filepath.Glob(filepath.Join(path, "*")) // none if it is a file
+		for _, file := range inFolder {
+			files = append(files, hostFile{fmt.Sprintf("policies[%d]", i), file})
+		}
 	}
 	return append(files, c.privateFiles()...)
 }

@@ -29,7 +29,7 @@ const maxLinks = 40
 // link on the way to the file, and looks at every folder up to the root:
 //
 //   - A file, folder or link belongs to one of the trusted users.
-//   - A file or folder cannot be written by the group or by others. The group that has the number of its owner is the owner's own one, except that of root.
+//   - A file or folder cannot be written by the group or by others. The group that has the number of its owner, or of another trusted user, is that user's own one, except that of root.
 //   - A folder with the sticky bit, such as /tmp or the folder of a secret that Kubernetes mounts, may be written by all: only the owner of what is in it can replace that.
 //
 // A path that does not exist is safe as far as it exists. If a folder cannot be read, the result is the error of the operating system.
@@ -84,7 +84,8 @@ func checkOwnerAndMode(path string, info fs.FileInfo, users []int) error {
 	mode := info.Mode()
 	isSticky := mode.IsDir() && mode&fs.ModeSticky != 0
 	mayWrite := mode.Perm() & 0o022
-	if owner.Uid != 0 && owner.Uid == owner.Gid {
+	isOwn := owner.Uid == owner.Gid || owner.Uid == 0 && slices.Contains(users, int(owner.Gid)) // a volume of Kubernetes belongs to root and to the agent's group
+	if owner.Gid != 0 && isOwn {
 		mayWrite &^= 0o020
 	}
 	switch {

@@ -127,3 +127,21 @@ func TestReadOfUntrustedFile(t *testing.T) {
 		t.Errorf("that all may write: got %q and %v, want it refused", text, err)
 	}
 }
+
+// TestVolumeOfKubernetes checks a file below a volume that belongs to root and to the group of the agent, which Kubernetes sets with fsGroup.
+func TestVolumeOfKubernetes(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to other groups")
+	}
+	volume := filepath.Join(t.TempDir(), "volume")
+	if err := errors.Join(os.Mkdir(volume, 0o700), os.Chown(volume, 0, other), os.Chmod(volume, fs.ModeSetgid|0o775)); err != nil {
+		t.Fatal(err)
+	}
+	if err := hostfile.CheckTrusted(filepath.Join(volume, "state"), other); err != nil {
+		t.Errorf("got %v, want the group of the agent's user trusted", err)
+	}
+	if err := hostfile.CheckTrusted(filepath.Join(volume, "state")); err == nil {
+		t.Error("got a folder safe that the group of another user may change")
+	}
+}
