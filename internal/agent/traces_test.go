@@ -209,7 +209,7 @@ func TestTracesOfARepairAndOfAHold(t *testing.T) {
 	collector := h.trace()
 	a, stop := h.run(io.Discard)
 	defer stop()
-	h.until(a, "convergence", convergedOn(first))
+	collector.Until("converged revision", ended(first, "converged"))
 	h.ok(h.sim.Edit(210, "memory", "1024"))
 	spans := collector.Until("repair", func(spans []collectortest.Span) bool { return len(collectortest.Find(spans, "repair")) > 0 })
 	revision, repair := collectortest.Find(spans, "revision")[0], collectortest.Find(spans, "repair")[0]
