@@ -42,7 +42,7 @@ func (n *notAdopted) note(ctx context.Context, repo *gitsource.Repository, c aut
 		}
 		changed, err := repo.Changed(ctx, commit.Before, commit.Tree)
 		if err != nil {
-			return outOfScope(commit, fmt.Errorf("the files that %s changed cannot be determined: %w", commit.Subject, err))
+			return filesUnknown(commit, err)
 		}
 		e.by, e.paths = commit, append(e.paths, changed...)
 	}

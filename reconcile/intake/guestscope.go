@@ -137,6 +137,15 @@ func outOfScope(commit verify.SignedCommit, err error) error {
 	}
 }
 
+// filesUnknown is the error about a commit whose changed files are not known. It refuses the commit only if its trees are the reason: every other error may pass.
+func filesUnknown(commit verify.SignedCommit, err error) error {
+	err = fmt.Errorf("the files that %s changed cannot be determined: %w", commit.Subject, err)
+	if errors.As(err, new(*gitsource.TreeError)) || errors.Is(err, gitsource.ErrTooLarge) {
+		return outOfScope(commit, err)
+	}
+	return err
+}
+
 // load lowers a tree on one side of a commit. The tree before the first commit is empty and contains no guests. A tree that does not parse is
 // refused, because it concerns all guests.
 func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gitsource.ID) (*loweredTree, error) {
@@ -260,7 +269,7 @@ func (t *tracer) attributePolicies(ctx context.Context, c *authored, before, aft
 		for _, commit := range commits[len(paths):] {
 			changed, err := t.repo.Changed(ctx, commit.Before, commit.Tree)
 			if err != nil {
-				return outOfScope(commit, fmt.Errorf("the files that %s changed cannot be determined: %w", commit.Subject, err))
+				return filesUnknown(commit, err)
 			}
 			set := make(map[string]bool, len(changed))
 			for _, path := range changed {
