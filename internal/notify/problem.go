@@ -161,7 +161,7 @@ func existsOf(e Event, r report.Report) bool {
 	case event.StepHeld:
 		return slices.ContainsFunc(g.Held, func(h report.HeldStep) bool { return string(h.Op) == e.Attributes["op"] })
 	}
-	return g.Sync != report.Synced
+	return has(func(c plan.Condition) bool { return c.Type == plan.Failed })
 }
 
 func isRolloutIn(r report.Report, name string, state journal.RolloutState) bool {
