@@ -52,7 +52,11 @@ func OfGuest(d *guest.Desired, live guest.Observed) Values {
 	if d.Firewall != nil {
 		now[keyFirewall] = notRead
 		if f := live.Firewall; f != nil && f.Err == "" && (f.Named || !d.Firewall.NamesManaged()) {
-			now[keyFirewall] = fingerprint(fmt.Sprint(f.Options, f.Rules, f.Named, namesOf(f), f.Aliases, f.Sets))
+			text := fmt.Sprint(f.Options, f.Rules, f.Named, f.Aliases, f.Sets)
+			if names := namesOf(f); len(names) > 0 {
+				text += fmt.Sprint(names)
+			}
+			now[keyFirewall] = fingerprint(text)
 		}
 	}
 	return now
