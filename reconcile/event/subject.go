@@ -73,7 +73,11 @@ func (s *Subject) state(now *state, details func() Details) {
 		now.told, now.toldID = true, now.id
 		return
 	}
-	if time.Since(now.changed) < row.wait(now.id, s.every) {
+	from := now.changed
+	if !now.told {
+		from = now.since
+	}
+	if time.Since(from) < row.wait(now.id, s.every) {
 		s.early(now, row, details)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -265,4 +266,21 @@ func stateAgain(s *Subject) {
 	s.Rest(StepHeld, func(ID) Name { return StepWithdrawn })
 	s.Is(GuestHidden, false, ID{}, func() Details { return Details{Fields: []any{"vmid", vmid}} }, nil)
 	s.Is(GuestDrifted, true, ID{}, func() Details { return Details{Fields: []any{"vmid", vmid}} }, nil)
+}
+
+// TestOutageWhoseReasonChanges alternates the reason of an outage at each reading. Until it is told, the time counts from its begin.
+func TestOutageWhoseReasonChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeard()
+		s := h.Subject().ReadEvery(15 * time.Second)
+		for i := range 40 {
+			reason := []string{"unreachable", "late"}[i%2]
+			s.Is(ClusterLost, true, ID{reason}, fields("reason", reason, "error", "x"), nil)
+			time.Sleep(15 * time.Second)
+		}
+		if !slices.ContainsFunc(h.lines, func(line string) bool { return strings.Contains(line, string(ClusterLost)) }) {
+			t.Errorf("got the lines %q of an outage of ten minutes, want it told", h.lines)
+		}
+	})
 }
