@@ -49,11 +49,13 @@ func (e *Engine) followBoots(ctx context.Context) {
 			if err != nil {
 				continue // it is due again after a resync
 			}
-			if seen.Process != nil {
-				starts[row.VMID] = seen.ReadAt.Add(-seen.Process.Uptime)
-			}
-			if record, changed, err := observe.FollowBoot(ctx, e.opts.Cluster, inventory, state.Applied[row.VMID], state.Owned[row.VMID], seen); err == nil && changed {
+			record, changed, err := observe.FollowBoot(ctx, e.opts.Cluster, inventory, state.Applied[row.VMID], state.Owned[row.VMID], seen)
+			switch {
+			case err != nil:
+			case changed:
 				records[row.VMID] = followedBoot{record, seen.ReadAt}
+			case seen.Process != nil:
+				starts[row.VMID] = seen.ReadAt.Add(-seen.Process.Uptime)
 			}
 		}
 		return func() {

@@ -32,10 +32,13 @@ func (w *Worker) recordBoot(ctx context.Context, basis *Basis, state journal.Sta
 	return w.journal.State(), nil
 }
 
-// endedAt returns when the calls of a step that ends now had ended at the latest. A step of an earlier process may have ended long ago: it returns when that step began.
+// endedAt returns a time that is not later than the end of the calls of a step: its outcome may be found long after it. Of a step of an earlier process it is when that step began.
 func (w *Worker) endedAt(begun journal.Begun, state journal.State) time.Time {
 	at := slices.IndexFunc(state.Open, func(o journal.OpenStep) bool { return o.Step == begun.Step })
-	if at < 0 || w.begunHere(begun.Step) {
+	if w.begunHere(begun.Step) {
+		return w.since(begun.Step)
+	}
+	if at < 0 {
 		return time.Now()
 	}
 	return state.Open[at].Time
