@@ -17,6 +17,7 @@ import (
 
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/gittest"
+	"gitops-agent/internal/loopback"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/metrics"
@@ -74,7 +75,8 @@ func newHome(t testing.TB) *home {
 	h.write(filepath.Join(dir, "token"), h.sim.Token("gitops@pve!agent"))
 	h.write(filepath.Join(dir, "webhook"), "a secret\n")
 	h.write(filepath.Join(dir, "ca.pem"), string(certificate.PEM))
-	listen := "127.0.0.1:0"
+	listen, err := loopback.FreeAddress() // no other program gets it once the agent has ended
+	h.ok(err)
 	h.config = agent.Config{
 		Cluster: agent.ClusterConfig{Name: "home"},
 		Source: agent.SourceConfig{
