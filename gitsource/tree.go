@@ -15,6 +15,11 @@ type TreeError struct{ Path, Reason string }
 
 func (e *TreeError) Error() string { return fmt.Sprintf("tree path %q: %s", e.Path, e.Reason) }
 
+// IsUnfit reports whether what a tree contains is the reason of an error, a *TreeError or ErrTooLarge: another attempt with the same tree fails in the same way.
+func IsUnfit(err error) bool {
+	return errors.As(err, new(*TreeError)) || errors.Is(err, ErrTooLarge)
+}
+
 // The modes that git writes. Other modes are refused, such as the group-writable 100664 of git's first year.
 const (
 	modeDir        = "40000"

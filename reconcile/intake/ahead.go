@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ func aheadOf(ctx context.Context, repo *gitsource.Repository, target string, hea
 		ahead.IDs = append(ahead.IDs, string(c.ID))
 	}
 	known, err := clusterNames(ctx, repo, passed.Tree)
-	if errors.Is(err, gitsource.ErrTooLarge) || errors.As(err, new(*gitsource.TreeError)) {
+	if gitsource.IsUnfit(err) {
 		return ahead, nil // it is unknown which clusters the repository has
 	}
 	if err != nil {

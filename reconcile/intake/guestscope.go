@@ -140,7 +140,7 @@ func outOfScope(commit verify.SignedCommit, err error) error {
 // filesUnknown is the error about a commit whose changed files are not known. It refuses the commit only if its trees are the reason: every other error may pass.
 func filesUnknown(commit verify.SignedCommit, err error) error {
 	err = fmt.Errorf("the files that %s changed cannot be determined: %w", commit.Subject, err)
-	if errors.As(err, new(*gitsource.TreeError)) || errors.Is(err, gitsource.ErrTooLarge) {
+	if gitsource.IsUnfit(err) {
 		return outOfScope(commit, err)
 	}
 	return err
