@@ -96,7 +96,7 @@ func (p *Policy) checkFirstUse(ctx context.Context, repo *gitsource.Repository, 
 			return nil, admitted{}, err
 		}
 		path = append(path, a)
-		if a.signer.may(RoleChange) || len(a.parents) == 0 || len(path) == maxCommits {
+		if a.signer.may(RoleChange) || len(a.parents) == 0 || len(path) == MaxCommits {
 			break
 		}
 		id = a.parents[0]

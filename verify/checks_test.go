@@ -215,9 +215,9 @@ func checks() []check {
 		{"complete history", "policy.go", `case errors.Is(err, gitsource.ErrNotFound):
 		return object{}`, `case false:
 		return object{}`, "TestCheckHistory/shallow/tip"},
-		{"range limit", "lineage.go", `len(l.path) > maxCommits`, "", "TestCheckLimitsRange"},
+		{"range limit", "lineage.go", `len(l.path) > MaxCommits`, "", "TestCheckLimitsRange"},
 		{"range limit of an audit", "lineage.go", `len(l.path) == limit`, "", "TestFirstParents"},
-		{"side branches count towards the limit", "lineage.go", `len(sides)+len(l.path) == maxCommits`, "", "TestCheckLimitsSideBranches"},
+		{"side branches count towards the limit", "lineage.go", `len(sides)+len(l.path) == MaxCommits`, "", "TestCheckLimitsSideBranches"},
 		{"ancestors are limited", "lineage.go", `read == limit`, "", "TestAncestorsAreLimited"},
 		{"proven time does not go back", "check.go", `if err := checkProvenTime(since, a); err != nil {`, `if err := checkProvenTime(time.Time{}, a); err != nil {`, "TestCheckProvenTime/beyond_clock_skew"},
 		{"proven time does not go back if the tip is the base", "check.go", `err = checkProvenTime(base.ProvenTime, last)`, `err = nil`, "TestCheckProvenTime/beyond_clock_skew"},
@@ -266,8 +266,8 @@ func checks() []check {
 		{"range can be parsed", "seal.go", `err != nil:
 		return span{}, void`, "", "TestSealsThatDoNotCount/short_ids"},
 		{"seal is directly above its range", "seal.go", `s.to != a.parents[0]`, "", "TestSealsThatDoNotCount/ends_below"},
-		{"range begins below the seal", "seal.go", `depth < 0 || depth+seal > maxCommits`, "", "TestSealsThatDoNotCount/begins_elsewhere"},
-		{"range is not too long", "seal.go", `depth+seal > maxCommits`, `false`, "TestSealLength"},
+		{"range begins below the seal", "seal.go", `depth < 0 || depth+seal > MaxCommits`, "", "TestSealsThatDoNotCount/begins_elsewhere"},
+		{"range is not too long", "seal.go", `depth+seal > MaxCommits`, `false`, "TestSealLength"},
 		{"seal stops at its range", "seal.go", `below[id] || all[id]`, `all[id]`, "TestSealStopsAtItsRange"},
 		{"sealed commits are limited", "seal.go", `read >= limit`, "", "TestSealedIsLimited"},
 		{"refusal mentions the void seal", "seal.go", `s.void[id]; reason != nil`, `s.void[id]; reason != nil && false`, "TestSealsThatDoNotCount/role"},

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxCommits is how many commits may be accepted at once.
-	maxCommits = 1000
-	// maxWalk is how many commits a walk reads at most. It is larger than maxCommits so that a history that is too long is
+	// MaxCommits is how many commits may be accepted at once.
+	MaxCommits = 1000
+	// maxWalk is how many commits a walk reads at most. It is larger than MaxCommits so that a history that is too long is
 	// not reported as a rewritten one.
 	maxWalk = 50_000
 )
@@ -109,13 +109,13 @@ func (l lineage) reversed() lineage {
 	return l
 }
 
-// boundedLineage is walkFirstParents with the limits for one acceptance: maxWalk commits read, maxCommits on the path.
+// boundedLineage is walkFirstParents with the limits for one acceptance: maxWalk commits read, MaxCommits on the path.
 func boundedLineage(ctx context.Context, repo *gitsource.Repository, floor, tip gitsource.ID) (lineage, error) {
 	l, err := walkFirstParents(ctx, repo, floor, tip, maxWalk, nil)
 	if err != nil {
 		return lineage{}, err
 	}
-	if len(l.path) > maxCommits {
+	if len(l.path) > MaxCommits {
 		return lineage{}, forCommit(tip, refuse(ReasonTooManyCommits, "got %d since %s", len(l.path), floor))
 	}
 	return l, nil
@@ -151,8 +151,8 @@ func sideBranchCommits(ctx context.Context, repo *gitsource.Repository, l lineag
 			continue
 		}
 		seen[id] = true
-		if len(sides)+len(l.path) == maxCommits {
-			return nil, forCommit(id, refuse(ReasonTooManyCommits, "more than %d with the side branches", maxCommits))
+		if len(sides)+len(l.path) == MaxCommits {
+			return nil, forCommit(id, refuse(ReasonTooManyCommits, "more than %d with the side branches", MaxCommits))
 		}
 		sides = append(sides, id)
 		o, err := readCommit(ctx, repo, id)

@@ -147,8 +147,8 @@ func (l lineage) rangeStart(ctx context.Context, repo *gitsource.Repository, s s
 	switch {
 	case err != nil:
 		return 0, err
-	case depth < 0 || depth+seal > maxCommits:
-		return 0, void("range begins at %.7s, which is not among the %d first parents below the seal", s.from, maxCommits)
+	case depth < 0 || depth+seal > MaxCommits:
+		return 0, void("range begins at %.7s, which is not among the %d first parents below the seal", s.from, MaxCommits)
 	}
 	return 0, nil
 }
@@ -159,14 +159,14 @@ type ancestry struct {
 	depths map[gitsource.ID]int
 }
 
-// depth returns how many steps along first parents lead from start to id, or -1 if id is not among the next maxCommits.
+// depth returns how many steps along first parents lead from start to id, or -1 if id is not among the next MaxCommits.
 func (a *ancestry) depth(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) (int, error) {
 	if id == a.start {
 		return 0, nil
 	}
 	if a.depths == nil && a.start != "" {
 		a.depths = map[gitsource.ID]int{}
-		for next, depth := a.start, 0; depth <= maxCommits; depth++ {
+		for next, depth := a.start, 0; depth <= MaxCommits; depth++ {
 			a.depths[next] = depth
 			o, err := readCommit(ctx, repo, next)
 			if err != nil && !isRefusal(err) {

@@ -47,6 +47,6 @@ func tooManySince(base Base, tip gitsource.ID, err error) error {
 	}
 	named := *rejected
 	named.Hint = fmt.Sprintf("trust.anchor has no effect after the first revision: move the branch back to a commit at most %d above %s, and forward in such steps when each is in force; or review the commits, and run gitops-agent allow-rewrite %s on the agent's host, which accepts this commit without those below it",
-		maxCommits, base.Commit, tip)
+		MaxCommits, base.Commit, tip)
 	return &named
 }

@@ -9,9 +9,6 @@ import (
 	"gitops-agent/verify"
 )
 
-// maxBranch bounds the commits between what was accepted and a tip, as the agent does.
-const maxBranch = 1000
-
 // base returns where the history begins that the agent verifies for a tip: the revision that it accepted last, if its journal is in files that can be read here,
 // or else the anchor. It is zero if neither is known.
 func (s trustSettings) base() verify.Base {
@@ -33,7 +30,7 @@ func (a *Audit) refuseBranch(ctx context.Context, chosen selection, verdicts []v
 	if v.Object != tip || !v.Accepted {
 		return nil
 	}
-	path, err := verify.FirstParents(ctx, a.repo, a.base.Commit, tip, maxBranch, nil)
+	path, err := verify.FirstParents(ctx, a.repo, a.base.Commit, tip, verify.MaxCommits, nil)
 	if err != nil || len(path) < 2 {
 		return nil //nolint:nilerr // the commit is not above what was accepted, or nothing is between: it stands for itself
 	}
