@@ -34,10 +34,10 @@ func (w *Worker) recordBoot(ctx context.Context, basis *Basis, state journal.Sta
 
 // endedAt returns a time that is not later than the end of the calls of a step: its outcome may be found long after it. Of a step of an earlier process it is when that step began.
 func (w *Worker) endedAt(begun journal.Begun, state journal.State) time.Time {
-	at := slices.IndexFunc(state.Open, func(o journal.OpenStep) bool { return o.Step == begun.Step })
 	if w.begunHere(begun.Step) {
 		return w.since(begun.Step)
 	}
+	at := slices.IndexFunc(state.Open, func(o journal.OpenStep) bool { return o.Step == begun.Step })
 	if at < 0 {
 		return time.Now()
 	}
