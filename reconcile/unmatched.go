@@ -1,8 +1,6 @@
 package reconcile
 
 import (
-	"strings"
-
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
@@ -84,5 +82,5 @@ func (e *Engine) approvable(assessed []*track) approvable {
 // matches no step.
 func (e *Engine) isReportedOrder(o journal.Order) bool {
 	_, isApproval := gate.ApprovedDigest(o.Order)
-	return !isApproval || e.orders.unmatched[o.Key] || o.State == journal.OrderRefused && strings.TrimSpace(o.Why) != ""
+	return !isApproval || e.orders.unmatched[o.Key] || o.State == journal.OrderRefused && o.Why != ""
 }
