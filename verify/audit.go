@@ -45,7 +45,7 @@ type Verdict struct {
 	Roles  []Role // roles of Signer
 	Target string // values of the trailers Gitops-Target; empty if they do not have the right form
 
-	Ignored  string   // why orders of an accepted commit have no effect, whatever the agent finds in the cluster; "" if they may have one, or if it has none
+	Ignored  string   // why orders of an accepted commit have no effect, independent of the state of the cluster; "" if they may have one, or if it has none
 	Promoted []string // values of the trailers Gitops-Promoted; ParsePromotion reads one
 }
 
@@ -97,7 +97,7 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 	return nil
 }
 
-// ignoredOrders returns why orders of a commit have no effect whatever is in the cluster: for their form, or because the signer lacks the role. It is "" if they may
+// ignoredOrders returns why orders of a commit have no effect, independent of the state of the cluster: for their form, or because the signer lacks the role. It is "" if they may
 // have one. Before is the tree of the first parent.
 func (a admitted) ignoredOrders(before gitsource.ID) string {
 	found, ignored := orders(a, a.tree == before, "")

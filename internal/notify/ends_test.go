@@ -160,8 +160,8 @@ func testEnd(t *testing.T, row event.Row, end event.Name) {
 		stop = l.start(t, file, other)
 		finish()
 		want("the end after another restart", 1, endRow)
-		begin() // nobody is told
-		want("a begin for nobody", 0, row)
+		begin() // no receiver is told
+		want("a begin for no receiver", 0, row)
 		stop()
 		stop = l.start(t, file, route)
 		begin()

@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/hostfile"
 )
 
-const other = 4711 // a user that nobody has
+const other = 4711 // a user that does not exist
 
 // TestCheckTrusted makes a tree for each case and checks the file "file" in it, or another one. Entries are in the order in which they are made.
 func TestCheckTrusted(t *testing.T) {

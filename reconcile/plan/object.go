@@ -390,7 +390,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	return p
 }
 
-// restoreMarker plans an owned object without any marker: Proxmox itself drops the comment of an alias that somebody edits on the command line. An object that has the id, and in all other keys
+// restoreMarker plans an owned object without any marker: Proxmox itself drops the comment of an alias that is edited on the command line. An object that has the id, and in all other keys
 // the values that the agent last saw in effect, is the same one. Any other object may be another one, so its step names in an approval what it overwrites.
 func (o objectPlan) restoreMarker() {
 	o.Unmarked = true

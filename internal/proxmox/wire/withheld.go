@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Withheld stands for a text of Proxmox about a call with a secret. Proxmox repeats parts of a request in its texts, in the encoding of whatever program writes them, so no search for the
+// Withheld stands for a text of Proxmox about a call with a secret. Proxmox repeats parts of a request in its texts, in the encoding of the program that writes them, so no search for the
 // secret finds every form of it.
 const Withheld = "Proxmox's text is withheld, because the call had a secret"
 

@@ -33,7 +33,7 @@ func edges(want kind.Want, world kind.World) []edge.Edge {
 	return list
 }
 
-// reaches returns what a job may back up, whether it is enabled or not, and on whatever node.
+// reaches returns what a job may back up, whether it is enabled or not, and on any node.
 func reaches(want kind.Want) []edge.Edge {
 	to := func(key object.Key) edge.Edge {
 		return edge.Edge{From: want.Key(), To: key, Why: edge.Reaches}

@@ -60,7 +60,7 @@ func TestWhatIsShownIsRead(t *testing.T) {
 	}
 }
 
-// What Encode writes is read back without a problem, whatever the value has.
+// What Encode writes is read back without a problem, with any characters in the value.
 func TestEncodeShowsWhatPeopleDoNotSee(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"b\u202ec", "b\u200dc", "\u3164", "b\U000e0061\nc", "\U0001f468\u200d\U0001f469", "\u00ad"} {

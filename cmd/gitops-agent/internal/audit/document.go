@@ -95,7 +95,7 @@ type verdictView struct {
 	Payload        string        `json:"payload,omitempty"`     // SHA-256
 	Target         string        `json:"target,omitempty"`
 
-	Ignored      string               `json:"ignored,omitempty"`      // why orders in its message have no effect, whatever is in the cluster
+	Ignored      string               `json:"ignored,omitempty"`      // why orders in its message have no effect, independent of the state of the cluster
 	Promotion    *promotionView       `json:"promotion,omitempty"`    // what the trailer Gitops-Promoted names
 	Attestations []attest.Attestation `json:"attestations,omitempty"` // what agents stated about the commit, if they were asked for
 }
