@@ -83,6 +83,13 @@ func TestCloudInitChangeWaitsForABoot(t *testing.T) {
 		l.byPerson("POST", webPath+"/status/stop")
 		l.byPerson("POST", webPath+"/status/start")
 	}
+	rollBackToOlderMemory := func(l *lab) {
+		l.byPerson("POST", webPath+"/snapshot", "snapname=half", "vmstate=1")
+		stopAndStart(l)
+		eventually(l, "the boot", func() bool { return l.waiting(201) == "" })
+		time.Sleep(5 * time.Minute)
+		l.byPerson("POST", webPath+"/snapshot/half/rollback")
+	}
 	for name, test := range map[string]struct {
 		then  func(l *lab)
 		waits string // afterwards
@@ -127,27 +134,15 @@ func TestCloudInitChangeWaitsForABoot(t *testing.T) {
 			stopAndStart(l)
 		}, ""},
 		"rollback to a memory from before the boot": {func(l *lab) {
-			l.byPerson("POST", webPath+"/snapshot", "snapname=half", "vmstate=1")
-			stopAndStart(l)
-			eventually(l, "the boot", func() bool { return l.waiting(201) == "" })
-			time.Sleep(5 * time.Minute)
-			l.byPerson("POST", webPath+"/snapshot/half/rollback")
+			rollBackToOlderMemory(l)
 		}, notKnown + "ipconfig0"},
 		"rollback to such a memory, then another snapshot": {func(l *lab) {
-			l.byPerson("POST", webPath+"/snapshot", "snapname=half", "vmstate=1")
-			stopAndStart(l)
-			eventually(l, "the boot", func() bool { return l.waiting(201) == "" })
-			time.Sleep(5 * time.Minute)
-			l.byPerson("POST", webPath+"/snapshot/half/rollback")
+			rollBackToOlderMemory(l)
 			time.Sleep(2 * time.Second)
 			l.byPerson("POST", webPath+"/snapshot", "snapname=later")
 		}, notKnown + "ipconfig0"},
 		"rollback to such a memory, then a live migration": {func(l *lab) {
-			l.byPerson("POST", webPath+"/snapshot", "snapname=half", "vmstate=1")
-			stopAndStart(l)
-			eventually(l, "the boot", func() bool { return l.waiting(201) == "" })
-			time.Sleep(5 * time.Minute)
-			l.byPerson("POST", webPath+"/snapshot/half/rollback")
+			rollBackToOlderMemory(l)
 			l.byPerson("POST", webPath+"/migrate", "target=pve2", "online=1", "with-local-disks=1")
 		}, notKnown + "ipconfig0"},
 		"rollback to a memory from after the boot": {func(l *lab) {
