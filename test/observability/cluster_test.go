@@ -3,6 +3,7 @@
 package observability
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -60,12 +61,13 @@ func cluster(w *world) {
 	w.converged()
 }
 
-// abortTasks ends every running task, as a person does in Proxmox.
-func (w *world) abortTasks() {
+// abortTasks ends the running tasks of a guest, as a person does in Proxmox. Those of other guests go on: a snapshot whose task is aborted waits for the next
+// time of its schedule.
+func (w *world) abortTasks(vmid int) {
 	w.Helper()
 	client := http.Client{Transport: w.sim.Transport()}
 	for _, task := range w.sim.Tasks() {
-		if !task.Active {
+		if !task.Active || !strings.Contains(task.UPID, fmt.Sprintf(":%d:", vmid)) {
 			continue
 		}
 		req, err := http.NewRequestWithContext(w.Context(), http.MethodDelete,

@@ -77,7 +77,7 @@ func guests(w *world) {
 	w.ok(w.sim.Edit(locked, "lock", ""))
 	w.sim.SetBackupJob("nightly", map[string]string{"schedule": "daily", "all": "1", "enabled": "1"})
 	w.command("retry", "VirtualMachine/flapping")
-	w.abortTasks()
+	w.abortTasks(hanging)
 	var kept string
 	w.until("a held destroy", func(d report.Document) bool {
 		for i := range 2 {
