@@ -9,12 +9,13 @@ import (
 // ErrExceeded means that a text is larger than a limit.
 var ErrExceeded = errors.New("larger than the limit")
 
-// JSON are the limits of one JSON text. All are required.
+// JSON are the limits of one JSON text. All but Text are required.
 type JSON struct {
 	Bytes    int
 	Values   int // of the whole text: scalars, lists, objects
 	Elements int // of one list or one object
 	Depth    int // of lists and objects in each other, at most 256
+	Text     int // bytes of one string, as it is written; 0 is Bytes
 }
 
 const maxDepth = 256
@@ -40,7 +41,11 @@ func check[T string | []byte](b JSON, text T) error {
 	for at := 0; at < len(text); at++ {
 		switch text[at] {
 		case '"':
-			at = afterString(text, at)
+			end := afterString(text, at)
+			if b.Text > 0 && end-at-1 > b.Text {
+				return fmt.Errorf("a string of %d bytes: %w of %d", end-at-1, ErrExceeded, b.Text)
+			}
+			at = end
 		case '{', '[':
 			depth++
 			if depth > min(b.Depth, maxDepth-1) {

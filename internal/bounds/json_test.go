@@ -9,7 +9,7 @@ import (
 
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	limits := JSON{Bytes: 100, Values: 12, Elements: 5, Depth: 3}
+	limits := JSON{Bytes: 100, Values: 12, Elements: 5, Depth: 3, Text: 30}
 	for name, test := range map[string]struct {
 		text string
 		want string // "" is no error
@@ -24,6 +24,8 @@ func TestJSON(t *testing.T) {
 		"depth":              {`[[[[1]]]]`, "depth of lists and objects: larger than the limit of 3"},
 		"text_is_no_list":    {`["{[{[,,,,,,,,,\",,,,\\",1]`, ""},
 		"cut_in_text":        {`["a\`, ""},
+		"longest_text":       {`["` + strings.Repeat("a", 30) + `"]`, ""},
+		"longer_text":        {`["` + strings.Repeat("a", 31) + `"]`, "a string of 31 bytes: larger than the limit of 30"},
 		"more_ends":          {`]]]}}}[1]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ type Row struct {
 
 // NewRow returns the row of a report that was read at a time.
 func NewRow(r report.Report, now time.Time) Row {
-	row := Row{Cluster: r.Cluster, Branch: r.Source.Branch, Head: r.Source.Head, Guests: len(r.Guests), Time: r.Time}
+	row := Row{Cluster: cut(r.Cluster), Branch: cut(r.Source.Branch), Head: cut(r.Source.Head), Guests: len(r.Guests), Time: r.Time}
 	for _, g := range r.Guests {
 		if g.Sync == report.SyncUnknown {
 			row.Unknown++
@@ -75,7 +75,7 @@ func NewRow(r report.Report, now time.Time) Row {
 		row.Held += len(r.Guards.Held)
 	}
 	if a := r.Source.Accepted; a != nil {
-		row.Commit = a.Commit
+		row.Commit = cut(a.Commit)
 		if a.Converged.IsZero() {
 			row.BehindSince = a.AcceptedAt
 		}
@@ -84,8 +84,18 @@ func NewRow(r report.Report, now time.Time) Row {
 		row.BehindSince = r.Source.HeadSeen
 	}
 	row.State, row.Problem = judge(r, row, now)
-	row.Problem = words.OneLine(row.Problem)
+	row.Problem = words.OneLine(cut(row.Problem))
 	return row
+}
+
+// maxText bounds each text of a row, in bytes: rows stay in memory, and another host wrote the report.
+const maxText = 2 << 10
+
+func cut(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
 // judge returns the most urgent state, and why it is not Converged.
@@ -105,11 +115,21 @@ func judge(r report.Report, row Row, now time.Time) (State, string) {
 	case row.Held > 0:
 		return Held, firstHeld(r)
 	case r.Converged && r.Except != nil:
-		return OutOfSync, "in sync " + r.Except.String() + ": " + strings.Join(r.Except.Guests, ", ")
+		return OutOfSync, "in sync " + r.Except.String() + ": " + listed(r.Except.Guests)
 	case r.Converged:
 		return Converged, source.Error // the agent goes on with the revision in force
 	}
 	return OutOfSync, cmp.Or(source.Error, r.Proxmox.Error, r.Journal.Error, firstProblem(r))
+}
+
+// maxListed is how many names a text lists.
+const maxListed = 20
+
+func listed(names []string) string {
+	if len(names) > maxListed {
+		return strings.Join(names[:maxListed], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }
 
 // firstHeld names the first held step, and why it is held.

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +95,16 @@ func TestNewRow(t *testing.T) {
 			r.Guests[0].Sync = report.OutOfSync
 		}, func(r *Row) {
 			r.State, r.BehindSince = OutOfSync, now.Add(-time.Hour)
+		}},
+		"long_texts": {func(r *report.Report) {
+			r.Cluster, r.Source.Error = strings.Repeat("c", maxText+1), strings.Repeat("e ", maxText)
+		}, func(r *Row) {
+			r.Cluster, r.Problem = strings.Repeat("c", maxText)+"…", strings.Repeat("e ", maxText/2)+"…"
+		}},
+		"many_exceptions": {func(r *report.Report) {
+			r.Except = &report.Except{Guests: slices.Repeat([]string{"VirtualMachine/web-1"}, maxListed+1), Root: 1}
+		}, func(r *Row) {
+			r.State, r.Problem = OutOfSync, "in sync except for 1 setting that needs root: "+strings.Repeat("VirtualMachine/web-1, ", maxListed)+"…"
 		}},
 		"source_down": {func(r *report.Report) { r.Source.Error = "no route to the forge" }, func(r *Row) { r.Problem = "no route to the forge" }},
 	}

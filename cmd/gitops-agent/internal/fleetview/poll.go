@@ -11,7 +11,7 @@ import (
 	"gitops-agent/internal/status/words"
 )
 
-// parallel bounds the agents that are read at the same time, and with them the memory for their replies.
+// parallel bounds the agents that are read at the same time. Large replies are read and decoded one after the other.
 const parallel = 8
 
 // clusterLabel is the label that names the cluster of a target whose agent does not answer.
@@ -21,7 +21,7 @@ const clusterLabel = "cluster"
 // Done is called after each target with the number of targets that were read, one call after the other; nil does nothing.
 func Poll(ctx context.Context, targets []Target, done func(n, of int)) []fleet.Row {
 	rows := make([]fleet.Row, len(targets))
-	slots := make(chan struct{}, parallel)
+	slots, turns := make(chan struct{}, parallel), statusview.NewTurns()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	n := 0
@@ -29,7 +29,7 @@ func Poll(ctx context.Context, targets []Target, done func(n, of int)) []fleet.R
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			rows[i] = read(ctx, targets[i])
+			rows[i] = read(ctx, targets[i], turns)
 			mu.Lock()
 			defer mu.Unlock()
 			if n++; done != nil {
@@ -43,8 +43,8 @@ func Poll(ctx context.Context, targets []Target, done func(n, of int)) []fleet.R
 }
 
 // read returns the row of one target. Its files are read each time, so that credentials can be rotated.
-func read(ctx context.Context, target Target) fleet.Row {
-	row, err := readReport(ctx, target.Agent)
+func read(ctx context.Context, target Target, turns *statusview.Turns) fleet.Row {
+	row, err := readReport(ctx, target.Agent, turns)
 	if err != nil {
 		row = fleet.Row{State: fleet.Unreachable, Problem: words.OneLine(err.Error())}
 	}
@@ -53,13 +53,13 @@ func read(ctx context.Context, target Target) fleet.Row {
 	return row
 }
 
-func readReport(ctx context.Context, agent statusview.Target) (fleet.Row, error) {
+func readReport(ctx context.Context, agent statusview.Target, turns *statusview.Turns) (fleet.Row, error) {
 	client, err := statusview.NewClient(agent, nil)
 	if err != nil {
 		return fleet.Row{}, err
 	}
 	defer client.Close()
-	document, _, err := client.Read(ctx)
+	document, _, err := client.Sharing(turns).Read(ctx)
 	if err != nil {
 		return fleet.Row{}, err
 	}

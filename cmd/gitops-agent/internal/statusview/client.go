@@ -27,8 +27,28 @@ import (
 // maxStatus bounds the size of a status document. It is enough for more than 10,000 guests.
 const maxStatus = 64 << 20 // bytes
 
+// maxBeside bounds a document that is read beside those of other agents. It is enough for some hundred guests.
+const maxBeside = 1 << 20 // bytes
+
 // limits are those of a status document, with some hundred values for each guest.
-var limits = bounds.JSON{Bytes: maxStatus, Values: 4_000_000, Elements: 200_000, Depth: 64}
+var limits = bounds.JSON{Bytes: maxStatus, Values: 4_000_000, Elements: 200_000, Depth: 64, Text: 1 << 20}
+
+// Turns are shared by the clients of several agents, which are read at the same time: one of them after the other reads a large document, and decodes a document. So
+// all of them together take about as much memory as the client of one agent.
+type Turns struct{ turn chan struct{} }
+
+// NewTurns returns turns that no client has.
+func NewTurns() *Turns { return &Turns{make(chan struct{}, 1)} }
+
+// take waits for a turn, and returns the function that ends it.
+func (t *Turns) take(ctx context.Context) (end func(), err error) {
+	select {
+	case t.turn <- struct{}{}:
+		return func() { <-t.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 // Target names an agent, and how to log in. The zero value is the agent of the config.
 type Target struct {
@@ -48,6 +68,13 @@ type Client struct {
 	token    string
 	user     string
 	password string
+	turns    *Turns
+}
+
+// Sharing returns the client with turns that it shares with other clients.
+func (c Client) Sharing(turns *Turns) Client {
+	c.turns = turns
+	return c
 }
 
 // NewClient returns a client for an agent. If the target has no URL, it reads the config and uses the address on which the agent listens.
@@ -152,8 +179,9 @@ func (c *Client) setLocal(target Target, flags *tls.Config, readConfig func() (a
 
 // setServer sets the address of the agent and how connections to it are encrypted.
 func (c *Client) setServer(address string, config *tls.Config) {
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
-	transport.TLSClientConfig = config
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSClientConfig: config, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 90 * time.Second,
+	}
 	c.url, c.http = address, &http.Client{Transport: transport, CheckRedirect: sameHost}
 }
 
@@ -203,11 +231,12 @@ func (c Client) ReadGuest(ctx context.Context, name string) (report.GuestDocumen
 // errNotFound means that the agent answered 404.
 var errNotFound = errors.New("404 Not Found")
 
-// read reads a document. Its errors name what was done and a remedy.
+// maxTime bounds the time of one request, in which a client waits for no other client.
+const maxTime = 10 * time.Second
+
+// read reads a document. Its errors name what was done and a remedy. A large document is requested again when it is the turn of this client.
 func (c Client) read(ctx context.Context, path string, document any) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	body, err := c.get(ctx, path, document)
+	body, err := c.readInTurn(ctx, path, document)
 	if err == nil {
 		return body, nil
 	}
@@ -218,7 +247,39 @@ func (c Client) read(ctx context.Context, path string, document any) ([]byte, er
 	return nil, term.WithHint(err, "check that the agent is running; its address is listen in the config, --url names another one")
 }
 
-func (c Client) get(ctx context.Context, path string, document any) ([]byte, error) {
+func (c Client) readInTurn(ctx context.Context, path string, document any) ([]byte, error) {
+	if c.turns == nil {
+		body, err := c.get(ctx, path, maxStatus)
+		if err != nil {
+			return nil, err
+		}
+		return body, c.decode(body, path, document)
+	}
+	body, err := c.get(ctx, path, maxBeside)
+	isLarge := errors.Is(err, errLarge)
+	if err != nil && !isLarge {
+		return nil, err
+	}
+	end, err := c.turns.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if isLarge {
+		if body, err = c.get(ctx, path, maxStatus); err != nil {
+			return nil, err
+		}
+	}
+	return body, c.decode(body, path, document)
+}
+
+// errLarge means that a document is larger than the limit.
+var errLarge = fmt.Errorf("the reply is %w", bounds.ErrExceeded)
+
+// get requests a document of at most limit bytes.
+func (c Client) get(ctx context.Context, path string, limit int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, http.NoBody)
 	if err != nil {
 		return nil, err
@@ -234,25 +295,35 @@ func (c Client) get(ctx context.Context, path string, document any) ([]byte, err
 		return nil, err
 	}
 	defer func() { _ = reply.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(reply.Body, maxStatus))
-	switch {
-	case err != nil:
-		return nil, err
-	case reply.StatusCode == http.StatusUnauthorized:
+	switch reply.StatusCode {
+	case http.StatusOK:
+	case http.StatusUnauthorized:
 		return nil, term.WithHint(fmt.Errorf("%s returned %s", request.URL, reply.Status), "log in with --token-file, or with --user and --password-file")
-	case reply.StatusCode == http.StatusNotFound:
+	case http.StatusNotFound:
 		return nil, fmt.Errorf("%s returned %w", request.URL, errNotFound)
-	case reply.StatusCode != http.StatusOK:
+	default:
 		return nil, fmt.Errorf("%s returned %s", request.URL, reply.Status)
 	}
+	body, err := io.ReadAll(io.LimitReader(reply.Body, limit+1))
+	if err == nil && int64(len(body)) > limit {
+		err = errLarge
+	}
+	if err != nil {
+		return nil, err
+	}
+	return body, nil
+}
+
+// decode reads a document within the limits.
+func (c Client) decode(body []byte, path string, document any) error {
 	var version struct {
 		SchemaVersion int `json:"schemaVersion"`
 	}
 	if err := errors.Join(limits.Unmarshal(body, document), limits.Unmarshal(body, &version)); err != nil {
-		return nil, fmt.Errorf("%s is not a status of a gitops-agent: %w", request.URL, err)
+		return fmt.Errorf("%s is not a status of a gitops-agent: %w", c.url+path, err)
 	}
 	if version.SchemaVersion != report.SchemaVersion {
-		return nil, fmt.Errorf("%s has schemaVersion %d, and this program reads %d", request.URL, version.SchemaVersion, report.SchemaVersion)
+		return fmt.Errorf("%s has schemaVersion %d, and this program reads %d", c.url+path, version.SchemaVersion, report.SchemaVersion)
 	}
-	return body, nil
+	return nil
 }

@@ -1,9 +1,14 @@
 package statusview
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,5 +141,63 @@ func TestReadGuest(t *testing.T) {
 		if _, _, err := client.ReadGuest(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
+	}
+}
+
+// TestLargeRepliesTakeTurns: a client that shares turns begins to read a large document, and requests it again when it is its turn.
+func TestLargeRepliesTakeTurns(t *testing.T) {
+	t.Parallel()
+	var isFree atomic.Bool
+	requests := make(chan bool, 10) // whether the turn was free
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests <- isFree.Load()
+		_, _ = io.WriteString(w, `{"schemaVersion": 1, "guest": {"name": "web-1"}, "x": ["`)
+		part := strings.Repeat("a", 1000) + `","`
+		for range maxBeside/1000 + 1 {
+			_, _ = io.WriteString(w, part)
+		}
+		_, _ = io.WriteString(w, `"]}`)
+	}))
+	defer server.Close()
+	client, err := NewClient(Target{URL: server.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	turns := NewTurns()
+	end, err := turns.take(t.Context()) // of another client
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan error, 1)
+	go func() {
+		d, _, err := client.Sharing(turns).ReadGuest(t.Context(), "201")
+		if err == nil && d.Guest.Name != "web-1" {
+			err = fmt.Errorf("got the guest %q, want web-1", d.Guest.Name)
+		}
+		read <- err
+	}()
+	if <-requests {
+		t.Error("the first request came after the turn of another client")
+	}
+	isFree.Store(true)
+	end()
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+	if !<-requests || len(requests) > 0 {
+		t.Errorf("got a second request before the turn, or a third one (%d)", len(requests))
+	}
+	if end, err = turns.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-requests
+		cancel()
+	}()
+	if _, _, err := client.Sharing(turns).ReadGuest(ctx, "201"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v while another client has the turn, want to wait for it", err)
 	}
 }
