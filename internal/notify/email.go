@@ -83,6 +83,7 @@ func (r Receiver) sendEmail(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
+	conn = &boundedConn{conn, maxMailReplies}
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	client, err := smtp.NewClient(conn, config.ServerName)
@@ -104,6 +105,25 @@ func (r Receiver) sendEmail(ctx context.Context, m Message) error {
 		}
 	}
 	return asPermanent(transmit(client, o, m))
+}
+
+// maxMailReplies bounds what a mail server may send in one connection, in bytes, with the certificates of STARTTLS. The client of net/smtp reads lines of any length.
+const maxMailReplies = 256 << 10
+
+// boundedConn is a connection that ends when it has read a number of bytes.
+type boundedConn struct {
+	net.Conn
+	left int
+}
+
+// Read implements net.Conn.
+func (c *boundedConn) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, outbound.ErrTooLong
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
 }
 
 func transmit(client *smtp.Client, o EmailOptions, m Message) error {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitops-agent/internal/outbound"
 	"gitops-agent/reconcile/event"
 )
 
@@ -485,5 +486,61 @@ func TestChatTextHasNoMentionsAndLinks(t *testing.T) {
 		if !strings.Contains(body, want) {
 			t.Errorf("got %q, want %q unchanged", body, want)
 		}
+	}
+}
+
+// TestEndlessReplies: neither a mail server whose greeting is a line without an end, nor a service of shoutrrr whose reply has no end, is read further than the bound.
+func TestEndlessReplies(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	var sent atomic.Int64
+	pour := func(w io.Writer) {
+		part := []byte(strings.Repeat("a", 32<<10))
+		for range 2 << 10 { // 64 MiB, so that a client without a bound fails and does not use up the machine
+			n, err := w.Write(part)
+			sent.Add(int64(n))
+			if err != nil {
+				return
+			}
+		}
+	}
+	poured := make(chan struct{})
+	go func() {
+		defer close(poured)
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "220 ")
+		pour(conn)
+		_ = conn.Close()
+	}()
+	mailer := NewReceiver(Receiver{Kind: Email, Email: EmailOptions{Address: listener.Addr().String(), TLS: NoTLS, From: "a@example.org", To: []string{"b@example.org"}}, Timeout: time.Minute})
+	if err := mailer.Send(t.Context(), sample()); !errors.Is(err, outbound.ErrTooLong) {
+		t.Errorf("got %v from a mail server, want %v", err, outbound.ErrTooLong)
+	}
+	<-poured
+	if n := sent.Load(); n > 32<<20 { // what the buffers of both sockets hold
+		t.Errorf("the mail server could send %d bytes", n)
+	}
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest) // whose text is read
+		pour(w)
+		close(ended)
+	}))
+	defer server.Close()
+	sent.Store(0)
+	chat := NewReceiver(Receiver{Kind: Shoutrrr, URL: text("generic://" + strings.TrimPrefix(server.URL, "http://") + "/hook?disabletls=yes"), Timeout: time.Minute})
+	if err := chat.Send(t.Context(), sample()); err == nil {
+		t.Error("got no error from a service whose reply has no end")
+	}
+	<-ended
+	if n := sent.Load(); n > 32<<20 {
+		t.Errorf("the service could send %d bytes", n)
 	}
 }

@@ -150,6 +150,7 @@ func guarded(send func() error) (err error) {
 }
 
 func sendByRouter(text string, m Message) error {
+	boundAnswers()
 	answerTelegram()
 	service, err := locate(text)
 	switch scheme, _, _ := strings.Cut(text, ":"); {

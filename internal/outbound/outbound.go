@@ -19,6 +19,7 @@ import (
 const (
 	maxAuthorities = 1 << 20
 	maxReply       = 64 << 10
+	maxHeaders     = 64 << 10
 )
 
 // Authorities returns the certificate authorities of the system and those of a file, or nil, which means those of the system, without a file.
@@ -86,7 +87,7 @@ func Exchange(r *http.Request, caFile string, limit int64) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeaders}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(r)
