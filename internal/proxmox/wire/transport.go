@@ -41,6 +41,7 @@ type Transport struct {
 	options   Options
 	slots     *slots
 	endpoints *endpoints
+	held      held
 	life      context.Context //nolint:containedctx // until close, which ends the probes
 	end       context.CancelFunc
 	probes    sync.WaitGroup
@@ -241,10 +242,21 @@ func (t *Transport) exchange(ctx context.Context, req *http.Request, at int) (*h
 	}
 	t.endpoints.noteClock(at, res.Header, sentAt, time.Now())
 	defer func() { _ = res.Body.Close() }()
+	kept := req.Method == http.MethodGet && isAboutGuest(req.URL.Path)
 	if res.StatusCode != http.StatusOK {
+		if kept {
+			t.held.drop(req.URL.Path)
+		}
 		return nil, "", t.apiError(req, res)
 	}
-	body, err := readBody(res, cmp.Or(exchangeOf(req).MaxReply, maxReply))
+	most := maxReply
+	if kept {
+		most = maxGuestReply
+	}
+	body, err := readBody(res, cmp.Or(exchangeOf(req).MaxReply, most))
+	if err == nil && kept {
+		err = t.held.take(req.URL.Path, len(body))
+	}
 	if err != nil {
 		return nil, "", &BrokenError{Sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
 	}

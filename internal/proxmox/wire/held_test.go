@@ -1,0 +1,57 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"gitops-agent/internal/bounds"
+)
+
+// TestRepliesAboutGuestsAreBoundedTogether: many guests with replies of the largest size use up the sum, replies of a usual size do not count, and a smaller reply or one
+// with an error makes room.
+func TestRepliesAboutGuestsAreBoundedTogether(t *testing.T) {
+	t.Parallel()
+	var h held
+	path := func(n int) string { return fmt.Sprintf("/api2/json/nodes/pve1/qemu/%d/pending", n) }
+	const most = maxHeld / maxGuestReply
+	for round := range 2 { // the newest reply replaces the one before
+		for n := range most {
+			if err := h.take(path(n), maxGuestReply); err != nil {
+				t.Fatalf("round %d: got %v for reply %d, want room for %d", round, err, n, most)
+			}
+		}
+	}
+	if err := h.take(path(most), fewBytes+1); !errors.Is(err, bounds.ErrExceeded) {
+		t.Errorf("got %v for one more reply, want %v", err, bounds.ErrExceeded)
+	}
+	for n := most; n < 100*most; n++ {
+		if err := h.take(path(n), fewBytes); err != nil {
+			t.Fatalf("got %v for a reply of a usual size, want none", err)
+		}
+	}
+	if err := h.take(path(0), fewBytes); err != nil {
+		t.Fatal(err)
+	}
+	h.drop(path(1))
+	for n := range 2 {
+		if err := h.take(path(most+n), maxGuestReply); err != nil {
+			t.Errorf("got %v after two guests made room, want none", err)
+		}
+	}
+	if len(h.sizes) != most || h.sum != maxHeld {
+		t.Errorf("got %d replies of %d bytes, want %d of %d", len(h.sizes), h.sum, most, maxHeld)
+	}
+}
+
+func TestPathsAboutGuests(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/api2/json/nodes/pve1/qemu/100/pending": true, "/api2/json/nodes/pve1/lxc/100/firewall/rules": true,
+		"/api2/json/nodes/pve1/qemu": false, "/api2/json/cluster/resources": false, "/api2/json/nodes/pve1/tasks/UPID:x/log": false,
+	} {
+		if got := isAboutGuest(path); got != want {
+			t.Errorf("%s: got %t, want %t", path, got, want)
+		}
+	}
+}
