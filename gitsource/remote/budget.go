@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -11,6 +12,7 @@ import (
 type budgetReader struct {
 	r         io.Reader
 	remaining *int64 // bytes, shared by all streams of one fetch
+	meter     *meter // of the connection; nil without one
 }
 
 func (m *budgetReader) Read(p []byte) (int, error) {
@@ -22,5 +24,12 @@ func (m *budgetReader) Read(p []byte) (int, error) {
 	}
 	n, err := m.r.Read(p)
 	*m.remaining -= int64(n)
+	if m.meter == nil {
+		return n, err
+	}
+	m.meter.used.Add(int64(n))
+	if exceeded := m.meter.err(); err != nil && !errors.Is(err, io.EOF) && exceeded != nil {
+		err = exceeded // packages for protocols return errors of their own
+	}
 	return n, err
 }

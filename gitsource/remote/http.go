@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,6 +25,7 @@ type httpSession struct {
 	base        *url.URL // of the repository; a redirect on the same host changes it
 	user, token string
 	remaining   *int64
+	meter       meter
 	bodies      []io.ReadCloser
 }
 
@@ -43,7 +43,7 @@ func dialHTTP(r Remote, remaining *int64) (Session, error) {
 		CheckRedirect: checkRedirect,
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
+			DialContext:            s.meter.dial,
 			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    connectTimeout,
 			MaxResponseHeaderBytes: 64 << 10,
@@ -143,7 +143,7 @@ func (s *httpSession) do(req *http.Request, kind string) (io.Reader, *url.URL, e
 	}
 	res, err := s.client.Do(req) //nolint:bodyclose // end closes it
 	if err != nil {
-		return nil, nil, withoutURL(err)
+		return nil, nil, cmp.Or(s.meter.err(), withoutURL(err))
 	}
 	s.bodies = append(s.bodies, res.Body)
 	if res.StatusCode != http.StatusOK {
@@ -153,7 +153,7 @@ func (s *httpSession) do(req *http.Request, kind string) (io.Reader, *url.URL, e
 	if want := "application/x-git-upload-pack-" + kind; got != want {
 		return nil, nil, fmt.Errorf("the reply is not from a git repository: got content type %q, want %q", got, want)
 	}
-	return &budgetReader{r: res.Body, remaining: s.remaining}, res.Request.URL, nil
+	return &budgetReader{res.Body, s.remaining, &s.meter}, res.Request.URL, nil
 }
 
 // withoutURL removes the request's URL from an error of net/http. RemoteError names the remote.

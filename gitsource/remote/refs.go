@@ -19,6 +19,7 @@ const (
 	maxAdvertisement = 64 << 20
 	maxRefs          = 1_000_000
 	maxOthers        = 1000 // branches that are remembered for the message that a branch does not exist
+	maxRefName       = 1024 // bytes of the name of a branch that is remembered
 	maxCapabilities  = 1000 // lines
 )
 
@@ -123,12 +124,12 @@ func (a *Advertisement) readV0(line string, names []string) error {
 // add notes a ref that was asked for, or one of some branches.
 func (a *Advertisement) add(id, name string, names []string) {
 	if !slices.Contains(names, name) {
-		if a.others == maxOthers || !strings.HasPrefix(name, "refs/heads/") && !slices.Contains(names, strings.Replace(name, "refs/tags/", "refs/heads/", 1)) {
+		if len(name) > maxRefName || a.others == maxOthers || !strings.HasPrefix(name, "refs/heads/") && !slices.Contains(names, strings.Replace(name, "refs/tags/", "refs/heads/", 1)) {
 			return
 		}
 		a.others++
 	}
-	a.Refs[name] = plumbing.NewHash(id)
+	a.Refs[strings.Clone(name)] = plumbing.NewHash(id) // a line may be long
 }
 
 // readV2 reads the capabilities and asks for the refs. If there is no such branch, it asks for the others.

@@ -25,7 +25,8 @@ func dialSSH(ctx context.Context, r Remote, remaining *int64) (Session, error) {
 	if err != nil {
 		return nil, fault.New(fault.Local, err)
 	}
-	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", address)
+	m := new(meter)
+	conn, err := m.dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func dialSSH(ctx context.Context, r Remote, remaining *int64) (Session, error) {
 	}
 	_ = conn.SetDeadline(time.Time{})
 	client := ssh.NewClient(c, channels, requests)
-	s, err := startUploadPack(client, r.sshCommand(), remaining)
+	s, err := startUploadPack(client, r.sshCommand(), &budgetReader{remaining: remaining, meter: m})
 	if err != nil {
 		closeConn()
 		return nil, err
@@ -126,22 +127,20 @@ func shellQuote(s string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s) + "'"
 }
 
-// startUploadPack runs command in a session of client.
-func startUploadPack(client *ssh.Client, command string, remaining *int64) (*stream, error) {
+// startUploadPack runs command in a session of client, and reads its output within a budget.
+func startUploadPack(client *ssh.Client, command string, budget *budgetReader) (*stream, error) {
 	session, err := client.NewSession()
 	if err != nil {
 		return nil, fmt.Errorf("open ssh session: %w", err)
 	}
-	s := &stream{stderr: new(bytes.Buffer)}
+	s := &stream{out: budget, stderr: new(bytes.Buffer)}
 	session.Stderr = &prefixWriter{s.stderr, maxMessage}
 	if s.in, err = session.StdinPipe(); err != nil {
 		return nil, err
 	}
-	out, err := session.StdoutPipe()
-	if err != nil {
+	if budget.r, err = session.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	s.out = &budgetReader{r: out, remaining: remaining}
 	// A host that refuses it speaks version 0. No answer is waited for, as in OpenSSH.
 	_, _ = session.SendRequest("env", false, ssh.Marshal(struct{ Name, Value string }{"GIT_PROTOCOL", protocol}))
 	if err := session.Start(command); err != nil {
