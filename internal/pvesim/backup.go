@@ -346,7 +346,7 @@ func (s *Sim) replace(g *guest, a *archive, v values) {
 		}
 		d, err := parseDisk(a.kind, slot, g.conf.Values[slot])
 		old := s.volume(d.file())
-		if err != nil || old == nil || old.Owner != g.vmid {
+		if err != nil || old == nil || old.Owner != g.vmid || d.isCloudInit() && strings.HasPrefix(v[slot], d.file()) {
 			continue
 		}
 		if _, saved := a.sizes[slot]; saved || a.kind == LXC {
@@ -443,7 +443,7 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 		if err := st.checkSpace(vmid, size); err != nil {
 			return nil, err
 		}
-		vol := t.sim.add(Volume{ID: id + ":" + st.freeName(vmid, "raw"), Owner: vmid, Size: st.roundUp(size), Format: "raw", Kind: "images"})
+		vol := t.sim.addRestored(st, vmid, d, size)
 		t.printf("%s", st.formatLog(vol))
 		*made = append(*made, vol.ID)
 		if a.kind == QEMU {
@@ -460,6 +460,25 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 		return v, t.regenerateIdentities(a.kind, v)
 	}
 	return v, nil
+}
+
+// addRestored makes the volume of a restored disk. A cloud-init drive has the name that it always has: the one of a guest that is replaced is made again. The state is
+// locked.
+//
+// Source: PVE::QemuServer restore_allocate_devices, restore_cleanup_oldconf.
+func (s *Sim) addRestored(st *storage, vmid int, d drive, size int64) *Volume {
+	if !d.isCloudInit() {
+		return s.add(Volume{ID: st.ID + ":" + st.freeName(vmid, "raw"), Owner: vmid, Size: st.roundUp(size), Format: "raw", Kind: "images"})
+	}
+	format := "raw"
+	if st.Type == "dir" && strings.HasSuffix(d.file(), ".qcow2") {
+		format = "qcow2"
+	}
+	id := st.ID + ":" + st.volumeName(vmid, "vm-"+itoa(vmid)+"-cloudinit", format)
+	if v := s.volume(id); v != nil {
+		return v
+	}
+	return s.add(Volume{ID: id, Owner: vmid, Size: size, Format: format, Kind: "images"})
 }
 
 // regenerateIdentities replaces the MAC addresses and the SMBIOS uuid by new ones.

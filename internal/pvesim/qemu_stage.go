@@ -103,7 +103,7 @@ func (s *Sim) stageVMKey(g *guest, key string, u *update) error {
 			s.freeAllocated(made)
 			return err
 		}
-		if len(made) > 0 && g.isTemplate() {
+		if len(made) > 0 && g.isTemplate() && !d.isCloudInit() {
 			d.values[d.volKey] = s.makeBase(d.file())
 		}
 		if len(made) > 0 {

@@ -58,6 +58,30 @@ func TestRestoreOverAGuest(t *testing.T) {
 	})
 }
 
+// TestNamesOfCloudInitDrives restores a VM over itself and adds a cloud-init drive to a template. Neither gives the drive another name.
+//
+// Source: PVE::QemuServer restore_allocate_devices and template_create.
+func TestNamesOfCloudInitDrives(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "memory: 64\nide2: local:cloudinit\nscsi0: local-lvm:1\n")
+		name := c.config(100)["ide2"]
+		if got := c.task("POST", "/nodes/pve1/qemu", "vmid=100", "archive="+newestBackup(t, c, "100"), "force=1"); got != "OK" {
+			t.Fatalf("got %s of the restore, want OK", got)
+		}
+		volume, _, _ := strings.Cut(name, ",")
+		if got := c.config(100)["ide2"]; !strings.HasPrefix(got, name) || c.sim.volume(volume) == nil {
+			t.Errorf("got the drive %q after the restore, want %q with its volume", got, name)
+		}
+		if _, err := c.sim.AddTemplate(Guest{VMID: 101, Config: "memory: 64\n"}); err != nil {
+			t.Fatal(err)
+		}
+		c.ok("PUT", "/nodes/pve1/qemu/101/config", "ide2=local:cloudinit")
+		if got := c.config(101)["ide2"]; !strings.Contains(got, "/vm-101-cloudinit.") {
+			t.Errorf("got the drive %q of a template, want it named as that of any VM", got)
+		}
+	})
+}
+
 // TestLinesOfLXC holds what transcripts show of the settings "lxc.KEY: VALUE" in the file of a container: the API returns them as pairs, every write, snapshot
 // and clone keeps them, no call sets them, and a restore by a token, even of root, leaves them out with a warning.
 func TestLinesOfLXC(t *testing.T) {

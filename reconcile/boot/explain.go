@@ -22,6 +22,8 @@ const (
 	taskSuspend  = "qmsuspend" // to disk; a pause is a qmpause
 	taskMigrate  = "qmigrate"
 	taskRollback = "qmrollback"
+	taskStop     = "qmstop"
+	taskShutdown = "qmshutdown"
 )
 
 // Clocks of nodes and of the agent's host agree within skew. A task on one node begins within another one of the same cluster by up to nodeSkew.
@@ -121,11 +123,19 @@ func causesOf(tasks []cluster.Task) []happening {
 	return found
 }
 
-// startsInMigrations returns, by the index of each migration, the index of the start that belongs to it: the first one in its time. Tasks are sorted by their start.
+// startsInMigrations returns, by the index of each migration, the index of the start that belongs to it: the first one in its time. A machine that a task stopped before is
+// moved without a start. Tasks are sorted by their start.
 func startsInMigrations(tasks []cluster.Task) map[int]int {
 	inner := make(map[int]int)
+	stopped := false
 	for i, m := range tasks {
-		if m.Type != taskMigrate {
+		switch m.Type {
+		case taskStop, taskShutdown:
+			stopped = true
+		case taskStart, taskResume, taskReboot, taskRollback:
+			stopped = false
+		}
+		if m.Type != taskMigrate || stopped {
 			continue
 		}
 		at := slices.IndexFunc(tasks, func(t cluster.Task) bool {
