@@ -26,9 +26,15 @@ func (e *Engine) assess(planned plan.Plan) {
 	state := e.opts.Journal.State()
 	e.overridden, e.unsettled = state.Overridden, make(map[object.Key]bool, len(state.Open))
 	e.noteSnapshots(state)
-	e.progress = nil
+	e.progress, e.waits = nil, nil
 	for _, open := range state.Open {
 		e.unsettled[open.Key()] = true
+		if text := e.worker.Waiting(open.UPID); text != "" {
+			if e.waits == nil {
+				e.waits = make(map[object.Key]string)
+			}
+			e.waits[open.Key()] = text
+		}
 		if percent := e.worker.Progress(open.UPID); percent > 0 {
 			if e.progress == nil {
 				e.progress = make(map[object.Key]int)
@@ -84,6 +90,9 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	if a.sync == report.Synced && !uses && !a.busy && t.retry.over(now) && !e.unsettled[keyOf(p.Ref)] {
 		t.recover() // the guest came in sync without the agent; while a step of it is open, the failure is still true
 		t.noteSuccess()
+	}
+	if a.busy && t.failed == nil && e.unsettled[keyOf(p.Ref)] { // a task of the open step holds the lock
+		a.conditions = slices.DeleteFunc(a.conditions, func(c plan.Condition) bool { return c.Reason == reason.Locked })
 	}
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
 	if !e.isOutdated(p, a.busy) {
@@ -233,6 +242,9 @@ func (e *Engine) conditions(t *track, p plan.Guest, now time.Time) []plan.Condit
 	}
 	if c, refused := e.refusedCondition(p.Ref); refused {
 		list = append(list, c)
+	}
+	if text := e.waits[keyOf(p.Ref)]; text != "" {
+		list = append(list, plan.Condition{Type: plan.WaitsFor, Reason: reason.WaitsFor, Message: text})
 	}
 	if t.flaps.overLimit(now) {
 		list = append(list, flappingCondition(p.Ref))

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
+	"gitops-agent/internal/proxmox/reply"
 	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/internal/proxmox/wire"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	pve "github.com/luthermonson/go-proxmox"
@@ -31,6 +34,30 @@ func (r *Reader) HA(ctx context.Context) (map[int]guest.HA, error) {
 		resources[vmid] = resourceOf(row)
 	}
 	return resources, nil
+}
+
+// HAMaster returns the node that the HA manager works on, and when its last round ended. It needs Sys.Audit on /.
+//
+// Source: PVE API, GET /cluster/ha/status/manager_status; pve-ha-manager 5.2.0, PVE/HA/Manager.pm, flush_master_status at the end of each round.
+func (r *Reader) HAMaster(ctx context.Context) (cluster.HAMaster, error) {
+	status, err := get[struct {
+		Manager struct {
+			Node      string       `json:"master_node"`
+			Timestamp reply.Scalar `json:"timestamp"` // seconds since 1970
+		} `json:"manager_status"`
+	}](ctx, r, &wire.Exchange{Route: route.HAManager, Path: "/cluster/ha/status/manager_status"})
+	if err != nil {
+		return cluster.HAMaster{}, fmt.Errorf("read the state of the HA manager: %w", err)
+	}
+	master := cluster.HAMaster{Node: status.Manager.Node}
+	if text := string(status.Manager.Timestamp); text != "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || seconds < 0 {
+			return cluster.HAMaster{}, fmt.Errorf("read the state of the HA manager: got the time %q, want seconds", text)
+		}
+		master.RoundAt = time.Unix(seconds, 0).UTC()
+	}
+	return master, nil
 }
 
 // resourceOf returns a resource with Proxmox's defaults for unset values: started, one restart, one relocation, with failback.

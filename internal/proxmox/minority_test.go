@@ -108,3 +108,28 @@ func TestMaintenanceOfOlderReleases(t *testing.T) {
 		}
 	}
 }
+
+// TestHAMaster reads the time of the last round of the HA manager, which does not move while no master works, and is missing before the first one.
+func TestHAMaster(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reply stubReply
+		want  cluster.HAMaster
+		fails bool
+	}{
+		"number":  {reply: ok(`{"manager_status":{"master_node":"pve1","timestamp":1764374461}}`), want: cluster.HAMaster{Node: "pve1", RoundAt: time.Unix(1764374461, 0).UTC()}},
+		"text":    {reply: ok(`{"manager_status":{"master_node":"pve1","timestamp":"1764374461"}}`), want: cluster.HAMaster{Node: "pve1", RoundAt: time.Unix(1764374461, 0).UTC()}},
+		"never":   {reply: ok(`{"manager_status":{}}`)},
+		"no time": {reply: ok(`{"manager_status":{"timestamp":"soon"}}`), fails: true},
+		"denied":  {reply: respond(403, "Permission check failed (/, Sys.Audit)", ""), fails: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := inProcess(t, byPath(t, map[string]stubReply{"GET /cluster/ha/status/manager_status": test.reply})).HAMaster(t.Context())
+			if got != test.want || (err != nil) != test.fails {
+				t.Errorf("got %+v, error %v, want %+v, error %t", got, err, test.want, test.fails)
+			}
+		})
+	}
+}

@@ -57,7 +57,7 @@ func haRequestMove(c *call) (reply, error) {
 func (s *Sim) afterRounds(rounds time.Duration, f func()) {
 	round := s.opts.HADelay
 	s.afterDelay(rounds*round, func() {
-		for s.lacksQuorum() {
+		for s.lacksMaster() {
 			if !s.wait(max(round, time.Millisecond)) {
 				return
 			}
@@ -78,25 +78,71 @@ func (s *Sim) afterDelay(d time.Duration, f func()) {
 	})
 }
 
-func (s *Sim) lacksQuorum() bool {
+func (s *Sim) lacksMaster() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.noQuorum
+	return s.noQuorum || !s.noMaster.IsZero()
 }
 
-// haMove migrates a managed guest in a task of the manager.
+// StopHAMaster stops the master of the HA manager: it begins no round any more, and requests stay in its queue.
+func (s *Sim) StopHAMaster() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.noMaster.IsZero() {
+		s.noMaster = s.lastHARound()
+	}
+}
+
+// StartHAMaster ends StopHAMaster, as a new master does.
+func (s *Sim) StartHAMaster() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noMaster, s.masterSince = time.Time{}, time.Now()
+}
+
+// lastHARound returns when the master of the HA manager ended its last round, the zero time if it never worked. The state is locked.
+func (s *Sim) lastHARound() time.Time {
+	switch round := s.opts.HADelay; {
+	case !s.noMaster.IsZero():
+		return s.noMaster
+	case round < time.Millisecond:
+		return time.Time{}
+	case s.masterSince.IsZero():
+		return s.bootTime.Add(time.Since(s.bootTime).Truncate(round))
+	default:
+		return s.masterSince.Add(time.Since(s.masterSince).Truncate(round))
+	}
+}
+
+// haMove migrates a managed guest in a task of the manager. The manager drops the request, with a word in its own log alone, if the guest is on the target
+// already, or if the target is not available.
+//
+// Source: pve-ha-manager 5.2.0, PVE/HA/Manager.pm, update_crm_commands; seen in recording 73.
 func (s *Sim) haMove(h *haResource, target string) {
 	s.mu.Lock()
 	g := s.guests[h.vmid]
-	if g == nil || s.ha[h.vmid] != h || s.noQuorum || g.node == target {
+	if g == nil || s.ha[h.vmid] != h || s.noQuorum || g.node == target || !s.isOnline(target) || slices.Contains(s.maintenance, target) || h.state == "ignored" {
 		s.mu.Unlock()
 		return
 	}
-	node := g.node
+	node, before := g.node, h.managerState
+	h.managerState = "migrate"
 	s.mu.Unlock()
 	m := migration{kind: g.kind, vmid: g.vmid, target: target, online: true, copiesDisks: true}
 	typ := map[Kind]string{QEMU: "qmigrate", LXC: "vzmigrate"}[g.kind]
-	s.spawn(node, typ, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error { return t.migrate(m) })
+	s.spawn(node, typ, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
+		defer s.afterRounds(1, func() { s.endHAMove(h, before) })
+		return t.migrate(m)
+	})
+}
+
+// endHAMove gives a resource the state that it had before the manager moved its guest, wherever that is now: the manager repeats nothing.
+func (s *Sim) endHAMove(h *haResource, state string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.managerState == "migrate" {
+		h.managerState = state
+	}
 }
 
 // fence waits for fenceRounds. If the node still does not answer, its managed guests count as stopped and are recovered on another node. A guest whose state is

@@ -55,6 +55,10 @@ func haManagerStatus(c *call) (reply, error) {
 		}
 	}
 	manager.raw("node_status", nodes.bytes())
+	if round := c.sim.lastHARound(); !round.IsZero() && len(c.sim.ha) > 0 {
+		manager.str("master_node", c.sim.opts.Nodes[0])
+		manager.num("timestamp", round.Unix())
+	}
 	quorum.str("quorate", itoa(int(1-boolToInt(c.sim.noQuorum))))
 	quorum.str("node", c.sim.opts.Nodes[0])
 	o.raw("quorum", quorum.bytes())

@@ -52,6 +52,8 @@ type Sim struct {
 	vmlist          vmlist
 	listRaces       map[int]destroyedVM
 	workers         map[string]nodeWorkers // by node
+	noMaster        time.Time              // when the last round of the HA manager ended, since StopHAMaster; the zero time while it works
+	masterSince     time.Time              // when a new master came with StartHAMaster; the zero time before
 	noQuorum        bool
 	down            []string // nodes that do not answer
 	maintenance     []string // nodes that the HA manager keeps its services away from

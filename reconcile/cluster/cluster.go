@@ -46,6 +46,8 @@ type Reader interface {
 	CloudInit(ctx context.Context, row Row) (map[string]*string, error)
 	// HA returns the resources of the HA manager by vmid, in one call.
 	HA(ctx context.Context) (map[int]guest.HA, error)
+	// HAMaster returns the node that the HA manager works on, and when its last round ended.
+	HAMaster(ctx context.Context) (HAMaster, error)
 	// Exists reports whether a guest of any kind has the vmid, also if the token may not see the guest.
 	Exists(ctx context.Context, vmid int) (bool, error)
 	// Ready fails with ErrNotReady while the agent must not write to the cluster: without a quorum, or without an answer.

@@ -80,8 +80,10 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, begun journal.Begun
 			c.task = upid
 		}
 		switch err := w.waitForEffect(ctx, call, upid); {
-		case errors.Is(err, errNoEffect):
+		case errors.Is(err, errNoEffect), errors.Is(err, errNotMoved):
 			return end(journal.Failed, call, err)
+		case errors.Is(err, errMoveUnknown):
+			return end(journal.Unknown, call, err)
 		case err != nil:
 			return conclusion{err: err}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -15,7 +14,7 @@ import (
 
 // How long a lane waits for an effect that comes after the task of a call, and how often it looks for the effect.
 const (
-	haTimeout       = 5 * time.Minute // the HA manager works in rounds of ten seconds; the time of a shutdown is added
+	haTimeout       = 5 * time.Minute // the HA manager works in rounds of ten seconds; the times of a shutdown and of a move are added
 	templateTimeout = time.Minute
 	effectPoll      = 2 * time.Second
 )
@@ -68,12 +67,12 @@ func (w *Worker) waitForEffect(ctx context.Context, call cluster.Call, upid stri
 			return seen.Template, err
 		})
 	}
-	if !strings.HasPrefix(cluster.TaskType(upid), "ha") {
+	if !cluster.HARequest(upid) {
 		return nil
 	}
 	want, timeout := call.Op.Reaches(), haTimeout
 	if call.Op == cluster.OpMigrate {
-		return poll(ctx, timeout, func(ctx context.Context) (bool, error) { return w.arrived(ctx, call) })
+		return w.waitForMove(ctx, call, upid, time.Now())
 	}
 	if want == guest.StatusStopped {
 		timeout += shutdownTimeout(call)
@@ -92,12 +91,6 @@ func (w *Worker) hasStatus(ctx context.Context, call cluster.Call, want guest.St
 		status, _, err = w.cluster.Status(ctx, row)
 	}
 	return status == want, err
-}
-
-// arrived reports whether a migrated guest is on its target node and no longer locked.
-func (w *Worker) arrived(ctx context.Context, call cluster.Call) (bool, error) {
-	row, listed, err := w.freshRow(ctx, call.VMID)
-	return listed && row.Node == call.Params["target"] && row.Lock == "", err
 }
 
 // freshRow returns the guest's row of a new inventory. Its node and lock are current; its run state may lag.

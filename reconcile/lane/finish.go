@@ -13,6 +13,9 @@ func (w *Worker) finish(ctx context.Context, step journal.OpenStep, c conclusion
 	if c.refused || c.result == journal.Unknown {
 		c = w.takeBack(ctx, step, c)
 	}
+	if cluster.Op(step.Op) == cluster.OpMigrate && c.done == 0 && (c.result == journal.Done || c.result == journal.Unknown) {
+		c = w.awaitSettledMove(ctx, step, c)
+	}
 	switch {
 	case c.lifted && c.result != "" && c.result != journal.Done:
 		return w.protectAgain(ctx, step, c)

@@ -46,6 +46,7 @@ type Worker struct {
 	taskTimes  cluster.TaskTimes
 	hanging    hangingTasks
 	progress   progresses
+	waits      sync.Map   // what lanes wait for after the task of a call, a string by UPID
 	fillsSeen  sync.Map   // ids of open steps: a volume that their calls created cannot be gone again without the agent having seen it
 	started    time.Time  // when this process began
 	begun      sync.Map   // the open steps that this process began, as begunStep by id

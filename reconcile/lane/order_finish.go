@@ -23,7 +23,6 @@ import (
 const (
 	detailProtected = plan.DetailProtected
 	detailStorage   = "storage" // of a backup
-	detailTarget    = "target"  // node of a migration
 )
 
 // noteForFinish adds to an intent what finishOrder needs, also after a restart of the agent.
@@ -36,8 +35,6 @@ func noteForFinish(begun journal.Begun, step plan.Step, seen guest.Observed) {
 		}
 	case cluster.OpBackup:
 		begun.Detail[detailStorage] = params["storage"]
-	case cluster.OpMigrate:
-		begun.Detail[detailTarget] = params["target"]
 	}
 }
 
@@ -49,8 +46,6 @@ func (w *Worker) finishOrder(ctx context.Context, step journal.OpenStep, c concl
 	switch cluster.Op(step.Op) { //nolint:exhaustive // the others are complete
 	case cluster.OpReboot:
 		return w.checkRestart(ctx, step, c)
-	case cluster.OpMigrate:
-		return w.checkArrival(ctx, step, c)
 	case cluster.OpRollback:
 		return w.finishRollback(ctx, step, c)
 	case cluster.OpBackup:
@@ -68,21 +63,6 @@ func (w *Worker) checkRestart(ctx context.Context, step journal.OpenStep, c conc
 	case HangingTask(err) == nil && errors.Is(err, errNoEffect):
 		c.result, c.err = journal.Failed, fmt.Errorf("%s %d does not run after its restart: %w", step.Kind, step.VMID, err)
 	default:
-		return conclusion{err: err, dispatched: c.dispatched}
-	}
-	return c
-}
-
-// checkArrival waits until the HA manager has moved the guest: its task only asks for that.
-func (w *Worker) checkArrival(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
-	if !strings.HasPrefix(cluster.TaskType(c.task), "ha") {
-		return c
-	}
-	call := cluster.Call{VMID: step.VMID, Params: map[string]string{"target": step.Detail[detailTarget]}}
-	switch err := poll(ctx, haTimeout, func(ctx context.Context) (bool, error) { return w.arrived(ctx, call) }); {
-	case errors.Is(err, errNoEffect):
-		c.result, c.err = journal.Failed, fmt.Errorf("%s %d is not on %s: %w", step.Kind, step.VMID, step.Detail[detailTarget], err)
-	case err != nil:
 		return conclusion{err: err, dispatched: c.dispatched}
 	}
 	return c

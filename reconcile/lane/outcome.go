@@ -32,6 +32,9 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 	if last.Op != step.Op {
 		b.Detail[detailLast] = string(last.Op)
 	}
+	if last.Op == cluster.OpMigrate {
+		b.Detail[detailTarget] = last.Params["target"]
+	}
 	if last.CloneOf != 0 {
 		b.TaskVMID = last.CloneOf
 	}
@@ -54,6 +57,7 @@ const (
 	detailPrune     = "prune"     // of a download: the manifest lets the agent delete the file when nothing uses it any more; missing if it does not
 	detailRecorded  = "recorded"  // of a deletion of a file: the node in the record of its download
 	detailLast      = "last"      // the operation of the last call, if it is not the step's
+	detailTarget    = "target"    // node of a migration
 	detailTasks     = "tasks"     // the guest's tasks before the step, of an operation whose outcome follows from the task list
 	detailApprovals = "approvals" // keys of the orders that released the step
 	detailKept      = "kept"      // the orders that released the step stay valid, for the later calls of the same change

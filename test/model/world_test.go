@@ -258,6 +258,8 @@ func (r reader) Status(_ context.Context, row cluster.Row) (guest.Status, *guest
 
 func (r reader) CloudInit(context.Context, cluster.Row) (map[string]*string, error) { return nil, nil }
 
+func (r reader) HAMaster(context.Context) (cluster.HAMaster, error) { return cluster.HAMaster{}, nil }
+
 func (r reader) HA(context.Context) (map[int]guest.HA, error) { return nil, nil }
 
 func (r reader) Exists(_ context.Context, vmid int) (bool, error) {

@@ -1,0 +1,240 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/queue"
+)
+
+// The HA manager moves a guest some time after the task that asks for it, and it may drop the request. It says so in its own log alone. So a lane
+// looks at the guest, and at the rounds of the manager: a request is read in the round after it, and from then on the guest has the state of a move.
+
+const (
+	actsWithin = 2                // rounds of the manager: the first one may have begun before the request
+	masterDead = 30 * time.Second // since its last round; Proxmox's own bound for "old timestamp - dead?"
+)
+
+var (
+	// errNotMoved reports that the HA manager did not move a guest, and does not do so any more.
+	errNotMoved = errors.New("the HA manager has not moved the guest")
+	// errMoveUnknown reports that it is not known whether the HA manager still moves a guest.
+	errMoveUnknown = errors.New("it is unknown whether the HA manager will move the guest")
+)
+
+// move is what a lane has seen of a move that it asked the HA manager for.
+type move struct {
+	call  cluster.Call // a migration
+	upid  string       // of the task that handed over the request
+	asked time.Time    // when the lane began to look at the latest
+	quiet time.Time    // since when there is no sign of the move
+	began bool         // it was seen on its way
+
+	round  time.Time // the newest one of the manager
+	rounds int       // since there is no sign of the move
+	seenAt time.Time // when round was first seen, the zero time before
+}
+
+// waitForMove waits until the HA manager has moved a guest, as long as a migration may take while it is on its way. It returns errNotMoved if the
+// manager has dropped the request or has failed, and errMoveUnknown if neither that nor the move is to be seen.
+func (w *Worker) waitForMove(ctx context.Context, call cluster.Call, upid string, asked time.Time) error {
+	m := &move{call: call, upid: upid, asked: asked, quiet: asked}
+	defer w.waits.Delete(upid)
+	for {
+		if arrived, err := w.follow(ctx, m); arrived || err != nil {
+			return err
+		}
+		queue.WithoutSlot(ctx, func() {
+			select {
+			case <-ctx.Done():
+			case <-time.After(effectPoll):
+			}
+		})
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for the effect: %w", ctx.Err())
+		}
+	}
+}
+
+// follow looks at a move once. The list of guests is read after the round of the manager, so it shows what the manager did in it.
+func (w *Worker) follow(ctx context.Context, m *move) (arrived bool, err error) {
+	master, noMaster := w.cluster.HAMaster(ctx)
+	row, listed, noRow := w.freshRow(ctx, m.call.VMID)
+	now := time.Now()
+	seen := noRow == nil && listed
+	switch {
+	case seen && row.Node == m.call.Params["target"] && row.Lock == "":
+		return true, nil
+	case seen && row.HAMoves():
+		return false, w.followOnItsWay(ctx, m, row, master, now)
+	case seen && noMaster == nil && row.Lock == "" && (row.HAState == "started" || row.HAState == "stopped"):
+		m.count(master, now)
+		if m.rounds >= actsWithin {
+			return false, w.notMoved(ctx, m, row)
+		}
+	}
+	trouble := errors.Join(noMaster, noRow)
+	why := m.waitsFor(master, trouble, now)
+	w.waits.Store(m.upid, why)
+	if now.Sub(m.quiet) >= haTimeout {
+		return false, errors.Join(fmt.Errorf("%w: nothing happened within %s, and its request may still be in the queue (%s)", errMoveUnknown, haTimeout, why), trouble)
+	}
+	return false, nil
+}
+
+// count notes the newest round of the manager.
+func (m *move) count(master cluster.HAMaster, now time.Time) {
+	switch {
+	case m.seenAt.IsZero():
+	case master.RoundAt.After(m.round):
+		m.rounds++
+	default:
+		return
+	}
+	m.round, m.seenAt = master.RoundAt, now
+}
+
+// waitsFor says what a lane waits for, for people.
+func (m *move) waitsFor(master cluster.HAMaster, trouble error, now time.Time) string {
+	switch {
+	case trouble != nil:
+		return "it is unknown whether the HA manager works on the request: its state or the list of guests cannot be read"
+	case master.Node == "":
+		return "the HA manager has no active master"
+	case !m.seenAt.IsZero() && now.Sub(m.seenAt) > masterDead:
+		return fmt.Sprintf("the HA manager has no active master: %s ended its last round at %s; a new master takes up to three minutes", master.Node, m.round.Format(time.TimeOnly+" UTC"))
+	}
+	return "the HA manager has the request to move the guest, and acts in its next round"
+}
+
+// followOnItsWay returns an error if a move takes longer than a migration may, or if its lock is all that is left of it.
+func (w *Worker) followOnItsWay(ctx context.Context, m *move, row cluster.Row, master cluster.HAMaster, now time.Time) error {
+	locked := row.HAState == "started" || row.HAState == "stopped"
+	if !locked || !m.began {
+		m.rounds, m.round, m.seenAt = 0, master.RoundAt, now
+	}
+	m.began, m.quiet = true, now
+	w.waits.Store(m.upid, "the HA manager moves the guest")
+	if locked {
+		m.count(master, now)
+	}
+	limit := w.taskTimes.Of(cluster.OpMigrate)
+	overdue := now.Sub(m.asked) >= limit
+	if !overdue && m.rounds < actsWithin {
+		return nil
+	}
+	task, known := w.moveTask(ctx, m, row)
+	switch {
+	case known && task.Running && overdue:
+		return &HangingTaskError{Op: cluster.OpMigrate, UPID: task.UPID, Limit: limit}
+	case known && task.Running:
+		m.rounds = 0
+	case overdue:
+		return fmt.Errorf("%w: it has moved it for more than %s, and no task does that", errMoveUnknown, limit)
+	case known && row.Lock != "":
+		return fmt.Errorf("%w: the guest is locked (%s), and no task of it runs", errMoveUnknown, row.Lock)
+	}
+	return nil
+}
+
+// notMoved returns why a guest is not on the target although the manager has had its rounds.
+func (w *Worker) notMoved(ctx context.Context, m *move, row cluster.Row) error {
+	if m.began {
+		switch task, known := w.moveTask(ctx, m, row); {
+		case known && task.Outcome == cluster.TaskFailed:
+			return fmt.Errorf("%w: %w", errNotMoved, cluster.NewTaskError(task))
+		case known && task.Running:
+			m.rounds = 0
+			return nil
+		}
+		return fmt.Errorf("%w: it began to move it, and ended that; its log is in the journal of pve-ha-crm on %s", errMoveUnknown, m.masterNode(ctx, w))
+	}
+	return fmt.Errorf("%w: it has dropped the request, as it does without a word if the guest counts as there already, or if the target is offline or in maintenance; its log is in the journal of pve-ha-crm on %s",
+		errNotMoved, m.masterNode(ctx, w))
+}
+
+// masterNode returns the node of the manager's master, for people.
+func (m *move) masterNode(ctx context.Context, w *Worker) string {
+	if master, err := w.cluster.HAMaster(ctx); err == nil && master.Node != "" {
+		return master.Node
+	}
+	return "the node of its master"
+}
+
+// moveTask returns the newest task that has moved the guest since the request, on the node that the guest was asked to leave and on the one where it is. Known
+// is false if a list could not be read or shows none.
+func (w *Worker) moveTask(ctx context.Context, m *move, row cluster.Row) (task cluster.Task, known bool) {
+	request, err := w.cluster.Wait(ctx, m.upid)
+	if err != nil {
+		return cluster.Task{}, false
+	}
+	types := []string{"qmigrate"}
+	if m.call.Kind == guest.Container {
+		types = []string{"vzmigrate"}
+	}
+	nodes := []string{m.call.Node, row.Node}
+	slices.Sort(nodes)
+	for _, node := range slices.Compact(nodes) {
+		tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: node, VMID: m.call.VMID, Types: types, Since: request.Start})
+		if err != nil {
+			return cluster.Task{}, false
+		}
+		known = true
+		for _, t := range tasks {
+			if task.UPID == "" || t.Running || !task.Running && t.Start.After(task.Start) {
+				task = t
+			}
+		}
+	}
+	if task.UPID != "" && !task.Running {
+		if ended, err := w.cluster.Wait(ctx, task.UPID); err == nil {
+			task = ended
+		}
+	}
+	return task, known
+}
+
+// Waiting returns what a lane waits for after the task of a call has ended, "" if it does not wait, or only for what comes for certain.
+func (w *Worker) Waiting(upid string) string {
+	text, waits := w.waits.Load(upid)
+	if !waits {
+		return ""
+	}
+	return text.(string) //nolint:forcetypeassert // follow stores nothing else
+}
+
+// awaitSettledMove waits for the move of a step that an earlier process began, or whose reply was lost: the end of its task says only that the HA manager
+// has the request.
+func (w *Worker) awaitSettledMove(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
+	upid := c.task
+	if upid == "" {
+		tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: step.Node, VMID: step.TaskVMID, Types: step.TaskTypes, Since: tasksSince(step)})
+		if err != nil {
+			return conclusion{err: fmt.Errorf("list tasks for step %s: %w", step.Step, err), dispatched: c.dispatched}
+		}
+		for _, t := range tasks {
+			if cluster.HARequest(t.UPID) && isOfStep(step, t) && t.OK() {
+				upid = t.UPID
+			}
+		}
+	}
+	if !cluster.HARequest(upid) {
+		return c
+	}
+	call := cluster.Call{Op: cluster.OpMigrate, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID, Params: map[string]string{"target": step.Detail[detailTarget]}}
+	switch err := w.waitForMove(ctx, call, upid, w.since(step.Step)); {
+	case errors.Is(err, errNotMoved):
+		c.result, c.err = journal.Failed, err
+	case errors.Is(err, errMoveUnknown):
+		c.result, c.err = journal.Unknown, err
+	case err != nil:
+		return conclusion{err: err, dispatched: c.dispatched}
+	}
+	return c
+}
