@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"slices"
+	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/setup"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/verify"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newInitCommand(p *program) *cobra.Command {
@@ -28,6 +32,9 @@ agent's role, and checks the token. Each decision becomes a comment in the confi
 With --yes it takes every proposal except those about trust, which need their flags: --fingerprint or --ca-file, --signer and --anchor. Without a
 terminal it asks nothing. No secret is printed.
 
+With --repository it prepares the clone of a person who signs instead, on any machine: the settings of git and gitsign, the hook that adds the trailer
+Gitops-Target, the trusted root with which verify checks there, and a Cluster manifest if the repository has none. It needs --cluster, --branch and --signer, or asks.
+
 A second run with the same answers changes nothing. Files that differ are never overwritten: the command shows the difference and fails. Root's files
 belong to root, and the group gitops-agent may read them.`,
 			ending{term.ExitDone, "the config is there, and every check passed"}, ending{term.ExitError, "nothing was written, or a check failed"}),
@@ -35,15 +42,23 @@ belong to root, and the group gitops-agent may read them.`,
   gitops-agent init --remote https://github.com/example/homelab.git --endpoint pve1.lan --endpoint pve2.lan
   gitops-agent init --yes --remote git@forge.lan:ops/home.git --ssh-key-file /etc/gitops-agent/id_ed25519 --known-hosts-file /etc/gitops-agent/known_hosts \
     --endpoint pve1.lan --ca-file /etc/gitops-agent/pve-root-ca.pem --token-file /etc/gitops-agent/token \
-    --signer https://github.com/login/oauth=alice@example.org --may change,approve --anchor tip`,
+    --signer https://github.com/login/oauth=alice@example.org --may change,approve --anchor tip
+  gitops-agent init --repository .`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.Config, opts.Out, opts.Logger = p.config, p.out, p.logger()
 			opts.Progress, opts.Dialogue = term.NewProgress(p.err), term.NewDialogue(os.Stdin, p.err)
+			if opts.Clone != "" {
+				if err := onlyForClone(cmd); err != nil {
+					return err
+				}
+				return runInitClone(cmd.Context(), p.out, opts)
+			}
 			return runInit(cmd.Context(), p.out, p.err, opts)
 		},
 	}
 	flags := cmd.Flags()
+	flags.StringVar(&opts.Clone, "repository", "", "prepare this `clone` of a person who signs, instead of a host of the agent")
 	flags.StringVar(&opts.Cluster, "cluster", "", "`name` of the Cluster manifest")
 	flags.StringVar(&opts.Remote.URL, "remote", "", "`URL` of the repository")
 	flags.StringVar(&opts.Branch, "branch", "", "the `branch` that the agent follows (default main)")
@@ -73,6 +88,7 @@ belong to root, and the group gitops-agent may read them.`,
 		_ = cmd.MarkFlagFilename(flag) // the flag exists
 	}
 	_ = cmd.MarkFlagDirname("state-dir")
+	_ = cmd.MarkFlagDirname("repository")
 	return cmd
 }
 
@@ -96,6 +112,51 @@ func runInit(ctx context.Context, out, notes io.Writer, opts setup.Options) erro
 		return err
 	}
 	_, _ = fmt.Fprintf(out, "\nNext: %s\n", nextCommand(result.Config))
+	return nil
+}
+
+// ofClone are the flags that --repository takes.
+var ofClone = []string{"repository", "cluster", "branch", "path", "signer", "trusted-root", "tuf-mirror", "tuf-root", "yes", "log-level"}
+
+// onlyForClone returns an error for a flag that says something about the agent's host.
+func onlyForClone(cmd *cobra.Command) error {
+	var wrong []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(ofClone, f.Name) {
+			wrong = append(wrong, "--"+f.Name)
+		}
+	})
+	if len(wrong) > 0 {
+		return term.UsageErrorf("--repository prepares a clone, and %s says something about the host of the agent", strings.Join(wrong, ", "))
+	}
+	return nil
+}
+
+// runInitClone prepares a clone, and says what it wrote and what comes next.
+func runInitClone(ctx context.Context, out io.Writer, opts setup.Options) error {
+	result, err := setup.RunClone(ctx, opts)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(out)
+	for _, path := range result.Written {
+		_, _ = fmt.Fprintf(out, "wrote %s\n", term.Printable(path))
+	}
+	for _, text := range result.Set {
+		_, _ = fmt.Fprintf(out, "set %s\n", term.Printable(text))
+	}
+	if len(result.Written)+len(result.Set) == 0 {
+		_, _ = fmt.Fprintf(out, "nothing to change: %s has these answers already\n", term.Printable(result.Dir))
+	}
+	_, _ = fmt.Fprint(out, "\nThe public log of Sigstore keeps the e-mail address of each signature for ever, for everybody to read. Where that is not wanted, let a workflow sign, or use a Sigstore of your own: docs/signing.md.\n\nNext:\n")
+	if _, err := exec.LookPath("gitsign"); err != nil {
+		_, _ = fmt.Fprintf(out, "  go install %s    # or a package of its release: the program that signs\n", setup.GitsignModule)
+	}
+	_, _ = fmt.Fprintf(out, "  cd %s\n", term.Printable(result.Dir))
+	if result.Created != "" {
+		_, _ = fmt.Fprintf(out, "  git add %s\n  git commit -m 'the cluster'    # gitsign opens a browser to sign in\n", term.Printable(result.Created))
+	}
+	_, _ = fmt.Fprintln(out, "  gitops-agent verify HEAD       # after a commit: is it signed as the agent wants it?")
 	return nil
 }
 

@@ -24,7 +24,8 @@ func newVerifyCommand(p *program) *cobra.Command {
 		Use:   "verify [REV | A..B]",
 		Short: "Report who signed commits, and whether the signers are accepted",
 		Long: help(`Verifies commits and tags of a repository, each by itself, with the signers and the trusted root of the config, or with those of
---trusted-root and --signer, which need no config. The default is HEAD. A range A..B follows first parents, as the agent's policy does; the commits
+--trusted-root and --signer, which need no config. In a clone that init --repository prepared, and where no config is, its person is the accepted
+signer. The default is HEAD. A range A..B follows first parents, as the agent's policy does; the commits
 of side branches are counted, and verified with --side-branches. An annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor. A range of more than 50
 commits is summed up by reason and by signer.
 
@@ -57,6 +58,9 @@ compare the changes of a commit with the guests of its signer. The agent checks 
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.audit.ReadConfig = configReader(p.config)
+			if !cmd.Flags().Changed("config") && !opts.audit.Repository.IsRemote() {
+				opts.audit.Trust.Clone = cmp.Or(opts.audit.Repository.Where, ".")
+			}
 			if len(args) == 1 {
 				opts.audit.Revision = args[0]
 			}
@@ -123,6 +127,7 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 	}
 	opts.audit.Progress, opts.audit.Paths, opts.audit.Explain = term.NewProgress(notes), opts.output == outputSARIF, opts.explain
 	opts.audit.Warn = func(text string) { _, _ = fmt.Fprintf(notes, "gitops-agent: warning: %s\n", term.Printable(text)) }
+	opts.audit.Note = noteTo(notes)
 	a, err := audit.Open(ctx, opts.audit)
 	if err != nil {
 		return err
@@ -149,6 +154,11 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 		result.WriteText(out, opts.explain)
 	}
 	return cmp.Or(err, result.Err())
+}
+
+// noteTo returns a function that shows a note.
+func noteTo(notes io.Writer) func(string) {
+	return func(text string) { _, _ = fmt.Fprintf(notes, "gitops-agent: note: %s\n", term.Printable(text)) }
 }
 
 // check returns an error for options that do not belong together. --who makes no verdicts.
@@ -215,7 +225,7 @@ func runProposal(ctx context.Context, out, notes io.Writer, opts verifyOptions) 
 	}
 	document, err := proposal.Judge(ctx, proposal.Options{
 		Config: config, Repository: opts.audit.Repository, Tip: cmp.Or(opts.audit.Revision, "HEAD"), Progress: term.NewProgress(notes),
-		Note: func(text string) { _, _ = fmt.Fprintf(notes, "gitops-agent: note: %s\n", term.Printable(text)) },
+		Note: noteTo(notes),
 	})
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func TestDocCommitsNameTheirTarget(t *testing.T) {
 				continue
 			}
 			script := b.script()
-			hook = hook || strings.Contains(script, "install -m 0755 examples/hooks/prepare-commit-msg")
+			hook = hook || strings.Contains(script, "install -m 0755 examples/hooks/prepare-commit-msg") || strings.Contains(script, "gitops-agent init --repository")
 			if !makesCommit.MatchString(script) {
 				continue
 			}

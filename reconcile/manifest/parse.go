@@ -11,6 +11,9 @@ import (
 	"gitops-agent/reconcile/policy"
 )
 
+// NoCluster is the message of the problem that a source has no Cluster.
+const NoCluster = "got no Cluster, want one in the source"
+
 // Parse reads all files of a source, and of the folders that its Cluster imports. It skips files that are not YAML by their name, and files in a folder whose name begins with a dot. The error is a
 // *Problems with every problem; the Set is complete only without an error. Parse is pure, and its result does not depend on the order of the files.
 func Parse(files []File) (Set, error) {
@@ -91,7 +94,7 @@ func (p *parser) read(files []File) {
 		}
 	}
 	if cluster == nil {
-		p.report.add(Problem{Message: "got no Cluster, want one in the source", Hint: "add a document of kind: Cluster"})
+		p.report.add(Problem{Message: NoCluster, Hint: "add a document of kind: Cluster"})
 	}
 	p.checkImports(files)
 }

@@ -4,6 +4,7 @@ package stack
 
 import (
 	"bytes"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -50,6 +51,31 @@ func TestPersonIsAccepted(t *testing.T) {
 	}
 	r.verify(0, s.auditFlags(s.alice(), "..main"), "..main: 3 accepted, 0 refused", "alice@lab.test")
 	r.verify(0, s.auditFlags(s.alice(), "-o", "json"), `"accepted": 1`, `"log": "https://rekor.lab"`, `"target": "home/main"`)
+}
+
+// TestClone prepares a clone with init --repository. From then on git alone signs as the agent wants it, and verify needs no flags.
+func TestClone(t *testing.T) {
+	s := startSigstore(t)
+	r := newRepository(t).as(s, s.aliceLogsIn())
+	for _, key := range []string{"gpg.format", "gpg.x509.program", "commit.gpgsign"} { // init sets them
+		r.git("config", "--unset", key)
+	}
+	delete(r.env, "GITSIGN_REKOR_MODE")
+	r.env["PATH"] = filepath.Dir(gitsign.file()) + string(filepath.ListSeparator) + r.env["PATH"]
+	signer := s.alice()
+	for range 2 {
+		out, err := r.run(agent.file(), "init", "--repository", ".", "--yes", "--signer", signer.Issuer+"="+signer.Subject, "--trusted-root", s.path("trusted_root.json"))
+		if err != nil {
+			t.Fatalf("gitops-agent init: %v\n%s", err, out)
+		}
+	}
+	r.git("add", "cluster.yaml")
+	r.git("commit", "--quiet", "-m", "the cluster")
+	if got := r.git("log", "-1", "--format=%B"); got != "the cluster\n\n"+trailer {
+		t.Errorf("got the message %q, want the trailer", got)
+	}
+	r.verify(0, []string{"HEAD"}, "HEAD: 1 accepted, 0 refused", signer.Issuer+"="+signer.Subject+" is the one accepted signer")
+	r.verify(0, []string{"HEAD", "-o", "json"}, `"target": "home/main"`)
 }
 
 // release is the workflow that may change the cluster.

@@ -34,6 +34,7 @@ type Options struct {
 	Listing     Listing                      // the verdicts to print
 	Progress    *term.Progress               // Run ends it
 	Warn        func(text string)            // called for each warning
+	Note        func(text string)            // shows what is worth knowing and no problem
 }
 
 // An Audit verifies the commits of an open repository.
@@ -65,7 +66,7 @@ func Open(ctx context.Context, opts Options) (_ *Audit, err error) {
 		return nil, err
 	}
 	opts.Progress.Show("opening the repository")
-	settings, err := opts.settings()
+	settings, err := opts.settings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -184,11 +185,11 @@ func (a *Audit) warnAboutNames() error {
 }
 
 // settings returns the trust settings.
-func (o Options) settings() (trustSettings, error) {
+func (o Options) settings(ctx context.Context) (trustSettings, error) {
 	if o.Who {
 		return o.Trust.readRoot(o.ReadConfig)
 	}
-	return o.Trust.read(o.ReadConfig)
+	return o.Trust.read(ctx, o.ReadConfig, o.Note)
 }
 
 // subject returns the revision or range to verify.

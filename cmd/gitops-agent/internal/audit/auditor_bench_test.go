@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/clone"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/sigtest"
@@ -65,7 +66,7 @@ func longHistory(tb testing.TB, n int) (dir, trustedRoot string) {
 func BenchmarkAuditRange(b *testing.B) {
 	const commits = 1000
 	dir, root := longHistory(b, commits)
-	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject})
+	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject}, clone.Trust{})
 	if err != nil {
 		b.Fatal(err)
 	}

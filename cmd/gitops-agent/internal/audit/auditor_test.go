@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/clone"
 	"gitops-agent/gitsource"
 	"gitops-agent/verify"
 )
@@ -17,7 +18,7 @@ import (
 func TestAuditUsesEveryProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	dir, root := longHistory(t, 2)
-	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject})
+	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject}, clone.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestAuditUsesEveryProcessor(t *testing.T) {
 func TestAuditOfAShallowClone(t *testing.T) {
 	t.Parallel()
 	dir, root := longHistory(t, 3)
-	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject})
+	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject}, clone.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestAuditOfAShallowClone(t *testing.T) {
 func TestAuditOfABrokenRange(t *testing.T) {
 	t.Parallel()
 	dir, root := longHistory(t, 2)
-	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject})
+	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject}, clone.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,19 +6,23 @@ import (
 	"regexp"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/clone"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/verify"
 )
 
 // policyOf returns a policy that identifies signers. It does not state what an agent would accept: without a config there is no branch, no
 // target and no trust anchor. Policy.Audit uses none of these; the values below are present because every policy needs them. The signers have
-// the role change, so that a commit is not refused because it changes files.
-func policyOf(trustedRoot string, signers []string) (*verify.Policy, error) {
+// the role change, so that a commit is not refused because it changes files. A clone knows the branch and the target of its commits.
+func policyOf(trustedRoot string, signers []string, own clone.Trust) (*verify.Policy, error) {
 	root, err := readTrustedRoot(trustedRoot)
 	if err != nil {
 		return nil, err
 	}
 	opts := verify.Options{TrustedRoot: root, Branch: "HEAD", Binding: verify.BindingNone, TrustOnFirstUse: true}
+	if own.Cluster != "" {
+		opts.Branch, opts.Target, opts.Binding = own.Branch, own.Cluster+"/"+own.Branch, verify.BindingTrailer
+	}
 	for _, text := range signers {
 		signer, err := parseSigner(text)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/clone"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
@@ -53,7 +54,7 @@ func TestSignerWithAWildcard(t *testing.T) {
 		{"al.ce@example.org", "alice@example.org", false},
 		{"al.ce@example.org", "al.ce@example.org", true},
 	} {
-		policy, err := policyOf(root, []string{issuer + "=" + test.signer})
+		policy, err := policyOf(root, []string{issuer + "=" + test.signer}, clone.Trust{})
 		if err != nil {
 			t.Fatal(err)
 		}

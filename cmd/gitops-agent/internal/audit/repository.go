@@ -116,6 +116,9 @@ var remoteLike = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9._-]+@[^/]+:)`)
 })
 
+// IsRemote reports whether the repository is a remote.
+func (r Repository) IsRemote() bool { return isRemote(r.Where) }
+
 // isRemote reports whether --repo names a remote. An existing directory of that name takes precedence.
 func isRemote(repo string) bool {
 	if _, err := os.Stat(repo); err == nil {

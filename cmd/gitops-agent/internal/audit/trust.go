@@ -3,18 +3,21 @@ package audit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
+	"gitops-agent/cmd/gitops-agent/internal/clone"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
 	"gitops-agent/verify"
 )
 
-// Trust names the accepted signers: those of a config or, if Root is set, those of flags.
+// Trust names the accepted signers: those of a config or, if Root is set, those of flags. Where no config is, it is the person whose clone this is.
 type Trust struct {
 	Root    string   // path of a trusted root; "" uses the config
 	Signers []string // each ISSUER=SUBJECT
+	Clone   string   // a directory in a clone that init --repository prepared; "" uses none
 }
 
 // trustSettings are the policy of an audit and its config. The config is the zero value if flags name a root and signers.
@@ -25,15 +28,25 @@ type trustSettings struct {
 }
 
 // read returns the policy and the config. It calls readConfig only if the flags name no root and no signers.
-func (t Trust) read(readConfig func() (agent.Config, error)) (trustSettings, error) {
+func (t Trust) read(ctx context.Context, readConfig func() (agent.Config, error), note func(string)) (trustSettings, error) {
 	switch {
 	case (t.Root == "") != (len(t.Signers) == 0):
 		return trustSettings{}, term.UsageErrorf("--trusted-root and --signer need each other")
 	case t.Root != "":
-		policy, err := policyOf(t.Root, t.Signers)
+		policy, err := policyOf(t.Root, t.Signers, clone.Trust{})
 		return trustSettings{judge: policy, policy: policy}, err
 	}
-	return readPolicy(readConfig, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
+	settings, err := readPolicy(readConfig, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT; in a clone of yours, gitops-agent init --repository . prepares verify and signing")
+	if t.Clone == "" || !errors.Is(err, fs.ErrNotExist) {
+		return settings, err
+	}
+	own, found := clone.ReadTrust(ctx, t.Clone)
+	if !found {
+		return settings, err
+	}
+	note(fmt.Sprintf("no agent has its config here: %s is the one accepted signer, as the settings of this clone say", own.Signer))
+	policy, err := policyOf(own.Root, []string{own.Signer}, own)
+	return trustSettings{judge: policy, policy: policy}, err
 }
 
 // acceptedLast returns the revision that the agent of a config accepted last, by its journal in files; zero if that cannot be read here.

@@ -8,6 +8,7 @@
 //   - The trusted root is a given file, the one that is there, or the one of a TUF repository.
 //   - The certificate of each endpoint is shown, and pinned once it is confirmed. No token is sent before.
 //   - files.go writes: all files or none if one of them is there and differs; each completely or not at all. Nothing is ever overwritten.
+//   - RunClone prepares the clone of a person who signs. Package clone knows its settings.
 //
 // What --yes never decides is whom to trust: the certificate, the signers and the anchor need their flags.
 //

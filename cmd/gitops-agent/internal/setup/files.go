@@ -29,8 +29,9 @@ type file struct {
 type mode int
 
 const (
-	modePublic mode = iota // everybody may read it
-	modeSecret             // the owner and, for root, the group of the agent
+	modePublic  mode = iota // everybody may read it
+	modeSecret              // the owner and, for root, the group of the agent
+	modeProgram             // everybody may read and run it
 )
 
 // serviceUser is the user and the group of the agent's service, which the package makes.
@@ -61,6 +62,8 @@ func (m mode) permissions(withGroup bool) fs.FileMode {
 	switch {
 	case m == modePublic:
 		return 0o644
+	case m == modeProgram:
+		return 0o755
 	case withGroup:
 		return 0o640
 	}

@@ -44,27 +44,37 @@ func (s *setup) decideRoot(ctx context.Context) error {
 
 // fetchRoot obtains the trusted root by TUF, and has the agent refresh it from there.
 func (s *setup) fetchRoot(ctx context.Context, target string) error {
-	mirror, pin := agent.PublicMirror, agent.PublicTUFRoot()
 	s.decisions["root"] = "The public Sigstore's, obtained by TUF from the root.json that is built into gitops-agent. The agent refreshes it from the same place."
 	if s.TUFMirror != "" {
-		mirror = s.TUFMirror
 		s.decisions["root"] = "Obtained by TUF with the root.json that was given with --tuf-root. The agent refreshes it from the same place."
-		var err error
-		if pin, err = agent.ReadBounded(s.TUFRoot); err != nil {
-			return err
-		}
 	}
-	s.Progress.Show("fetching the trusted root from %s", mirror)
-	root, err := agent.FetchTrustedRoot(ctx, mirror, pin, filepath.Join(s.scratch, "tuf"))
-	s.Progress.End()
+	root, mirror, pin, err := s.obtainRoot(ctx)
 	if err != nil {
-		return term.WithHint(fmt.Errorf("obtain the trusted root from %s: %w", mirror, err),
-			"without a way to it, give a file with --trusted-root FILE: cosign trusted-root create --with-default-services --out FILE makes it on another machine")
+		return err
 	}
-	s.say("obtained by TUF from %s", mirror)
 	s.config.Trust.TUF = agent.TUFConfig{URL: mirror, RootFile: filepath.Join(s.dir, "tuf-root.json")}
 	s.files = append(s.files, file{path: s.config.Trust.TUF.RootFile, content: pin, mode: modePublic})
 	return s.useRoot(target, root)
+}
+
+// obtainRoot returns the trusted root of a TUF repository, with the repository's URL and the root.json that verified it.
+func (s *setup) obtainRoot(ctx context.Context) (root []byte, mirror string, pin []byte, err error) {
+	mirror, pin = agent.PublicMirror, agent.PublicTUFRoot()
+	if s.TUFMirror != "" {
+		mirror = s.TUFMirror
+		if pin, err = agent.ReadBounded(s.TUFRoot); err != nil {
+			return nil, "", nil, err
+		}
+	}
+	s.Progress.Show("fetching the trusted root from %s", mirror)
+	root, err = agent.FetchTrustedRoot(ctx, mirror, pin, filepath.Join(s.scratch, "tuf"))
+	s.Progress.End()
+	if err != nil {
+		return nil, "", nil, term.WithHint(fmt.Errorf("obtain the trusted root from %s: %w", mirror, err),
+			"without a way to it, give a file with --trusted-root FILE: cosign trusted-root create --with-default-services --out FILE makes it on another machine")
+	}
+	s.say("obtained by TUF from %s", mirror)
+	return root, mirror, pin, nil
 }
 
 // useRoot checks a trusted root and adds it to the files.

@@ -38,6 +38,8 @@ type Options struct {
 	StateDir     string
 	Yes          bool // take every proposal that decides nothing about trust
 
+	Clone string // a directory in a person's clone, for RunClone
+
 	Dialogue *term.Dialogue // nil asks nothing
 	Out      io.Writer
 	Progress *term.Progress
