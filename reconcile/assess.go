@@ -43,7 +43,8 @@ func (e *Engine) assess(planned plan.Plan) {
 		}
 	}
 	judge := e.basis.Load().Gate(state, now)
-	copies := plan.MarkerCopies(e.readings.observer.Snapshot().Inventory, state.Owned)
+	inventory := e.readings.observer.Snapshot().Inventory
+	copies := plan.MarkerCopies(inventory, state.Owned)
 	var assessed []*track
 	for _, p := range planned.Guests {
 		if !isReported(p) {
@@ -52,8 +53,8 @@ func (e *Engine) assess(planned plan.Plan) {
 		t := e.track(p.Ref)
 		p, uses := t.withoutUsedFiles(p)
 		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], uses, now)
-		noteHolds(t, p)
-		noteHidden(t, p)
+		noteHolds(t, p, inventory)
+		noteHidden(t, p, inventory.ReadAt)
 		if e.revision.force.Accepted.Valid() {
 			e.noteDrift(t, p, now)
 		}

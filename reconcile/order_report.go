@@ -67,12 +67,20 @@ func (e *Engine) orderReport(o journal.Order, state journal.State) report.Order 
 	case journal.OrderExpired:
 		r.Why, r.Hint = whyExpired(o.Ordered, state.Since, o.Time), "sign a new order if it is still needed"
 	case journal.OrderUnknown:
-		r.Why, r.Hint = cmp.Or(r.Why, "its call has no task, so it may have been executed or not"), "look at the guest, and sign a new order if it is still needed"
+		r.Why, r.Hint = cmp.Or(r.Why, whyUnknown(o)), "look at the guest, and sign a new order if it is still needed"
 	case journal.OrderReleased:
 		e.describeStep(&r, state)
 	case journal.OrderRun:
 	}
 	return r
+}
+
+// whyUnknown returns why the outcome of an order is not known.
+func whyUnknown(o journal.Order) string {
+	if o.UPID != "" {
+		return "its task does not tell whether it had its effect"
+	}
+	return "its call has no task, so it may have been executed or not"
 }
 
 // orderedGuest returns the label in the text of an order, "" if it has none.

@@ -113,6 +113,7 @@ func (e *Engine) lateSource(began time.Time) report.Late {
 
 var componentOf = map[observe.Part]report.Component{
 	observe.PartList: report.ComponentList, observe.PartGuests: report.ComponentGuests, observe.PartHA: report.ComponentHA, observe.PartFiles: report.ComponentFiles, observe.PartReady: report.ComponentReady,
+	observe.PartDatacenter: report.ComponentDatacenter, observe.PartObjects: report.ComponentObjects,
 }
 
 // doubtLate marks readings as unknown that are too old because the cluster, or a node, does not answer.
@@ -123,7 +124,7 @@ func (e *Engine) doubtLate(now time.Time) {
 			e.readings.observer.Doubt(now, fmt.Errorf("%w: %s", cluster.ErrNotReady, late.Text(now)))
 		case report.ComponentGuests:
 			e.readings.observer.DoubtLate(now)
-		case report.ComponentHA, report.ComponentFiles, report.ComponentReady, report.ComponentClaim, report.ComponentVMIDs, report.ComponentBoots, report.ComponentRevision, report.ComponentSource:
+		case report.ComponentHA, report.ComponentFiles, report.ComponentDatacenter, report.ComponentObjects, report.ComponentReady, report.ComponentClaim, report.ComponentVMIDs, report.ComponentBoots, report.ComponentRevision, report.ComponentSource:
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/lane"
@@ -55,13 +56,13 @@ func (e *Engine) revisionOf(p plan.Guest) string {
 }
 
 // noteHolds states which steps of a guest are held. While nothing may be written at all, every step is held for that reason, which writes.stopped tells once,
-// and the holds of before last.
-func noteHolds(t *track, p plan.Guest) {
+// and the holds of before last. So is a step for an offline node while most nodes are: then the cluster, or the part that answers, has no quorum.
+func noteHolds(t *track, p plan.Guest, inventory cluster.Inventory) {
 	for _, h := range t.now.held {
 		switch {
 		case h.Op == plan.OpWeaken: // noteWeakenings states it, once for all guests that the line concerns
 		case h.Op == plan.OpRollout: // noteRollouts tells it, once for each batch
-		case h.Reason == reason.WritesStopped:
+		case h.Reason == reason.WritesStopped, h.Reason == reason.NodeOffline && inventory.ShowsMinority(): // a part without quorum lists all other nodes as offline
 			t.said.Keep(event.StepHeld, string(h.Op))
 		default:
 			t.said.Lasts(event.StepHeld, event.ID{string(h.Op), string(h.Reason), h.Digest}, func() event.Details { return holdDetails(p.Ref, h) })
@@ -97,10 +98,10 @@ func (e *Engine) noteWeakenings() {
 }
 
 // noteHidden states whether the token may see a guest. While that is not known, nothing changes.
-func noteHidden(t *track, p plan.Guest) {
+func noteHidden(t *track, p plan.Guest, listed time.Time) {
 	hidden := slices.ContainsFunc(t.now.conditions, func(c plan.Condition) bool { return c.Type == plan.Blocked && c.Reason == reason.Denied })
-	if !hidden && t.now.sync == report.SyncUnknown {
-		return
+	if !hidden && t.now.sync == report.SyncUnknown || hidden && (t.now.busy || listed.Before(t.turnEnded)) {
+		return // a list from before the creation of a guest lacks it, although its vmid is taken
 	}
 	t.said.Is(event.GuestHidden, hidden, event.ID{}, func() event.Details {
 		return event.Details{Fields: []any{"vmid", p.Ref.VMID, "guest", p.Ref.Label()}}

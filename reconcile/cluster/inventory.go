@@ -36,6 +36,9 @@ func (i Inventory) Nodes() int {
 	return len(names)
 }
 
+// ShowsMinority reports whether most nodes are offline in the list: then the node that answers has no quorum, and the others may be well.
+func (i Inventory) ShowsMinority() bool { return 2*len(i.Offline) > len(i.Capacity.Nodes) }
+
 // Row is one guest of the inventory.
 type Row struct {
 	Kind     guest.Kind

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -12,9 +13,9 @@ import (
 type haResources map[int]guest.HA
 
 // keepHA stores the resources of the HA manager for guests whose manifests configure HA: one call for all of them. If the call failed, the last known
-// resource of each guest stays.
-func (o *Observer) keepHA(vmids []int, resources haResources, err error) {
-	o.resources, o.haTrouble = resources, ""
+// resource of each guest stays. What a lane read later than the call began is newer.
+func (o *Observer) keepHA(vmids []int, resources haResources, began time.Time, err error) {
+	o.resources, o.resourcesAsked, o.haTrouble = resources, began, ""
 	if err != nil {
 		o.haTrouble = err.Error()
 	} else if o.resources == nil {
@@ -30,6 +31,9 @@ func (o *Observer) keepHA(vmids []int, resources haResources, err error) {
 // withKnownHA returns the guest with its HA resource as far as the newest answer of the HA manager shows it.
 func (o *Observer) withKnownHA(seen guest.Observed) guest.Observed {
 	switch {
+	case o.laneHA[seen.VMID].After(o.resourcesAsked):
+		seen.HA, seen.Resource = o.seen[seen.VMID].HA, o.seen[seen.VMID].Resource
+		return seen
 	case o.haTrouble != "":
 		return withUnknownHA(seen)
 	case o.resources != nil:

@@ -72,3 +72,27 @@ func TestLaneReadsHA(t *testing.T) {
 		t.Errorf("got %+v, want the entry", got.Resource)
 	}
 }
+
+// TestLaneKnowsHABetterThanAnOlderAnswer lets a lane add a guest to the HA manager while the observer asks it: the answer, from before, does not take the entry away, and
+// a newer one does.
+func TestLaneKnowsHABetterThanAnOlderAnswer(t *testing.T) {
+	t.Parallel()
+	asked := time.Now()
+	o := New(&fixture.FakeReader{}, time.Second, time.Hour)
+	o.underHA, o.vmids = map[int]bool{201: true}, map[int]bool{201: true}
+	lane := seenAt(201, asked.Add(time.Second))
+	lane.HA, lane.Resource = true, &guest.HA{State: "started"}
+	o.Learn(Sighting{VMID: 201, Seen: lane})
+	o.keepHA([]int{201}, haResources{}, asked, nil)
+	if got := o.seen[201]; !got.HA || got.Resource == nil {
+		t.Errorf("got HA %t, %v after an answer from before the lane's, want the entry", got.HA, got.Resource)
+	}
+	o.keep(Reading{VMID: 201, Seen: seenAt(201, asked.Add(2*time.Second))}, asked.Add(2*time.Second))
+	if got := o.seen[201]; !got.HA || got.Resource == nil {
+		t.Errorf("got HA %t, %v after a newer reading of the guest alone, want the entry", got.HA, got.Resource)
+	}
+	o.keepHA([]int{201}, haResources{}, asked.Add(3*time.Second), nil)
+	if got := o.seen[201]; got.HA || got.Resource != nil {
+		t.Errorf("got HA %t, %v after a newer answer, want none", got.HA, got.Resource)
+	}
+}

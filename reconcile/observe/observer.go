@@ -38,6 +38,9 @@ type Observer struct {
 	resources haResources  // the newest answer of the HA manager; nil without one
 	underHA   map[int]bool // guests whose manifests configure HA
 
+	resourcesAsked time.Time         // when the newest answer of the HA manager was asked for
+	laneHA         map[int]time.Time // when lanes read guests of which they also asked the HA manager, by vmid
+
 	vmids   map[int]bool       // the guests that matter
 	current *round             // the newest round; nil if it has ended
 	pending map[Part]time.Time // when the calls that concern no single guest began
@@ -54,7 +57,7 @@ func New(reader cluster.Reader, tick, resync time.Duration) *Observer {
 		reader: reader, tick: tick, resync: resync, check: resync,
 		seen: make(map[int]guest.Observed), absent: make(map[int]cluster.Absence),
 		trouble: make(map[int]string), due: make(map[int]bool),
-		pending: make(map[Part]time.Time), flying: make(map[int]flight), lost: make(map[int]time.Time),
+		pending: make(map[Part]time.Time), flying: make(map[int]flight), lost: make(map[int]time.Time), laneHA: make(map[int]time.Time),
 		nodes: make(map[string]*nodeReads), mail: mail{bell: make(chan struct{}, 1)},
 	}
 }
@@ -89,6 +92,9 @@ func (o *Observer) Learn(s Sighting) {
 		o.lost[s.VMID] = time.Now() // a reading that began before says less
 	case s.Seen.VMID != 0 && !s.Seen.ReadAt.Before(o.seen[s.VMID].ReadAt):
 		o.seen[s.VMID] = s.Seen
+		if o.underHA[s.VMID] {
+			o.laneHA[s.VMID] = s.Seen.ReadAt
+		}
 		delete(o.lost, s.VMID)
 		delete(o.absent, s.VMID)
 		delete(o.trouble, s.VMID)

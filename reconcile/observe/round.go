@@ -75,7 +75,7 @@ func (o *Observer) Take(ctx context.Context) Progress {
 			o.takeList(ctx, a, &p)
 		case PartHA:
 			delete(o.pending, PartHA)
-			o.keepHA(a.round.request.UnderHA, a.resources, a.err)
+			o.keepHA(a.round.request.UnderHA, a.resources, a.began, a.err)
 		case PartReady:
 			delete(o.pending, PartReady)
 			p.AskedReady, p.ReadyErr = true, a.err

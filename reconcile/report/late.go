@@ -10,21 +10,23 @@ type Component string
 
 // The components. All but the last one wait for Proxmox.
 const (
-	ComponentList     Component = "list"     // the list of guests
-	ComponentGuests   Component = "guests"   // the guests of a node
-	ComponentHA       Component = "ha"       // the resources of the HA manager
-	ComponentFiles    Component = "files"    // the files of Images
-	ComponentReady    Component = "ready"    // whether the cluster has quorum
-	ComponentClaim    Component = "claim"    // the claim of the cluster, before work begins
-	ComponentVMIDs    Component = "vmids"    // free vmids for new guests
-	ComponentBoots    Component = "boots"    // what is in effect in running guests
-	ComponentRevision Component = "revision" // the floor, from which the revision in force follows after the start
-	ComponentSource   Component = "source"   // the remotes of git
+	ComponentList       Component = "list"       // the list of guests
+	ComponentGuests     Component = "guests"     // the guests of a node
+	ComponentHA         Component = "ha"         // the resources of the HA manager
+	ComponentFiles      Component = "files"      // the files of Images
+	ComponentDatacenter Component = "datacenter" // the datacenter's firewall
+	ComponentObjects    Component = "objects"    // the objects of kinds that are no guests
+	ComponentReady      Component = "ready"      // whether the cluster has quorum
+	ComponentClaim      Component = "claim"      // the claim of the cluster, before work begins
+	ComponentVMIDs      Component = "vmids"      // free vmids for new guests
+	ComponentBoots      Component = "boots"      // what is in effect in running guests
+	ComponentRevision   Component = "revision"   // the floor, from which the revision in force follows after the start
+	ComponentSource     Component = "source"     // the remotes of git
 )
 
 // Components lists every component, for metrics that start at zero.
 func Components() []Component {
-	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentFiles, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentBoots, ComponentRevision, ComponentSource}
+	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentFiles, ComponentDatacenter, ComponentObjects, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentBoots, ComponentRevision, ComponentSource}
 }
 
 // Late is a component that has waited for a reply for too long. The agent goes on with what it knows.
@@ -44,6 +46,7 @@ func (l Late) Text(now time.Time) string {
 	}
 	what := map[Component]string{
 		ComponentList: "the list of guests", ComponentHA: "the resources of the HA manager", ComponentFiles: "the files of images", ComponentReady: "whether it has quorum",
+		ComponentDatacenter: "the firewall of the datacenter", ComponentObjects: "pools, jobs, rules and other objects",
 		ComponentClaim: "the claim of the cluster", ComponentVMIDs: "which vmids are free", ComponentBoots: "what is in effect in running guests", ComponentRevision: "the floor of accepted revisions",
 	}[l.Component]
 	if l.Component == ComponentGuests {
