@@ -19,12 +19,12 @@ func newDecoder(r *report, label string, root object) decoder {
 func (d decoder) unknownFieldHint(rows []field, name string) string {
 	var names, near, elsewhere []string
 	for _, row := range rows {
-		if row.native == "."+name || slices.Contains(nativeNames[row.native], name) {
+		if strings.HasSuffix(row.native, "."+name) || slices.Contains(nativeNames[row.native], name) {
 			return didYouMean(row.name)
 		}
 		names = append(names, row.name)
 	}
-	if hint := d.hostDeviceHint(name); hint != "" {
+	if hint := cmp.Or(d.hostDeviceHint(name), d.slotHint(name)); hint != "" {
 		return hint
 	}
 	if d.root != nil {
@@ -49,7 +49,7 @@ func (d decoder) unknownFieldHint(rows []field, name string) string {
 	if kinds := inheritedPaths(rows, name); len(kinds) > 0 {
 		return didYouMean(strings.Join(kinds, " or "))
 	}
-	return cmp.Or(d.rawHint(rows, name), d.otherKindHint(name), d.belowSpecHint(rows, name), didYouMean(closest(name, names)))
+	return cmp.Or(d.rawHint(rows, name), d.otherKindHint(name), d.belowSpecHint(rows, name), didYouMean(cmp.Or(synonym(name, names), closest(name, names))))
 }
 
 // nativeNames are further names of native sub-keys: a container has a MAC address as hwaddr, a virtual machine as macaddr, of which people know one.
@@ -64,6 +64,52 @@ func (d decoder) hostDeviceHint(name string) string {
 		return "a device is named by a resource mapping: pvesh create /cluster/mapping/usb --id NAME --map node=NODE,id=VENDOR:DEVICE, and mapping: NAME"
 	}
 	return ""
+}
+
+// slotHint returns a hint for a key that Proxmox has for each slot, such as scsi0 or ipconfig0, in place of the field that has the slots.
+func (d decoder) slotHint(name string) string {
+	if d.root == nil {
+		return ""
+	}
+	hint := ""
+	walkObject(d.root, "", func(path string, row field) {
+		found := row.value
+		if with, ok := found.(examplesValue); ok {
+			found = with.value
+		}
+		slotted, ok := found.(interface{ slotNames() families })
+		if !ok || hint != "" {
+			return
+		}
+		number, isNative := strings.CutPrefix(name, row.native)
+		slot := "net" + number
+		switch {
+		case !strings.Contains(path, ".") && slotted.slotNames().has(name):
+			hint = didYouMean(path + "." + name)
+		case isNative && row.native != "" && slotted.slotNames().has(slot):
+			hint = didYouMean(path + "." + slot)
+		}
+	})
+	return hint
+}
+
+// wordHint returns a hint for a word that a field does not take and one other field of the object does.
+func (d decoder) wordHint(word string) string {
+	if d.root == nil || word == "" {
+		return ""
+	}
+	var takers []string
+	walkObject(d.root, "", func(path string, row field) {
+		if scalar, ok := row.value.(scalarValue[string]); ok {
+			if words, isChoice := scalar.codec.(choiceCodec); isChoice && slices.Contains(words, word) {
+				takers = append(takers, path)
+			}
+		}
+	})
+	if len(takers) != 1 {
+		return ""
+	}
+	return didYouMean(takers[0] + ": " + word)
 }
 
 // inheritedPaths returns the paths of a guest's field in an object that contains the specs of both kinds, such as a class.

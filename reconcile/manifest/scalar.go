@@ -28,6 +28,9 @@ type scalarValue[T any] struct {
 func (v scalarValue[T]) decode(d decoder, n *tree.Node) {
 	parsed, wrong := v.codec.parse(n)
 	if wrong != nil {
+		if _, isChoice := any(v.codec).(choiceCodec); isChoice && wrong.hint == "" {
+			wrong.hint = d.wordHint(n.Text)
+		}
 		d.problem(n.At, wrong.message, wrong.hint)
 		return
 	}

@@ -98,6 +98,8 @@ type slotsValue[T any, P slotted[T]] struct {
 	names families
 }
 
+func (s slotsValue[T, P]) slotNames() families { return s.names }
+
 func (s slotsValue[T, P]) decode(d decoder, n *tree.Node) {
 	if n.Kind != tree.Mapping {
 		d.problem(n.At, "got "+n.Describe()+", want a mapping of slots", "")

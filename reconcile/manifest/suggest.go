@@ -88,7 +88,7 @@ func proposed(hint string) string {
 	return strings.TrimSuffix(word, questionMark)
 }
 
-// synonyms are words that people use in place of the words of a field, with the possible meanings.
+// synonyms are words that people use in place of the words of a field, or of its name, with the possible meanings.
 var synonyms = map[string][]string{
 	"started": {"running"}, "start": {"running", "started"}, "up": {"running", "started"}, "running": {"started"},
 	"stop": {"stopped"}, "down": {"stopped"}, "off": {"stopped"}, "shutdown": {"stopped"}, "halted": {"stopped"}, "unmanaged": {"ignored"},
@@ -97,6 +97,8 @@ var synonyms = map[string][]string{
 	"uefi": {"ovmf"}, "efi": {"ovmf"}, "bios": {"seabios"}, "legacy": {"seabios"}, "virtio": {"virtio-scsi-single"}, "virtio-scsi": {"virtio-scsi-single"},
 	"vm": {string(guest.VirtualMachine)}, "qemu": {string(guest.VirtualMachine)}, "kvm": {string(guest.VirtualMachine)},
 	"lxc": {string(guest.Container)}, "ct": {string(guest.Container)}, "class": {kindClass}, "set": {kindSet},
+	"address": {"v4", "ip4"}, "ipv4": {"v4", "ip4"}, "ipv6": {"v6", "ip6"}, "gateway": {"gw4"}, "gateway4": {"gw4"}, "gateway6": {"gw6"},
+	"datastore": {"storage"}, "prevent_destroy": {"destroy"}, "preventdestroy": {"destroy"}, "depends_on": {"dependsOn"},
 }
 
 // synonym returns the option that a word stands for, or "" if there is none.
