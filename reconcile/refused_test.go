@@ -1,7 +1,9 @@
 package reconcile_test
 
 import (
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +64,67 @@ func TestRefusedCallLeavesNothingBehind(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPendingChangeOfAPersonStays lets Proxmox refuse a change for the next start half-way, and a person change one of its keys before the agent takes the half back: what
+// the agent wrote is dropped, and what the person wrote is not.
+func TestPendingChangeOfAPersonStays(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		web := func(n string) string {
+			return vmYAML("web-1", 201, "cpu: {cores: "+n+", sockets: "+n+"}", "memory: {size: "+n+"Gi}", "state: running")
+		}
+		l.files["web.yaml"] = web("1")
+		l.push("a guest", alice)
+		stop := l.start()
+		defer func() { stop() }()
+		l.converge()
+		stop()
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.FailMidway, Phase: 2, Text: "unable to open file: Input/output error"}))
+		d := &crashingCluster{Cluster: l.cluster, op: cluster.OpConfig, at: "after-call"}
+		l.opts.Cluster = d
+		l.files["web.yaml"] = web("2")
+		l.push("more of all", alice)
+		stop = l.start()
+		eventually(l, "the crash", d.crashed.Load)
+		stop()
+		l.ok(l.sim.EditFile(201, func(text string) string {
+			return strings.Replace(strings.Replace(text, "\ncores: 2\n", "\n", 1), "[PENDING]\n", "[PENDING]\ncores: 4\n", 1)
+		}))
+		left := ""
+		l.opts.Cluster = afterRevert{l.cluster, new(atomic.Bool), func() {
+			if left == "" {
+				left = l.sim.Config(201)
+			}
+		}}
+		stop = l.start()
+		eventually(l, "what is taken back", func() bool { return left != "" })
+		if _, pending, _ := strings.Cut(left, "[PENDING]"); strings.TrimSpace(pending) != "cores: 4" {
+			t.Errorf("got pending\n%s\nwant what the person wrote, and nothing of the refused change", pending)
+		}
+	})
+}
+
+// afterRevert runs a function when the first call that drops pending values has ended.
+type afterRevert struct {
+	cluster.Cluster
+	reverts *atomic.Bool
+	then    func()
+}
+
+func (a afterRevert) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
+	upid, err := a.Cluster.Do(ctx, call, check)
+	if a.reverts.Store(call.Params["revert"] != ""); upid == "" && a.reverts.Swap(false) {
+		a.then()
+	}
+	return upid, err
+}
+
+func (a afterRevert) Wait(ctx context.Context, upid string) (cluster.Task, error) {
+	task, err := a.Cluster.Wait(ctx, upid)
+	if a.reverts.Swap(false) {
+		a.then()
+	}
+	return task, err
 }
 
 // TestRefusalIsNotForgotten lets Proxmox refuse an approved change of which it has written everything, and the agent crash before it takes that back, or get no lock for

@@ -50,3 +50,16 @@ func (c *comparison) bootable(device string) bool {
 	}
 	return there
 }
+
+// WithoutBootDevices returns a native boot order without some devices. A text without a list of devices stays as it is.
+func WithoutBootDevices(text string, devices []string) string {
+	list, found := strings.CutPrefix(text, "order=")
+	if !found {
+		return text
+	}
+	list = strings.Join(slices.DeleteFunc(strings.Split(list, ";"), func(d string) bool { return slices.Contains(devices, d) }), ";")
+	if list == "" {
+		return ""
+	}
+	return "order=" + list
+}

@@ -3,6 +3,7 @@ package guest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/guest/form"
@@ -47,6 +48,24 @@ func Canonical(kind Kind, key, text string) (string, bool) {
 		return text, false
 	}
 	return r.Canonical(text), true
+}
+
+// WrittenPrint returns the fingerprint of a native text of a key, "" for a key that is not set. It is the same for what a call writes and for what Proxmox shows of it
+// afterwards, with the parts that Proxmox fills in.
+func WrittenPrint(kind Kind, key, text string) string {
+	r, known := find(kind, key)
+	if !known || r.syntax == nil || isBlank(text) {
+		text, _ = Canonical(kind, key, text)
+		return fingerprint(text)
+	}
+	var names []string
+	for i := range r.syntax.subs {
+		if sub := &r.syntax.subs[i]; !sub.owned {
+			names = append(names, sub.name)
+		}
+	}
+	slices.Sort(names)
+	return fingerprint("=" + r.syntax.meanings(r.syntax.parse(nil, text), names...))
 }
 
 // IsDevice reports whether the key is a mount point, a drive or another device of a guest.

@@ -188,3 +188,30 @@ func TestEveryWritableKeyNamesItsPrivilege(t *testing.T) {
 		}
 	}
 }
+
+// TestWrittenPrint compares what a call writes with what Proxmox shows of it, and with what a person wrote instead.
+func TestWrittenPrint(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind                       Kind
+		key, written, reads, other string
+	}{
+		{VirtualMachine, "net0", "virtio,bridge=vmbr1", "virtio=BC:24:11:4D:0D:D3,bridge=vmbr1", "virtio=BC:24:11:4D:0D:D3,bridge=vmbr2"},
+		{VirtualMachine, "net0", "bridge=vmbr1,model=virtio,firewall=on", "virtio=BC:24:11:4D:0D:D3,bridge=vmbr1,firewall=1", "virtio=BC:24:11:4D:0D:D3,bridge=vmbr1"},
+		{VirtualMachine, "scsi0", "local:201/vm-201-disk-0.qcow2,discard=on", "local:201/vm-201-disk-0.qcow2,discard=on,size=3G", "local:201/vm-201-disk-0.qcow2,size=3G"},
+		{VirtualMachine, "tags", "web,db", "db;web", "db"},
+		{VirtualMachine, "memory", "2048", "2048", "4096"},
+		{VirtualMachine, "boot", "order=scsi0;net0", "order=scsi0;net0", "order=net0"},
+		{VirtualMachine, "agent", "enabled=1,fstrim_cloned_disks=1", "1,fstrim_cloned_disks=1", "1"},
+		{Container, "net0", "name=eth0,bridge=vmbr1", "name=eth0,bridge=vmbr1,hwaddr=BC:24:11:4D:0D:D3,type=veth", "name=eth0,bridge=vmbr2,hwaddr=BC:24:11:4D:0D:D3,type=veth"},
+		{Container, "memory", "512", "512", ""},
+	} {
+		written := WrittenPrint(test.kind, test.key, test.written)
+		if got := WrittenPrint(test.kind, test.key, test.reads); got != written {
+			t.Errorf("%s: got another value of %q than of %q", test.key, test.reads, test.written)
+		}
+		if got := WrittenPrint(test.kind, test.key, test.other); got == written {
+			t.Errorf("%s: got the same value of %q and %q", test.key, test.other, test.written)
+		}
+	}
+}

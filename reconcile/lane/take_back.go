@@ -22,6 +22,10 @@ import (
 // the fingerprint of its value: "net0=jX3kQ1zb". A key that Proxmox may change with them has a tilde before it.
 const detailWrites = "writes"
 
+// detailWrote is the key of journal.Begun.Detail with the values that a step writes of these keys, each as guest.WrittenPrint: "net0=jX3kQ1zb". A deletion is empty. Another
+// pending value is of a person, and stays. An intent of an older release has none.
+const detailWrote = "wrote"
+
 // errLeftBehind reports that a refused call left changes behind that could not be taken back.
 var errLeftBehind = errors.New("it left changes behind that the next change or start brings into effect")
 
@@ -31,10 +35,11 @@ func noteWrites(begun journal.Begun, step plan.Step, seen guest.Observed) {
 	if step.Op != cluster.OpConfig || step.Order != nil || step.Class == guest.Live && !step.Protected && len(step.Loses) == 0 {
 		return
 	}
-	var entries []string
-	add := func(mark, key string) {
+	var entries, wrote []string
+	add := func(mark, key, print string) {
 		if v := seen.Keys[key]; !waits(v) {
 			entries = append(entries, mark+key+"="+lastseen.OfValue(v))
+			wrote = append(wrote, key+"="+print)
 		}
 	}
 	for _, call := range step.Calls {
@@ -42,20 +47,25 @@ func noteWrites(begun journal.Begun, step plan.Step, seen guest.Observed) {
 			continue
 		}
 		for _, key := range call.Delete {
-			add("", key)
+			add("", key, "")
 		}
 		if _, set := call.Params["boot"]; len(call.Delete) > 0 && !set {
-			add(implied, "boot") // Proxmox takes the device out of the boot order
+			for i := range call.Delete { // Proxmox takes one device after the other out of the boot order
+				boot := guest.WithoutBootDevices(seen.Keys["boot"].Text, call.Delete[:i+1])
+				add(implied, "boot", guest.WrittenPrint(call.Kind, "boot", boot))
+			}
 		}
 		allocated := guest.AllocatedSlots(call.Kind, call.Params)
-		for key := range call.Params {
+		for key, text := range call.Params {
 			if !slices.Contains(allocated, key) {
-				add("", key)
+				add("", key, guest.WrittenPrint(call.Kind, key, text))
 			}
 		}
 	}
-	slices.Sort(entries)
-	begun.Detail[detailWrites] = strings.Join(slices.Compact(entries), " ")
+	for name, list := range map[string][]string{detailWrites: entries, detailWrote: wrote} {
+		slices.Sort(list)
+		begun.Detail[name] = strings.Join(slices.Compact(list), " ")
+	}
 }
 
 const implied = "~" // before a key that no call of the step names
@@ -76,7 +86,7 @@ func (w *Worker) takeBack(ctx context.Context, step journal.OpenStep, c conclusi
 	if err != nil {
 		return conclusion{err: errors.Join(c.err, err), dispatched: c.dispatched, lifted: c.lifted}
 	}
-	left, whole := leftBehind(entries, seen)
+	left, whole := leftBehind(entries, strings.Fields(step.Detail[detailWrote]), seen)
 	if !present || len(left) == 0 || whole && !c.refused {
 		return c
 	}
@@ -89,15 +99,23 @@ func (w *Worker) takeBack(ctx context.Context, step journal.OpenStep, c conclusi
 	return c
 }
 
-// leftBehind returns which of the keys have a pending change, and whether the whole step may have acted: every key that it names has another value than before.
-func leftBehind(entries []string, seen guest.Observed) (left []string, whole bool) {
+// leftBehind returns which of the keys have a pending change that the step wrote, and whether the whole step may have acted: every key that it names has another value than before.
+func leftBehind(entries, wrote []string, seen guest.Observed) (left []string, whole bool) {
 	whole = true
+	isOther := func(key string, v guest.Value) bool {
+		print := ""
+		if v.Pending != nil {
+			print = guest.WrittenPrint(seen.Kind, key, *v.Pending)
+		}
+		return len(wrote) > 0 && !slices.Contains(wrote, key+"="+print)
+	}
 	for _, entry := range entries {
 		key, before, _ := strings.Cut(entry, "=")
 		named := !strings.HasPrefix(key, implied)
-		value := seen.Keys[strings.TrimPrefix(key, implied)]
-		if waits(value) {
-			left = append(left, strings.TrimPrefix(key, implied))
+		key = strings.TrimPrefix(key, implied)
+		value := seen.Keys[key]
+		if waits(value) && !isOther(key, value) {
+			left = append(left, key)
 		}
 		whole = whole && (!named || lastseen.OfValue(value) != before)
 	}
