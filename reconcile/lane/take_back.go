@@ -36,10 +36,10 @@ func noteWrites(begun journal.Begun, step plan.Step, seen guest.Observed) {
 		return
 	}
 	var entries, wrote []string
-	add := func(mark, key, print string) {
+	add := func(mark, key, value string) {
 		if v := seen.Keys[key]; !waits(v) {
 			entries = append(entries, mark+key+"="+lastseen.OfValue(v))
-			wrote = append(wrote, key+"="+print)
+			wrote = append(wrote, key+"="+value)
 		}
 	}
 	for _, call := range step.Calls {
@@ -103,11 +103,11 @@ func (w *Worker) takeBack(ctx context.Context, step journal.OpenStep, c conclusi
 func leftBehind(entries, wrote []string, seen guest.Observed) (left []string, whole bool) {
 	whole = true
 	isOther := func(key string, v guest.Value) bool {
-		print := ""
+		value := ""
 		if v.Pending != nil {
-			print = guest.WrittenPrint(seen.Kind, key, *v.Pending)
+			value = guest.WrittenPrint(seen.Kind, key, *v.Pending)
 		}
-		return len(wrote) > 0 && !slices.Contains(wrote, key+"="+print)
+		return len(wrote) > 0 && !slices.Contains(wrote, key+"="+value)
 	}
 	for _, entry := range entries {
 		key, before, _ := strings.Cut(entry, "=")

@@ -74,7 +74,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		return p
 	}
 	p = planExisting(p, d, live, !isOwned)
-	p.hindrance = hindranceOf(p, want, d, live, owned)
+	p.hindrance = hindranceOf(p, want, d, live, owned, got.Inventory)
 	withHindrance(p.Steps, p.hindrance)
 	return p
 }
