@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -28,8 +27,8 @@ func (m *budgetReader) Read(p []byte) (int, error) {
 		return n, err
 	}
 	m.meter.used.Add(int64(n))
-	if exceeded := m.meter.err(); err != nil && !errors.Is(err, io.EOF) && exceeded != nil {
-		err = exceeded // packages for protocols return errors of their own
+	if exceeded := m.meter.err(); err != nil && exceeded != nil {
+		err = exceeded // package ssh returns io.EOF
 	}
 	return n, err
 }

@@ -10,6 +10,25 @@ import (
 	"gitops-agent/gitsource/packs"
 )
 
+// TestSidebandOverhead: packets of one byte, and progress, are bounded in relation to the pack. Packets as git sends them are not.
+func TestSidebandOverhead(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		packet    string
+		isTooMuch bool
+	}{
+		"of_a_byte": {"0006\x01x", true}, "progress": {"000d\x02counting", true}, "of_a_kilobyte": {"03ed\x01" + strings.Repeat("x", 1000), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &sideband{from: newPackets(strings.NewReader(strings.Repeat(test.packet, 10) + flushPacket)), overhead: maxOverhead - packetHeader}
+			if _, err := io.ReadAll(s); errors.Is(err, packs.ErrTooLarge) != test.isTooMuch {
+				t.Errorf("got %v, want an error: %t", err, test.isTooMuch)
+			}
+		})
+	}
+}
+
 // TestMeter: a connection may read some more than the replies that it carries, and a reply whose connection has read too much ends with the reason.
 func TestMeter(t *testing.T) {
 	t.Parallel()
@@ -39,16 +58,8 @@ func TestMeter(t *testing.T) {
 	}
 	m, remaining := new(meter), int64(100)
 	m.read.Store(maxOverhead + 1)
-	_, err := io.ReadAll(&budgetReader{strings.NewReader(""), &remaining, m})
-	if err != nil { // a reply that is complete is used
-		t.Errorf("got %v at the end of a reply, want none", err)
-	}
-	_, err = io.ReadAll(&budgetReader{io.MultiReader(strings.NewReader("x"), brokenReader{}), &remaining, m})
-	if !errors.Is(err, packs.ErrTooLarge) {
-		t.Errorf("got %v for a reply that is cut, want %v", err, packs.ErrTooLarge)
+	text, err := io.ReadAll(&budgetReader{strings.NewReader("x"), &remaining, m})
+	if !errors.Is(err, packs.ErrTooLarge) || string(text) != "x" {
+		t.Errorf("got %q and %v for a reply that is cut, want %v", text, err, packs.ErrTooLarge)
 	}
 }
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

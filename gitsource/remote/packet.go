@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"gitops-agent/gitsource/packs"
 )
 
 // The packets of git's protocol that have no content.
@@ -17,7 +19,10 @@ const (
 	delimPacket = "0001"
 )
 
-const maxPacket = 65520 // bytes, with the length in front
+const (
+	maxPacket    = 65520 // bytes, with the length in front
+	packetHeader = 5     // bytes: the length, and the number of the stream
+)
 
 // errFlush means that a packet has no content.
 var errFlush = errors.New("a packet without content")
@@ -68,8 +73,10 @@ func (p *packets) line() (string, error) {
 
 // sideband is the first stream of what a remote sends: the pack. It drops the second one, which has progress, and returns the third one as an error.
 type sideband struct {
-	from *packets
-	left []byte
+	from     *packets
+	left     []byte
+	data     int64 // bytes of the pack
+	overhead int64 // bytes of headers of packets, and of progress
 }
 
 // Read implements io.Reader.
@@ -84,14 +91,20 @@ func (s *sideband) Read(p []byte) (int, error) {
 		case len(content) == 0:
 			return 0, errors.New("got a packet without a stream")
 		}
+		s.overhead += packetHeader
 		switch content[0] {
 		case 1:
 			s.left = content[1:]
+			s.data += int64(len(s.left))
 		case 2:
+			s.overhead += int64(len(content))
 		case 3:
 			return 0, fmt.Errorf("the remote reports: %s", bytes.TrimSpace(content[1:min(len(content), maxMessage)]))
 		default:
 			return 0, fmt.Errorf("got a packet of the stream %d", content[0])
+		}
+		if s.overhead > maxOverhead+s.data/8 { // each packet costs processor time
+			return 0, fmt.Errorf("what the remote sends beside the pack is %w of %d MiB", packs.ErrTooLarge, maxOverhead>>20)
 		}
 	}
 	n := copy(p, s.left)
