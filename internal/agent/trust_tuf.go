@@ -68,6 +68,6 @@ type contextTransport struct{ ctx context.Context }
 
 // RoundTrip sends each request over its own connection, because the next request is hours away.
 func (t contextTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10}
 	return transport.RoundTrip(request.WithContext(t.ctx))
 }

@@ -82,7 +82,7 @@ func (p *Prober) checkHTTP(ctx context.Context, address string) error {
 func (p *Prober) get(ctx context.Context, address string, read func(*http.Response) error) error {
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, _, address string) (net.Conn, error) { return p.dial(ctx, address) },
-		DisableKeepAlives: true, MaxResponseHeaderBytes: 16 << 10, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.opts.Roots},
+		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 16 << 10, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.opts.Roots},
 	}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -2,6 +2,7 @@ package statusview
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -284,6 +285,7 @@ func (c Client) get(ctx context.Context, path string, limit int64) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
+	request.Header.Set("Accept-Encoding", "gzip") // and not by net/http, which reads compressed data of no length without a bound
 	switch {
 	case c.token != "":
 		request.Header.Set("Authorization", "Bearer "+c.token)
@@ -304,7 +306,13 @@ func (c Client) get(ctx context.Context, path string, limit int64) ([]byte, erro
 	default:
 		return nil, fmt.Errorf("%s returned %s", request.URL, reply.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(reply.Body, limit+1))
+	content := io.LimitReader(reply.Body, limit+1)
+	if reply.Header.Get("Content-Encoding") == "gzip" {
+		if content, err = gzip.NewReader(io.LimitReader(reply.Body, limit)); err != nil {
+			return nil, fmt.Errorf("unpack the reply: %w", err)
+		}
+	}
+	body, err := io.ReadAll(io.LimitReader(content, limit+1))
 	if err == nil && int64(len(body)) > limit {
 		err = errLarge
 	}
