@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/gooverlay"
 	"gitops-agent/internal/sigtest"
 )
@@ -34,6 +35,11 @@ func TestMain(m *testing.M) {
 			s.size = 16
 		}
 		defer func() { _ = recover() }() // the agent has closed the stream
+		notePoll()
+		if name == "signed" {
+			_ = gittest.UploadPack(context.Background(), filepath.Join(os.Getenv("HOME"), "forge.git"), os.Stdin, os.Stdout)
+			return
+		}
 		shapes[name](s)
 		return
 	}
@@ -69,6 +75,8 @@ var lowered = []struct{ file, code, instead string }{
 	{"cmd/gitops-agent/internal/statusview/client.go", "const maxStatus = 64 << 20", "const maxStatus = 4 << 20"},
 	{"cmd/gitops-agent/internal/statusview/client.go", "Values: 4_000_000, Elements: 200_000", "Values: 250_000, Elements: 12_000"},
 	{"gitsource/remote/refs.go", "maxAdvertisement = 64 << 20", "maxAdvertisement = 4 << 20"},
+	{"gitsource/remote/meter.go", "maxOverhead = 16 << 20", "maxOverhead = 4 << 20"},
+	{"internal/proxmox/wire/held.go", "maxHeld       = 32 << 20", "maxHeld       = 4 << 20"},
 }
 
 // The goal: memory above what the agent holds without a hostile input, and processor time.
@@ -119,8 +127,8 @@ func buildAgent(t *testing.T, program string) {
 	gooverlay.Build(t, sources, "build", "-o", program, "gitops-agent/cmd/gitops-agent")
 }
 
-// trustedRoot writes the trusted root of a Sigstore, and returns its path.
-func trustedRoot(t *testing.T, dir string) string {
+// trustedRoot writes the trusted root of a new Sigstore, and returns both.
+func trustedRoot(t *testing.T, dir string) (*sigtest.Sigstore, string) {
 	t.Helper()
 	sigstore, err := sigtest.New(sigtest.Options{})
 	if err != nil {
@@ -134,7 +142,7 @@ func trustedRoot(t *testing.T, dir string) string {
 	if err := os.WriteFile(path, trusted, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return sigstore, path
 }
 
 // TestHostileReplies verifies a remote that sends each shape.
@@ -196,4 +204,16 @@ func verify(t *testing.T, dir, shape string) (int64, time.Duration, string) {
 	}
 	own := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	return usage.Maxrss << 10, own, string(out)
+}
+
+// polls is the named pipe, in the folder of the agent, to which the stand-in for git writes a byte each time it runs. It exists only in tests that wait for that.
+const polls = "polls"
+
+func notePoll() {
+	pipe, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), polls), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	_, _ = pipe.WriteString(".")
+	_ = pipe.Close()
 }

@@ -12,6 +12,7 @@ import (
 	"hash"
 	"io"
 	"math/rand/v2"
+	"os"
 )
 
 // A server answers as git upload-pack. Size is 1 with lowered limits, and 16 with those of a release.
@@ -124,6 +125,24 @@ var shapes = map[string]func(s *server){
 			}
 		})
 	},
+	"another_commit": func(s *server) { // each time, with a tree and a blob of its own
+		commit = fmt.Appendf(commit, "%d\n", os.Getpid())
+		s.pack(2, func(p *packer) {
+			p.entry(typeBlob, uint64(s.size)<<22, nil, zeros(int64(s.size)<<22))
+			p.plain(typeBlob, fmt.Appendf(nil, "%d", os.Getpid()))
+		})
+	},
+	"progress_of_no_bytes": func(s *server) {
+		s.begin()
+		s.repeat(func(int) string { return "\x02" }, 1<<30)
+	},
+	"long_refs": func(s *server) { s.line("version 2\n"); s.flush(); s.request(); s.longRefs() },
+	"shallow":   func(s *server) { s.untilPack(); s.repeat(func(int) string { return "shallow " + tip() + "\n" }, 1<<30) },
+	"packfile_uris": func(s *server) {
+		s.untilPack()
+		s.line("packfile-uris\n")
+		s.repeat(func(int) string { return tip() + " https://example.org/a.pack\n" }, 1<<30)
+	},
 	"many_refs":       func(s *server) { s.refsV0(s.size * 100_000); s.end() },
 	"endless_refs":    func(s *server) { s.refsV0(1 << 30) },
 	"endless_refs_v2": func(s *server) { s.line("version 2\n"); s.flush(); s.request(); s.refs(1 << 30) },
@@ -146,11 +165,12 @@ var shapes = map[string]func(s *server){
 
 // outcomes are what the agent prints about each shape: the commit, which is not signed, or why the reply is refused.
 var outcomes = map[string]string{
+	"another_commit": "1 refused", "progress_of_no_bytes": "beside the pack is larger than the limit", "long_refs": "larger than the limit", "shallow": "larger than the limit", "packfile_uris": "want the pack",
 	"honest": "1 refused", "blob_of_zeros": "1 refused", "commit_of_zeros": "1 refused", "tree_of_many_entries": "1 refused", "many_objects": "1 refused",
 	"tree_of_random_links": "incomplete history", "too_many_objects": "larger than the limit", "wide_deltas": "larger than the limit", "large_chain": "larger than the limit",
 	"branching_chain": "larger than the limit", "deep_chain": "chain of deltas", "small_copies": "larger than the limit", "deltas_by_hash": "larger than the limit",
 	"many_refs": "larger than the limit", "endless_refs": "larger than the limit", "endless_refs_v2": "larger than the limit", "endless_capability": "larger than the limit",
-	"endless_answers": "repeats its answers", "endless_progress": "larger than the limit", "error_of_a_megabyte": "the remote reports",
+	"endless_answers": "repeats its answers", "endless_progress": "beside the pack is larger than the limit", "error_of_a_megabyte": "the remote reports",
 }
 
 func emptyTree() []byte {
@@ -235,13 +255,23 @@ func (s *server) request() {
 	}
 }
 
-// begin answers up to the beginning of the pack.
-func (s *server) begin() {
+// longRefs lists branches with long names, and never the branch that the agent asks for.
+func (s *server) longRefs() {
+	s.repeat(func(i int) string { return fmt.Sprintf("%s refs/heads/%060000d\n", tip(), i) }, 1<<16)
+}
+
+// untilPack answers up to the request for a pack.
+func (s *server) untilPack() {
 	s.line("version 2\n")
 	s.flush()
 	s.request()
 	s.refs(0)
 	s.request()
+}
+
+// begin answers up to the beginning of the pack.
+func (s *server) begin() {
+	s.untilPack()
 	s.line("packfile\n")
 }
 
