@@ -95,6 +95,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	if a.busy && t.failed == nil && e.unsettled[keyOf(p.Ref)] { // a task of the open step holds the lock
 		a.conditions = slices.DeleteFunc(a.conditions, func(c plan.Condition) bool { return c.Reason == reason.Locked })
 	}
+	e.explainLock(p, a.conditions, e.readings.observer.Snapshot().Inventory.ReadAt)
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
 	if !e.isOutdated(p, a.busy) {
 		a.judgeSteps(t, p, judge, now, present)

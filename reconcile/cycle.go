@@ -64,6 +64,7 @@ func (e *Engine) putRight(ctx context.Context, c *turn) {
 	e.beginRetry(c.began)
 	e.chooseNodes(ctx)
 	e.followBoots(ctx)
+	e.followLocks(ctx, c.began)
 }
 
 // planGuests plans every guest, and finds out which steps wait for others.

@@ -59,6 +59,7 @@ type Engine struct {
 	snapshots   ownSnapshots
 	progress    map[object.Key]int         // how far downloads are, in percent, as of the newest assessment
 	waits       map[object.Key]string      // what lanes wait for although the task of their call has ended, as of the newest assessment
+	locks       map[int]lockLook           // of guests that a migration locks, by vmid; replaced, never changed by others
 	boots       map[int]bootCheck          // of owned guests, by vmid
 	overridden  map[int]journal.Overridden // run states that orders override, as of the newest assessment
 	unsettled   map[object.Key]bool        // objects with a step whose outcome is not known, as of the newest assessment

@@ -98,6 +98,7 @@ func TestStatus(t *testing.T) {
 	}{
 		"running":   {`{"status":"running","qmpstatus":"running","vmid":100}`, guest.StatusRunning},
 		"paused":    {`{"status":"running","qmpstatus":"paused"}`, guest.StatusPaused},
+		"moved":     {`{"status":"running","qmpstatus":"postmigrate"}`, guest.StatusPaused},
 		"prelaunch": {`{"status":"running","qmpstatus":"prelaunch"}`, guest.StatusPaused},
 		"stopped":   {`{"status":"stopped","qmpstatus":"stopped"}`, guest.StatusStopped},
 		"container": {`{"status":"running"}`, guest.StatusRunning},

@@ -93,7 +93,7 @@ func statusOf(status, qmp string) guest.Status {
 		return guest.StatusPaused
 	case "running":
 		switch qmp {
-		case "paused", "prelaunch", "suspended":
+		case "paused", "prelaunch", "suspended", "postmigrate", "inmigrate":
 			return guest.StatusPaused
 		}
 		return guest.StatusRunning

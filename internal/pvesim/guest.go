@@ -16,6 +16,7 @@ type guest struct {
 	digest string
 
 	running, paused bool
+	movedTo         string    // the node that has the memory of the machine since a migration that could not move the config; the machine is frozen then
 	prelaunch       bool      // paused, and reset since then
 	startedAt       time.Time // when its system was started
 	processSince    time.Time // when its process was: a live migration starts another one

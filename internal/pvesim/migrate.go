@@ -182,6 +182,10 @@ func (t *task) beginMigration(g *guest, m migration) error {
 	if g.running && g.kind == QEMU && !m.copiesDisks && len(s.localVolumes(g)) > 0 {
 		return apiErrorf("can't live migrate attached local disks without with-local-disks option")
 	}
+	if g.running && g.movedTo == m.target {
+		g.movedTo = "" // what waits on the target is ended, and the machine runs on
+		return apiErrorf("migration aborted (duration 00:00:01): VM %d already running", g.vmid)
+	}
 	if g.running && g.kind == LXC {
 		t.printf("shutdown CT %d", g.vmid)
 		s.markStopped(g)
@@ -201,6 +205,9 @@ func (t *task) endMigration(m migration, node string, err error) error {
 			return apiErrorf("Configuration file '%s' does not exist", configPath(m.kind, t.upid.node, m.vmid))
 		}
 		if err := t.sim.checkWritable(g); err != nil {
+			if g.running && m.kind == QEMU && m.online && node == m.target {
+				g.movedTo = m.target
+			}
 			return err // the lock stays
 		}
 		g.edit(func(conf *config) { delete(conf.Values, "lock") })

@@ -25,7 +25,7 @@ func qemuPowerRoutes() []*route {
 
 // markStopped marks a guest as stopped. A VM then applies its pending changes. The state is locked.
 func (s *Sim) markStopped(g *guest) {
-	g.running, g.paused = false, false
+	g.running, g.paused, g.movedTo = false, false, ""
 	s.countEffect(g.vmid, Stopped)
 	if g.kind == QEMU && !s.noQuorum {
 		s.applyPending(g)

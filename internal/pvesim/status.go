@@ -98,6 +98,8 @@ func qmpStatus(g *guest) string {
 	switch {
 	case !g.running:
 		return "stopped"
+	case g.movedTo != "":
+		return "postmigrate"
 	case g.prelaunch:
 		return "prelaunch"
 	case g.paused:

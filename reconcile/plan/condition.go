@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -60,7 +61,7 @@ func notObserved(vmid int, got cluster.Snapshot) Condition {
 
 // lockCondition returns the condition of a locked guest.
 func lockCondition(live guest.Observed) Condition {
-	c := Condition{Type: Blocked, Reason: reason.Locked, Message: "the guest is locked (" + live.Lock + ")", Hint: reason.WaitForLock.Text}
+	c := Condition{Type: Blocked, Reason: reason.Locked, Message: "the guest is locked (" + live.Lock + ")", Hint: reason.WaitForLock.With(taskOfLock(live))}
 	if cluster.PartlyCreated(live) {
 		tool := "qm"
 		if live.Kind == guest.Container {
@@ -68,5 +69,43 @@ func lockCondition(live guest.Observed) Condition {
 		}
 		c.Hint = reason.Unlock.With(tool, live.VMID)
 	}
+	if live.Lock == "suspended" {
+		c.Message, c.Hint = "the guest is suspended to disk (lock: suspended)", reason.StartHibernated.Text
+	}
 	return c
+}
+
+// taskOfLock names the type of the task that sets a lock, for people.
+//
+// Source: PVE::QemuConfig and PVE::LXC::Config, "lock", and the callers of set_lock.
+func taskOfLock(live guest.Observed) string {
+	vm, ct := "qm", "vz"
+	if live.Kind == guest.Container {
+		vm = ct
+	}
+	switch live.Lock {
+	case "backup":
+		return "vzdump"
+	case "migrate":
+		return strings.TrimSuffix(vm, "m") + "migrate"
+	case "rollback":
+		return vm + "rollback"
+	case "snapshot":
+		return vm + "snapshot"
+	case "snapshot-delete":
+		return vm + "delsnapshot"
+	case "suspending":
+		return "qmsuspend"
+	case "create", "clone":
+		return vm + live.Lock
+	case "disk":
+		return "a task that moves or resizes a volume"
+	case "fstrim":
+		return "pct fstrim"
+	case "mounted":
+		return "pct mount"
+	case "destroyed":
+		return "vzdestroy"
+	}
+	return live.Lock
 }

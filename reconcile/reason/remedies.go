@@ -43,7 +43,9 @@ var (
 	RemoveUsers         = Remedy{Text: "remove what names it; the agent looks again every half an hour, and at once after a step of its own on a guest or a firewall, and with the next revision"}
 	RemoveReplication   = Remedy{Text: "the agent goes on when the job is gone: approve its removal if that is held, or remove a job that no manifest described by hand"}
 	OtherVMIDOrKind     = Remedy{Text: "choose another vmid, or change the manifest's kind", Edits: []Edit{{Manifest, "spec.vmid", ""}, {Manifest, "kind", ""}}}
-	WaitForLock         = Remedy{Text: "wait for the task that holds the lock"}
+	WaitForLock         = Remedy{Text: "wait for the task that holds the lock ({task})"}
+	StartHibernated     = Remedy{Text: "start it in Proxmox, which resumes it; do not unlock it, since that destroys its memory"}
+	UnlockMoved         = Remedy{Text: "look at it on both nodes of the migration, then on its node: {tool} unlock {vmid}. A second QEMU may wait on the other node: the next migration there fails, and ends it", Command: "{tool} unlock {vmid}"}
 	MeantRenamed        = Remedy{Text: "if the manifest means guest {vmid}: set spec.vmid: {vmid}, and restore its record or adopt it; if guest {vmid} is a copy or belongs to another agent: remove its tag {tag}, or take its vmid out of spec.vmids of the Cluster", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}, {Cluster, "spec.vmids", ""}}}
 	MeantMarked         = Remedy{Text: "if the manifest means guest {vmid}, and no other agent manages that guest: remove its tag {tag}, and set spec.vmid: {vmid} and spec.adopt: ifUnmanaged; if not, set spec.vmid to a free vmid", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}, {Manifest, "spec.adopt", "ifUnmanaged"}}}
 	MeantUnnamed        = Remedy{Text: "start the node of guest {vmid}, or wait until Proxmox reports its name; or set spec.vmid", Edits: []Edit{{Manifest, "spec.vmid", ""}}}

@@ -95,8 +95,8 @@ var rows = []Row{
 	},
 	{
 		Name: Locked, Types: []Type{TypeBlocked}, Act: Wait, Severity: SeverityWarning,
-		Sentence: "Proxmox is at work on the guest or object: a task or a backup holds the guest, another call is still creating it or left it incomplete, or an object is being removed",
-		Remedies: []Remedy{WaitForLock, Unlock},
+		Sentence: "Proxmox is at work on the guest or object: a task or a backup holds the guest, another call is still creating it or left it incomplete, or an object is being removed; or what locked the guest has ended: it is suspended to disk, or a migration was cut off",
+		Remedies: []Remedy{WaitForLock, StartHibernated, UnlockMoved, Unlock},
 	},
 	{
 		Name: ManifestForbids, Held: TypeHeld, Act: EditManifest, Severity: SeverityWarning, Events: []event.Name{event.StepHeld}, Notice: forbiddenNotice,

@@ -1,0 +1,109 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
+	"gitops-agent/reconcile/report"
+)
+
+// A migration that ends because a node or the quorum is lost leaves its lock behind, and no task removes it. The engine looks for the task of such a lock on every node.
+
+// lockEvery is the time between two looks at the tasks of a guest with the lock of a migration.
+const lockEvery = 30 * time.Second
+
+// lockLook is what the engine knows of the lock of a migration.
+type lockLook struct {
+	at     time.Time
+	idle   time.Time // since when no node has had a task of the guest that runs; zero if that is not so
+	silent []string  // nodes that did not answer
+	frozen bool      // the machine is paused on its node
+}
+
+// followLocks looks for the tasks that hold the locks of migrations, beside the engine.
+func (e *Engine) followLocks(ctx context.Context, now time.Time) {
+	look := e.atRest()
+	inventory, known := look.read.Inventory, make(map[int]lockLook)
+	var due []cluster.Row
+	for i := range e.guests {
+		row, listed := inventory.Row(e.guests[i].VMID)
+		if !listed || row.Lock != "migrate" || !look.has(object.Guest(row.VMID)) {
+			continue
+		}
+		last := e.locks[row.VMID]
+		known[row.VMID] = last
+		if now.Sub(last.at) >= lockEvery && len(due) < bootReads {
+			due = append(due, row)
+		}
+	}
+	e.locks = known
+	if len(due) == 0 {
+		return
+	}
+	e.errands.run(report.ComponentLocks, func() func() {
+		found := make(map[int]lockLook, len(due))
+		for _, row := range due {
+			found[row.VMID] = e.lookAtLock(ctx, row, inventory, now)
+		}
+		return func() {
+			for vmid, now := range found {
+				if before, still := e.locks[vmid]; still {
+					if !now.idle.IsZero() && !before.idle.IsZero() {
+						now.idle = before.idle
+					}
+					e.locks[vmid] = now
+				}
+			}
+		}
+	})
+}
+
+// lookAtLock asks every node for running tasks of a guest. A node that is offline in the list is not asked.
+func (e *Engine) lookAtLock(ctx context.Context, row cluster.Row, inventory cluster.Inventory, now time.Time) lockLook {
+	look, runs := lockLook{at: now, silent: slices.Clone(inventory.Offline)}, false
+	for _, node := range inventory.Capacity.Nodes {
+		if slices.Contains(inventory.Offline, node.Node) {
+			continue
+		}
+		tasks, err := e.opts.Cluster.Tasks(ctx, cluster.TaskQuery{Node: node.Node, VMID: row.VMID})
+		if err != nil {
+			look.silent = append(look.silent, node.Node)
+		}
+		runs = runs || slices.ContainsFunc(tasks, func(t cluster.Task) bool { return t.Running })
+	}
+	if !runs && len(look.silent) == 0 {
+		look.idle = now
+		status, _, err := e.opts.Cluster.Status(ctx, row)
+		look.frozen = err == nil && row.Kind == guest.VirtualMachine && status == guest.StatusPaused
+	}
+	return look
+}
+
+// explainLock adds to the condition of a guest with the lock of a migration what is known of the task that holds it. That there is none counts only if the guest is
+// still locked afterwards.
+func (e *Engine) explainLock(p plan.Guest, conditions []plan.Condition, listed time.Time) {
+	look, known := e.locks[p.Ref.VMID]
+	i := slices.IndexFunc(conditions, func(c plan.Condition) bool { return c.Reason == reason.Locked })
+	switch {
+	case !known || i < 0:
+	case len(look.silent) > 0:
+		conditions[i].Message += "; it is unknown whether a task holds it, since " + strings.Join(look.silent, ", ") + " did not answer"
+	case !look.idle.IsZero() && listed.After(look.idle):
+		conditions[i].Message += ", and no task on any node holds it: a migration ended without its end"
+		if look.frozen {
+			conditions[i].Message += "; its memory was moved and its configuration was not, so the machine is frozen and no copy of it runs"
+		}
+		tool := "qm"
+		if p.Ref.Kind == guest.Container {
+			tool = "pct"
+		}
+		conditions[i].Hint = reason.UnlockMoved.With(tool, p.Ref.VMID)
+	}
+}
