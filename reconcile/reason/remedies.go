@@ -51,7 +51,7 @@ var (
 	MeantUnnamed        = Remedy{Text: "start the node of guest {vmid}, or wait until Proxmox reports its name; or set spec.vmid", Edits: []Edit{{Manifest, "spec.vmid", ""}}}
 	MeantUnmarked       = Remedy{Text: "if the manifest means guest {vmid}: set spec.vmid: {vmid} and spec.adopt: ifUnmanaged; if not: set spec.vmid to a free vmid, or take {vmid} out of spec.vmids of the Cluster", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}, {Manifest, "spec.adopt", "ifUnmanaged"}, {Cluster, "spec.vmids", ""}}}
 	MeantOwned          = Remedy{Text: "set spec.vmid to the vmid of the guest that is meant, such as {vmid}, or to a free vmid", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}}}
-	MeantUUID           = Remedy{Text: "if the manifest means guest {vmid}: set spec.vmid: {vmid} and spec.adopt: ifUnmanaged, or claim it with gitops-agent recover; if not: give the manifest another uuid", Command: "gitops-agent recover", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}, {Manifest, "spec.adopt", "ifUnmanaged"}}}
+	MeantUUID           = Remedy{Text: "if the manifest means guest {vmid}: set spec.vmid: {vmid} and spec.adopt: ifUnmanaged, or claim it with gitops-agent recover --yes; if not: give the manifest another uuid", Command: "gitops-agent recover --yes", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}, {Manifest, "spec.adopt", "ifUnmanaged"}}}
 	SetAsRoot           = Remedy{Text: "as root on {node}: {command}", Command: "{command}"}
 	SetBeforeStart      = Remedy{Text: "{command}; or lifecycle.startWithout: [{keys}] starts it without", Command: "{command}", Edits: []Edit{{Manifest, "spec.lifecycle.startWithout", "[{keys}]"}}}
 	GrantJobAudit       = Remedy{Text: "the token needs Sys.Audit on /"}
@@ -76,7 +76,7 @@ var (
 	LookAtChecks        = Remedy{Text: "look at the guest that is not ready; spec.health of its manifest says what is checked", Edits: []Edit{{Manifest, "spec.health", ""}}}
 	RaiseLimits         = Remedy{Text: "it begins by itself; parallel and limits in the config of the agent say how many guests it works on at the same time", Edits: []Edit{{Config, "parallel", ""}}}
 	Enforce             = Remedy{Text: "set spec.mode: enforce", Edits: []Edit{{Manifest, "spec.mode", "enforce"}}}
-	CorrectNode         = Remedy{Text: "move it in Proxmox, correct the node in the manifest, or set spec.placement: prefer lists the nodes where it may be, migrate lets the agent move it", Edits: []Edit{{Manifest, "spec.node", ""}, {Manifest, "spec.placement.migrate", ""}}}
+	CorrectNode         = Remedy{Text: "move it in Proxmox, or correct spec.node; spec.placement.prefer lists the nodes where it may be, and spec.placement.migrate: online lets the agent move it", Edits: []Edit{{Manifest, "spec.node", ""}, {Manifest, "spec.placement.prefer", ""}, {Manifest, "spec.placement.migrate", "online"}}}
 	EndOverride         = Remedy{Text: "it ends by itself; an order without for=, back to the state of the manifest, ends it now"}
 	ByHand              = Remedy{Text: "do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config", Edits: []Edit{{Config, "proxmox.self_vmid", ""}}}
 	Unlock              = Remedy{Text: "wait; if no task creates it any more, unlock it on its node ({tool} unlock {vmid}) and remove it", Command: "{tool} unlock {vmid}"}
@@ -99,7 +99,7 @@ var (
 	FreeVolume          = Remedy{Text: "remove the volume from the other guest and its manifest; if that guest needs the volume, reassign it in Proxmox first (Reassign Owner), which gives it another name"}
 	ReleaseVolume       = Remedy{Text: "remove the volume from that guest and its snapshots, or name another volume"}
 	ReassignVolume      = Remedy{Text: "remove the volume from that guest and its snapshots; if that guest needs the volume, reassign it in Proxmox first (Reassign Owner), which gives it another name"}
-	ClaimLost           = Remedy{Text: "if this agent made the guest and lost its records, gitops-agent recover claims it, or gitops-agent approve {digest}; if not: {remedy}", Command: "gitops-agent recover"}
+	ClaimLost           = Remedy{Text: "if this agent made the guest and lost its records, gitops-agent recover --yes claims it, or gitops-agent approve {digest}; if not: {remedy}", Command: "gitops-agent recover --yes"}
 	PromoteFailed       = Remedy{Text: "remove the cause; then {command} continues. Another revision, such as a revert, begins again at the canary", Command: "{command}"}
 	PromoteHeld         = Remedy{Text: "compare the guests with their manifests; then {command} begins at the canary", Command: "{command}"}
 	PromotePaused       = Remedy{Text: "{command} continues, {abort} ends it", Command: "{command}"}
