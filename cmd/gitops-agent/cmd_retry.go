@@ -75,7 +75,7 @@ type retryDocument struct {
 	Cluster       string         `json:"cluster"`
 	Request       retry.Request  `json:"request"`
 	Taken         bool           `json:"taken"`             // by the running agent; false if it takes the request at its next start
-	Outcome       *retry.Outcome `json:"outcome,omitempty"` // missing if the agent serves no status
+	Outcome       *retry.Outcome `json:"outcome,omitempty"` // missing if its status does not tell
 }
 
 func runRetry(ctx context.Context, out, notes io.Writer, opts retryOptions) error {

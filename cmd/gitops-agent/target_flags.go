@@ -8,8 +8,8 @@ import (
 
 // targetFlags adds the flags of commands that read the status of a running agent.
 func targetFlags(cmd *cobra.Command, target *statusview.Target) {
-	credentialFlags(cmd, target, "default without --url: status.token_file of the config", "default without --url: the certificate of the agent")
-	cmd.Flags().StringVar(&target.URL, "url", "", "`address` of the agent, instead of the one in the config")
+	credentialFlags(cmd, target, "needs --url", "needs --url")
+	cmd.Flags().StringVar(&target.URL, "url", "", "`address` of an agent, instead of the one that runs here with this config")
 	completeWords(cmd, "url", nil)
 }
 

@@ -20,6 +20,7 @@ import (
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/service"
 	"gitops-agent/internal/status"
+	"gitops-agent/internal/status/access"
 	"gitops-agent/internal/traces"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/cluster"
@@ -136,16 +137,26 @@ func (a *Agent) Report() report.Report {
 // Hint requests a poll of the remote now.
 func (a *Agent) Hint() { a.current.Load().engine.Hint() }
 
-// Run reconciles the cluster and serves the status page until ctx ends. It returns an error of the engine, or of the status page.
+// Run reconciles the cluster, and serves the status page and the socket for the commands on this host, until ctx ends. It returns an error of the engine, or of what it serves. Without the socket, of
+// which only the log tells, the agent works as before: a file system that is full or read-only must not stop it.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
-	var serving error
+	var serving, servingLocal error
 	if a.listener != nil {
 		wg.Go(func() {
 			defer cancel()
 			serving = a.serve(ctx)
+		})
+	}
+	socket, err := access.ListenSocket(ctx, a.opts.Config.StateDir)
+	if err != nil {
+		a.opts.Logger.WarnContext(ctx, "commands on this host cannot read the status", "error", err)
+	} else {
+		wg.Go(func() {
+			defer cancel()
+			servingLocal = a.serveLocal(ctx, socket)
 		})
 	}
 	stop := a.tell()
@@ -153,11 +164,20 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() {
 		a.manager.Run(ctx, func() bool { return a.isAlive(started) }, func() string { return status.Summary(a.Report()) })
 	})
-	err := a.runSessions(ctx)
+	err = a.runSessions(ctx)
 	cancel()
 	wg.Wait()
 	stop()
-	return errors.Join(err, serving)
+	return errors.Join(err, serving, servingLocal)
+}
+
+// localConnections is how many commands on this host can read the status at the same time.
+const localConnections = 8
+
+// serveLocal answers the commands on this host until ctx ends.
+func (a *Agent) serveLocal(ctx context.Context, socket net.Listener) error {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.current.Load().local.ServeHTTP(w, r) })
+	return status.Serve(ctx, socket, handler, status.NewConnections(status.ConnectionOptions{Limit: localConnections, Logger: a.opts.Logger}))
 }
 
 // serve serves the status page until ctx ends.

@@ -43,6 +43,7 @@ type session struct {
 	attester *attest.Publisher      // nil without a key
 	access   *access.Access         // nil without a listener
 	handler  http.Handler           // nil without a listener
+	local    http.Handler           // of the socket in the state directory
 	closers  []io.Closer            // in the order of opening; closed in reverse order
 }
 
@@ -168,21 +169,23 @@ func (s *session) values(g report.Guest) []report.Value { return s.engine.Values
 // addresses returns the lookup of the static addresses of guests.
 func (s *session) addresses() func(report.Guest) []netip.Addr { return s.engine.Addresses() }
 
-// openStatus makes the handler of the status page.
-func (s *session) openStatus(a *Agent) error {
-	if *s.config.Listen == "" {
-		return nil
-	}
-	var err error
-	if s.access, err = access.New(s.config.accessOptions(a.opts.Logger, a.metrics.StatusRefused)); err != nil {
-		return err
-	}
-	s.handler = status.Handler(status.Options{
-		Report: a.Report, Values: s.values, Addresses: s.addresses, History: s.history, Gatherer: a.registry, Hint: a.Hint, Webhooks: s.config.webhooks(), Access: s.access, Path: s.config.Status.Path,
+// openStatus makes the handlers of the status page and of the socket.
+func (s *session) openStatus(a *Agent) (err error) {
+	opts := status.Options{
+		Report: a.Report, Values: s.values, Addresses: s.addresses, History: s.history, Gatherer: a.registry, Hint: a.Hint, Webhooks: s.config.webhooks(), Path: s.config.Status.Path,
 		OnWebhook: func(r status.WebhookResult) { a.metrics.Webhook(string(r)) },
 		Links:     status.Links(s.config.Status.Links),
 		Version:   a.opts.Build.Version, StaleAfter: s.config.staleAfter(), Logger: a.opts.Logger,
-	})
+	}
+	s.local = status.Local(opts)
+	if *s.config.Listen == "" {
+		return nil
+	}
+	if s.access, err = access.New(s.config.accessOptions(a.opts.Logger, a.metrics.StatusRefused)); err != nil {
+		return err
+	}
+	opts.Access = s.access
+	s.handler = status.Handler(opts)
 	return nil
 }
 

@@ -12,6 +12,8 @@
 //	GET  /metrics      Prometheus metrics
 //	POST /webhook      a request to poll the remote now, also /webhook/github, /webhook/gitea, /webhook/gitlab and /webhook/bitbucket
 //
+// Local answers the commands on the agent's host through a socket, with /status.json alone.
+//
 // All routes except the webhooks are read-only and show no secret. Package access decides who may read them. A webhook requires a secret of its own, or
 // a signature with it, and ignores the content of the request; it can only make the agent poll earlier.
 //
@@ -20,7 +22,7 @@
 //
 // The files, from the first that runs to the last:
 //
-//   - serve.go: Serve, the HTTP server with its timeouts; handler.go: Handler, the routes; options.go: Options
+//   - serve.go: Serve, the HTTP server with its timeouts; handler.go: Handler and Local, the routes; options.go: Options
 //   - secure_handler.go: security headers, and panics as status 500
 //   - page.go: the pages, which package page renders; events.go: streams that tell open pages of newer reports; document.go: /status.json; inventory.go: /inventory.json and /targets.json; probe.go: /healthz and /readyz
 //   - webhook.go: the webhooks and their rate limit; webhook_forge.go: how requests of each forge prove that they know the secret

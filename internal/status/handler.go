@@ -13,9 +13,8 @@ import (
 // /webhook/FORGE, if there are such webhooks. Another method on one of
 // these paths is answered with 405 and Allow, another path with 404.
 func Handler(opts Options) http.Handler {
-	opts = opts.withDefaults()
-	s := &site{opts: opts, started: time.Now(), rendering: make(chan struct{}, maxRendering), streams: make(chan struct{}, opts.Streams)}
-	s.reloading.maxAge, s.paused.maxAge, s.document.maxAge = maxPageAge, maxPageAge, maxDocumentAge
+	s := newSite(opts)
+	opts = s.opts
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.servePage)
 	mux.HandleFunc("GET /graph", s.serveGraph)
@@ -43,6 +42,21 @@ func Handler(opts Options) http.Handler {
 		routes = opts.Access.Handler(mux, access.Exempt{Probes: []string{"/healthz", "/readyz"}, Own: own})
 	}
 	return Secure(below(opts.Path, routes), opts.Logger)
+}
+
+// Local returns a handler for GET /status.json alone, for the commands on the agent's host: their connections are checked before, so Access and Path have no effect.
+func Local(opts Options) http.Handler {
+	s := newSite(opts)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /status.json", s.serveJSON)
+	return Secure(mux, s.opts.Logger)
+}
+
+func newSite(opts Options) *site {
+	opts = opts.withDefaults()
+	s := &site{opts: opts, started: time.Now(), rendering: make(chan struct{}, maxRendering), streams: make(chan struct{}, opts.Streams)}
+	s.reloading.maxAge, s.paused.maxAge, s.document.maxAge = maxPageAge, maxPageAge, maxDocumentAge
+	return s
 }
 
 // below returns a handler for a path and everything below it, for reverse proxies that do not remove the path, and for /, for those that do and for probes.

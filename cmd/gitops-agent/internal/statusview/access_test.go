@@ -71,9 +71,7 @@ func TestClientLogsIn(t *testing.T) {
 		target Target
 		want   string // part of the error; "" is success
 	}{
-		"config":               {Target{}, ""},
-		"token of the flag":    {Target{TokenFile: config.Status.TokenFile}, ""},
-		"wrong token":          {Target{TokenFile: filepath.Join(dir, "wrong")}, "401"},
+		"credentials locally":  {Target{TokenFile: config.Status.TokenFile}, "need --url"},
 		"url":                  {Target{URL: url, CAFile: filepath.Join(dir, "cert.pem"), TokenFile: config.Status.TokenFile}, ""},
 		"url without token":    {Target{URL: url, CAFile: filepath.Join(dir, "cert.pem")}, "401"},
 		"url with wrong token": {Target{URL: url, CAFile: filepath.Join(dir, "cert.pem"), TokenFile: filepath.Join(dir, "wrong")}, "401"},

@@ -1,7 +1,6 @@
 package statusview
 
 import (
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -22,6 +21,7 @@ import (
 	"gitops-agent/internal/bounds"
 	"gitops-agent/internal/loopback"
 	"gitops-agent/internal/status/access"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
 
@@ -53,11 +53,11 @@ func (t *Turns) take(ctx context.Context) (end func(), err error) {
 
 // Target names an agent, and how to log in. The zero value is the agent of the config.
 type Target struct {
-	URL          string // http://host:port; "" is the address in the config
-	TokenFile    string // a file with the token; default without URL: status.token_file of the config
+	URL          string // http://host:port; "" is the agent of the config, without any of the others
+	TokenFile    string // a file with the token
 	User         string // a user of the web config file
 	PasswordFile string // a file with the user's password
-	CAFile       string // certificates that are trusted instead of those of the system; default without URL: the certificate of the agent
+	CAFile       string // certificates that are trusted instead of those of the system
 	CertFile     string // a client certificate
 	KeyFile      string // its key
 }
@@ -78,7 +78,7 @@ func (c Client) Sharing(turns *Turns) Client {
 	return c
 }
 
-// NewClient returns a client for an agent. If the target has no URL, it reads the config and uses the address on which the agent listens.
+// NewClient returns a client for an agent. If the target has no URL, it reads the config and uses the socket in the state directory.
 func NewClient(target Target, readConfig func() (agent.Config, error)) (Client, error) {
 	config, err := target.clientTLS()
 	if err != nil {
@@ -86,7 +86,7 @@ func NewClient(target Target, readConfig func() (agent.Config, error)) (Client, 
 	}
 	client := Client{user: target.User}
 	if target.URL == "" {
-		err = client.setLocal(target, config, readConfig)
+		err = client.setLocal(target, readConfig)
 	} else {
 		err = client.setURL(target, config)
 	}
@@ -147,8 +147,14 @@ func (c *Client) setURL(target Target, config *tls.Config) error {
 	return nil
 }
 
-// setLocal sets the address of the agent whose config is on this host, and the token of the config unless the target names credentials.
-func (c *Client) setLocal(target Target, flags *tls.Config, readConfig func() (agent.Config, error)) error {
+// localHost stands for the agent of this host in the requests to its socket.
+const localHost = "agent"
+
+// setLocal sets the agent whose config is on this host: it is reached through the socket in its state directory, which needs no credentials.
+func (c *Client) setLocal(target Target, readConfig func() (agent.Config, error)) error {
+	if target != (Target{}) {
+		return term.UsageErrorf("flags with credentials or certificates need --url: the agent of this host needs none")
+	}
 	config, err := readConfig()
 	if errors.Is(err, fs.ErrNotExist) {
 		return term.WithHint(err, "no config is needed with --url http://host:port of the agent")
@@ -156,26 +162,23 @@ func (c *Client) setLocal(target Target, flags *tls.Config, readConfig func() (a
 	if err != nil {
 		return err
 	}
-	if *config.Listen == "" {
-		return errors.New(`the config has listen: "", so the agent serves no status`)
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialLocal(ctx, config) }}
+	c.url, c.http = "http://"+localHost, &http.Client{Transport: transport, CheckRedirect: sameHost}
+	return nil
+}
+
+// dialLocal connects to the agent of a config on this host. Its errors have a remedy.
+func dialLocal(ctx context.Context, config agent.Config) (net.Conn, error) {
+	conn, err := access.DialSocket(ctx, config.StateDir)
+	switch {
+	case errors.Is(err, access.ErrNoAgent) && journal.InUse(config.JournalDir()):
+		err = term.WithHint(err, "a program uses the state directory: an agent that starts answers soon, the log of one that runs says why it has no socket, and run --once has none")
+	case errors.Is(err, access.ErrNoAgent):
+		err = term.WithHint(err, "start the agent of this host, or name an agent on another host with --url")
+	case errors.Is(err, fs.ErrPermission):
+		err = term.WithHint(err, "run this as root or as the owner of the state directory")
 	}
-	local, err := access.ClientTLS(config.Status.WebConfigFile)
-	if err != nil {
-		return err
-	}
-	scheme := "http://"
-	if local != nil {
-		scheme = "https://"
-		if flags != nil {
-			local.Certificates = flags.Certificates
-			local.RootCAs = cmp.Or(flags.RootCAs, local.RootCAs)
-		}
-	}
-	c.setServer(scheme+reachable(*config.Listen), local)
-	if target.User == "" && target.TokenFile == "" {
-		c.token, err = config.StatusToken()
-	}
-	return err
+	return conn, err
 }
 
 // setServer sets the address of the agent and how connections to it are encrypted.
@@ -195,18 +198,6 @@ func sameHost(r *http.Request, via []*http.Request) error {
 		return fmt.Errorf("%s redirects to %s, which is another server", via[0].URL.Host, r.URL.Host)
 	}
 	return nil
-}
-
-// reachable returns the address at which this host can reach an agent that listens on listen, which may name all interfaces.
-func reachable(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return listen
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = ""
-	}
-	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
 }
 
 // Read returns the agent's newest report, parsed and as the agent sent it.
@@ -245,7 +236,7 @@ func (c Client) read(ctx context.Context, path string, document any) ([]byte, er
 	if _, hinted := term.Hint(err); hinted {
 		return nil, err
 	}
-	return nil, term.WithHint(err, "check that the agent is running; its address is listen in the config, --url names another one")
+	return nil, term.WithHint(err, "check that the agent is running at this address")
 }
 
 func (c Client) readInTurn(ctx context.Context, path string, document any) ([]byte, error) {
@@ -293,6 +284,9 @@ func (c Client) get(ctx context.Context, path string, limit int64) ([]byte, erro
 		request.SetBasicAuth(c.user, c.password)
 	}
 	reply, err := c.http.Do(request)
+	if local := new(url.Error); errors.As(err, &local) && request.URL.Host == localHost {
+		err = local.Err // the address means nothing to people
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -9,26 +9,6 @@ import (
 	"testing"
 )
 
-func TestReachable(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct{ listen, want string }{
-		"loopback":   {"127.0.0.1:9746", "127.0.0.1:9746"},
-		"every_ipv4": {"0.0.0.0:9746", "127.0.0.1:9746"},
-		"every_ipv6": {"[::]:9746", "127.0.0.1:9746"},
-		"port_alone": {":9746", "127.0.0.1:9746"},
-		"name":       {"pve1.lan:80", "pve1.lan:80"},
-		"ipv6":       {"[::1]:80", "[::1]:80"},
-		"not_valid":  {"pve1", "pve1"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := reachable(test.listen); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
 // TestCredentialsNeedEncryption: a token or password is sent in the clear only to this machine.
 func TestCredentialsNeedEncryption(t *testing.T) {
 	t.Parallel()

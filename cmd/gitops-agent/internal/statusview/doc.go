@@ -2,7 +2,7 @@
 //
 // Main types and functions, in order of use:
 //
-//   - NewClient returns a Client for the address of --url, or for the address on which the agent of the config listens.
+//   - NewClient returns a Client for the address of --url, or for the socket of the agent of the config.
 //   - Client.Read returns the newest report: parsed, and the bytes as the agent sent them, which are the JSON result of status. It refuses an
 //     answer that is not a status, and a status of another schema version.
 //   - Client.Await polls until a Wait is over: the cluster is converged with the revision in force, the agent refused the revision, or
