@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/boot"
@@ -25,9 +26,15 @@ const bootReads = 20
 
 // bootCheck is the last look at the record of what is in effect in a guest.
 type bootCheck struct {
-	of    reading
-	again time.Time // when a record that seems out of date is looked at again
-	start time.Time // of the process, as read then: no step of a clock changes how long ago that was; zero if it was not read by this process of the agent
+	of      reading
+	again   time.Time // when a record that seems out of date is looked at again
+	offline string    // the nodes whose tasks the last look lacked: it is not repeated before others are offline
+	start   time.Time // of the process, as read then: no step of a clock changes how long ago that was; zero if it was not read by this process of the agent
+}
+
+// waitsForNode reports whether only a node that is still offline can tell why a guest runs in its process: neither the process nor the configuration has changed since.
+func (c bootCheck) waitsForNode(offline string, live guest.Observed, row cluster.Row, readAt time.Time) bool {
+	return c.offline != "" && c.offline == offline && c.of.digest == live.Digest && c.start.Sub(readAt.Add(-row.Uptime)).Abs() <= startSlack
 }
 
 // followBoots brings the records of what is in effect in running guests up to date, beside the engine: of guests without a record, of those whose values have changed, and of
@@ -44,13 +51,21 @@ func (e *Engine) followBoots(ctx context.Context) {
 	}
 	e.errands.run(report.ComponentBoots, func() func() {
 		records, starts := make(map[int]followedBoot), make(map[int]time.Time)
+		offline := strings.Join(inventory.Offline, " ")
+		unexplained := make(map[int]bootCheck) // before a node is back
+		reader := cluster.Reader(e.opts.Cluster)
+		if len(due) > 1 {
+			reader = observe.TasksOfNodes(reader)
+		}
 		for _, row := range due {
 			seen, err := observe.ReadGuest(ctx, e.opts.Cluster, row, inventory.Version)
 			if err != nil {
 				continue // it is due again after a resync
 			}
-			record, changed, err := observe.FollowBoot(ctx, e.opts.Cluster, inventory, state.Applied[row.VMID], state.Owned[row.VMID], seen)
+			record, changed, err := observe.FollowBoot(ctx, reader, inventory, state.Applied[row.VMID], state.Owned[row.VMID], seen)
 			switch {
+			case errors.Is(err, observe.ErrOffline):
+				unexplained[row.VMID] = bootCheck{of: readingOf(seen), offline: offline, start: seen.ReadAt.Add(-seen.Process.Uptime)}
 			case err != nil:
 			case changed:
 				records[row.VMID] = followedBoot{record, seen.ReadAt}
@@ -59,6 +74,7 @@ func (e *Engine) followBoots(ctx context.Context) {
 			}
 		}
 		return func() {
+			maps.Copy(e.boots, unexplained)
 			for vmid, start := range starts {
 				e.boots[vmid] = bootCheck{again: e.boots[vmid].again, start: start}
 			}
@@ -76,22 +92,29 @@ type followedBoot struct {
 // bootsDue returns where to read the guests whose records may be out of date.
 func (e *Engine) bootsDue(look rest) []cluster.Row {
 	now, state, snapshot := time.Now(), look.state, look.read
+	offline := strings.Join(snapshot.Inventory.Offline, " ")
 	var due []cluster.Row
 	for _, vmid := range slices.Sorted(maps.Keys(state.Owned)) {
 		live, seen := snapshot.Guests[vmid]
 		row, listed := snapshot.Inventory.Row(vmid)
 		owned, record := state.Owned[vmid], state.Applied[vmid]
-		switch last := e.boots[vmid]; {
-		case !seen, !listed, live.Template, live.Lock != "", !look.has(object.Guest(vmid)), now.Before(last.again):
+		last := e.boots[vmid]
+		if !seen || !listed || live.Template || live.Lock != "" || !look.has(object.Guest(vmid)) || now.Before(last.again) {
 			continue
-		case !isOutdatedProcess(record, owned, live, row, snapshot.Inventory.ReadAt, last.start) && last.of == readingOf(live):
+		}
+		if last.waitsForNode(offline, live, row, snapshot.Inventory.ReadAt) {
 			continue
+		}
+		if !isOutdatedProcess(record, owned, live, row, snapshot.Inventory.ReadAt, last.start) {
+			if last.of == readingOf(live) {
+				continue
+			}
+			if !isOutdatedRecord(record, owned, live) {
+				e.boots[vmid] = bootCheck{of: readingOf(live), start: last.start}
+				continue
+			}
 		}
 		if ownership.Compare(owned, live).Conflict(live.Kind) != "" {
-			continue
-		}
-		if !isBootDue(record, owned, live, row, snapshot.Inventory.ReadAt, e.boots[vmid].start) {
-			e.boots[vmid] = bootCheck{of: readingOf(live), start: e.boots[vmid].start}
 			continue
 		}
 		if len(due) == bootReads && !e.errands.inline {
@@ -99,21 +122,18 @@ func (e *Engine) bootsDue(look rest) []cluster.Row {
 		}
 		row.Status = guest.StatusUnknown
 		due = append(due, row)
-		e.boots[vmid] = bootCheck{again: now.Add(e.opts.Resync), start: e.boots[vmid].start}
+		e.boots[vmid] = bootCheck{again: now.Add(e.opts.Resync), start: last.start}
 	}
 	return due
 }
 
-// isBootDue reports whether the record of a guest may be out of date.
-func isBootDue(record journal.Applied, owned journal.Owned, live guest.Observed, row cluster.Row, readAt, start time.Time) bool {
-	runs := live.Status != guest.StatusStopped
+// isOutdatedRecord reports whether a guest has no record of what is in effect, or other values than its record says.
+func isOutdatedRecord(record journal.Applied, owned journal.Owned, live guest.Observed) bool {
 	if !boot.Recorded(record, owned) {
-		return runs && len(guest.UnlistedValues(live, nil, false)) > 0
+		return live.Status != guest.StatusStopped && len(guest.UnlistedValues(live, nil, false)) > 0
 	}
-	if _, changed := boot.Follow(record, live, boot.Evidence{Cause: boot.Same}); changed {
-		return true
-	}
-	return isOutdatedProcess(record, owned, live, row, readAt, start)
+	_, changed := boot.Follow(record, live, boot.Evidence{Cause: boot.Same})
+	return changed
 }
 
 // isOutdatedProcess reports whether a running guest may have another process than its record says, by the list of guests. Start is that of the process that was read last,

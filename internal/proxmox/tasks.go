@@ -38,12 +38,9 @@ func (r *Reader) Tasks(ctx context.Context, query cluster.TaskQuery) ([]cluster.
 	return newestFirst(found), nil
 }
 
-// maxTasks is more than the number of tasks that a node keeps in its index.
-const maxTasks = 2000
-
 // tasksOf adds the tasks of one type to found.
 func (r *Reader) tasksOf(ctx context.Context, query cluster.TaskQuery, kind string, found map[string]cluster.Task) error {
-	values := url.Values{"source": {"all"}, "limit": {strconv.Itoa(maxTasks)}}
+	values := url.Values{"source": {"all"}, "limit": {strconv.Itoa(cluster.MaxTasks)}}
 	if query.VMID != 0 {
 		values.Set("vmid", strconv.Itoa(query.VMID))
 	}

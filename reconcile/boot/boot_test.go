@@ -190,13 +190,39 @@ func TestExplain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []boot.Cause
-			for _, h := range boot.Explain(test.tasks, before, machine(2, noon)) {
+			for _, h := range boot.Explain(test.tasks, before, machine(2, noon), false) {
 				got = append(got, h.Cause)
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+// TestExplainWithoutANode finds what explains a process although the tasks of a node that is offline are not known.
+func TestExplainWithoutANode(t *testing.T) {
+	t.Parallel()
+	task := func(kind, node string, from int) cluster.Task {
+		at := noon.Add(time.Duration(from) * time.Second)
+		return cluster.Task{UPID: fmt.Sprint(kind, from), Node: node, Type: kind, Outcome: cluster.TaskSucceeded, Start: at, End: at.Add(time.Second)}
+	}
+	before := journal.Process{Node: "pve1", PID: 1, Start: noon.Add(-time.Hour)}
+	for name, test := range map[string]struct {
+		tasks []cluster.Task
+		want  boot.Cause
+	}{
+		"a start":                           {[]cluster.Task{task("qmstart", "pve1", -1)}, boot.Unexplained}, // or of a migration from the node
+		"a start after a stop":              {[]cluster.Task{task("qmstop", "pve1", -60), task("qmstart", "pve1", -1)}, boot.Boot},
+		"a start after a stop elsewhere":    {[]cluster.Task{task("qmstop", "pve2", -60), task("qmstart", "pve1", -1)}, boot.Unexplained},
+		"a start after a stop and two ways": {[]cluster.Task{task("qmstop", "pve1", -90), task("qmigrate", "pve1", -60), task("qmstart", "pve1", -1)}, boot.Unexplained},
+		"a reboot":                          {[]cluster.Task{task("qmreboot", "pve1", -3), task("qmstart", "pve1", -1)}, boot.Boot},
+		"a resumption":                      {[]cluster.Task{task("qmsuspend", "pve1", -60), task("qmstart", "pve1", -1)}, boot.Unexplained},
+	} {
+		history := boot.Explain(test.tasks, before, machine(2, noon), true)
+		if got := history[len(history)-1].Cause; got != test.want {
+			t.Errorf("%s: got %d, want %d", name, got, test.want)
+		}
 	}
 }
 

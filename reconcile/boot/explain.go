@@ -35,7 +35,10 @@ const (
 // Explain returns what has happened to a virtual machine since the process of its record, oldest first, from the tasks of the machine on every node of the cluster.
 // The last one explains the process that runs now. Without a task near the start of that process the history is not known: the token may not see the tasks of others,
 // or no task started it. A task nearer to the start of the process before, by the same clock, has started that one.
-func Explain(tasks []cluster.Task, before journal.Process, live guest.Observed) []Evidence {
+//
+// If the tasks of a node are unread, because it is offline, only a start after a stop on the same node explains the process: any other one may belong to a migration
+// from the node that is offline.
+func Explain(tasks []cluster.Task, before journal.Process, live guest.Observed, unread bool) []Evidence {
 	if live.Process == nil {
 		return []Evidence{{}}
 	}
@@ -49,7 +52,7 @@ func Explain(tasks []cluster.Task, before journal.Process, live guest.Observed) 
 		return []Evidence{{}}
 	}
 	last := happened[len(happened)-1]
-	if !last.starts(start) || !before.Start.IsZero() && distance(last.task, start) > distance(last.task, before.Start) {
+	if !last.starts(start) || unread && !last.afterStop || !before.Start.IsZero() && distance(last.task, start) > distance(last.task, before.Start) {
 		return []Evidence{{}}
 	}
 	began := before.Start.Add(ahead(last.task, start) + nodeSkew)
@@ -69,6 +72,8 @@ type happening struct {
 	task  cluster.Task
 	cause Cause
 	inner bool // of a migration: the start of the process on the target is among the tasks
+
+	afterStop bool // the machine was stopped on the same node before, or this is a reboot: no migration to this node is part of it
 }
 
 // starts reports whether the task may have started a process.
@@ -86,7 +91,15 @@ func causesOf(tasks []cluster.Task) []happening {
 	inner := startsInMigrations(tasks)
 	var found []happening
 	var suspended *cluster.Task
+	downOn := "" // the node on which a task stopped the machine
 	for i, t := range tasks {
+		afterStop := t.Type == taskReboot || t.Type == taskStart && downOn == t.Node
+		switch t.Type {
+		case taskStop, taskShutdown, taskReboot:
+			downOn = t.Node
+		case taskStart, taskResume, taskRollback, taskMigrate:
+			downOn = ""
+		}
 		cause := Boot
 		if suspended != nil {
 			cause = Moved
@@ -115,7 +128,7 @@ func causesOf(tasks []cluster.Task) []happening {
 			continue
 		}
 		_, hasInner := inner[i]
-		found = append(found, happening{t, cause, hasInner})
+		found = append(found, happening{t, cause, hasInner, afterStop && cause == Boot})
 	}
 	if suspended != nil {
 		found = append(found, happening{task: *suspended})

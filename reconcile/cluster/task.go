@@ -74,6 +74,9 @@ type TaskQuery struct {
 	Since time.Time // all times if zero
 }
 
+// MaxTasks is how many tasks one list of a node has at most. A list with fewer is complete.
+const MaxTasks = 2000
+
 // TaskNode returns the node within a UPID, "pve1"; "" if the text is not a UPID.
 func TaskNode(upid string) string {
 	if parts := strings.Split(upid, ":"); len(parts) > 5 && parts[0] == "UPID" {

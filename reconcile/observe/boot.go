@@ -2,7 +2,9 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"gitops-agent/reconcile/boot"
@@ -33,7 +35,14 @@ func FollowBoot(
 		history[0].Cause = boot.Moved // it has no values, so it does not matter
 	default:
 		var err error
-		if history, err = historyOf(ctx, reader, inventory, record, live); err != nil {
+		if history, err = historyOf(ctx, reader, inventory, record, live); errors.Is(err, ErrOffline) {
+			// What waits may be in effect. The process of the record stays, so that the node can explain the present one when it is back.
+			after, _ := boot.Follow(record, live, boot.Evidence{})
+			if after.Process = record.Process; !maps.Equal(after.InEffect, record.InEffect) || !maps.Equal(after.Waiting, record.Waiting) {
+				return after, true, nil
+			}
+		}
+		if err != nil {
 			return record, false, err
 		}
 	}
@@ -61,7 +70,11 @@ func historyOf(ctx context.Context, reader cluster.Reader, inventory cluster.Inv
 	if err != nil {
 		return nil, err
 	}
-	history := boot.Explain(tasks, record.Process, live)
+	unread := len(inventory.Offline) > 0
+	history := boot.Explain(tasks, record.Process, live, unread)
+	if unread && len(history) == 1 && history[0].Cause == boot.Unexplained && !record.Booted {
+		return nil, fmt.Errorf("find out why guest %d runs in another process: %w", live.VMID, ErrOffline)
+	}
 	if record.Booted { // the token may not see the task of it
 		history = append([]boot.Evidence{{Cause: boot.Boot, At: record.BootedAt}}, history...)
 	}
@@ -83,16 +96,21 @@ func cloudInitLacks(ctx context.Context, reader cluster.Reader, live guest.Obser
 	return reader.CloudInit(ctx, cluster.Row{Kind: live.Kind, VMID: live.VMID, Node: live.Node})
 }
 
-// tasksEverywhere returns the tasks of a guest on all nodes: a migration is listed on the node that the guest left. It fails if a node is offline.
+// ErrOffline means that only the tasks of a node that is offline can tell what happened to a guest. Asking again is of no use before the node is back.
+var ErrOffline = errors.New("a node that is offline has its tasks")
+
+// tasksEverywhere returns the tasks of a guest on all nodes that are not offline: a migration is listed on the node that the guest left.
 func tasksEverywhere(ctx context.Context, reader cluster.Reader, inventory cluster.Inventory, live guest.Observed) ([]cluster.Task, error) {
 	nodes := []string{live.Node}
 	for _, n := range inventory.Capacity.Nodes {
 		nodes = append(nodes, n.Node)
 	}
-	nodes = append(nodes, inventory.Offline...)
 	slices.Sort(nodes)
 	var tasks []cluster.Task
 	for _, node := range slices.Compact(nodes) {
+		if slices.Contains(inventory.Offline, node) {
+			continue
+		}
 		list, err := reader.Tasks(ctx, cluster.TaskQuery{Node: node, VMID: live.VMID})
 		if err != nil {
 			return nil, fmt.Errorf("find out why guest %d runs in another process: %w", live.VMID, err)
@@ -100,4 +118,36 @@ func tasksEverywhere(ctx context.Context, reader cluster.Reader, inventory clust
 		tasks = append(tasks, list...)
 	}
 	return tasks, nil
+}
+
+// TasksOfNodes returns a reader that lists the tasks of each node once, for the questions about all guests. A list that is cut answers none: each guest is asked for then.
+func TasksOfNodes(reader cluster.Reader) cluster.Reader {
+	return tasksOfNodes{reader, make(map[string]map[int][]cluster.Task)}
+}
+
+type tasksOfNodes struct {
+	cluster.Reader
+	lists map[string]map[int][]cluster.Task // by node and vmid; nil for a list that is cut
+}
+
+// Tasks implements cluster.Reader for a query about all tasks of one guest.
+func (r tasksOfNodes) Tasks(ctx context.Context, query cluster.TaskQuery) ([]cluster.Task, error) {
+	list, isRead := r.lists[query.Node]
+	if !isRead {
+		all, err := r.Reader.Tasks(ctx, cluster.TaskQuery{Node: query.Node})
+		if err != nil {
+			return nil, err
+		}
+		if len(all) < cluster.MaxTasks {
+			list = make(map[int][]cluster.Task)
+			for _, task := range all {
+				list[task.VMID] = append(list[task.VMID], task)
+			}
+		}
+		r.lists[query.Node] = list
+	}
+	if list == nil {
+		return r.Reader.Tasks(ctx, query)
+	}
+	return list[query.VMID], nil
 }
