@@ -16,8 +16,13 @@ type haResource struct {
 	vmid         int
 	kind         Kind
 	state        string
-	managerState string // the requested state that the manager last read, or ""
+	managerState string // the state of the manager, which it shows as hastate; "" while it has not read the entry
 	extra        values // comment, max_restart, ...
+
+	busy      bool     // a task of the manager starts the guest or shuts it down
+	failed    int      // starts on this node that failed one after the other
+	relocated []string // the nodes on which the guest could not be started
+	home      string   // the node in maintenance from which the manager moved the guest; "" if it moved it from none
 }
 
 // haOptions are the parameters of a resource, beside its id.
@@ -197,7 +202,7 @@ func haCreate(c *call) (reply, error) {
 		h := &haResource{vmid: g.vmid, kind: g.kind, state: "started", extra: values{}}
 		c.sim.ha[g.vmid] = h
 		h.change(c)
-		c.sim.scheduleHA(h)
+		c.sim.scheduleHA()
 		return nil
 	})
 	if err != nil {
@@ -248,8 +253,10 @@ func haUpdate(c *call) (reply, error) {
 				return apiErrorf("%scannot set and delete property '%s' at the same time!", prefix, k)
 			}
 		}
+		if err := h.checkNotInError(c.params["state"]); err != nil {
+			return err
+		}
 		h.change(c)
-		c.sim.scheduleHA(h)
 		return nil
 	})
 	if err != nil {

@@ -24,6 +24,10 @@ func (c *call) haMigrate(target string) (rep reply, managed bool, err error) {
 			return err
 		}
 		t.logLine("Requesting HA migration for %s %d to node %s", kindLabel(h.kind), h.vmid, target)
+		if err := t.locked(func() error { return h.checkNotInError("") }); err != nil {
+			t.logLine("%s", err)
+			return apiErrorf("command 'ha-manager migrate %s %s' failed: exit code 255", h.sid(), target)
+		}
 		t.sim.afterRounds(1, func() { t.sim.haMove(h, target) })
 		return nil
 	})
@@ -40,6 +44,9 @@ func haRequestMove(c *call) (reply, error) {
 			return apiErrorf("resource '%s' is not HA managed", c.vars["sid"])
 		case !c.sim.hasNode(target):
 			return apiErrorf("no such cluster node '%s'", target)
+		}
+		if err := h.checkNotInError(""); err != nil {
+			return err
 		}
 		return c.requireQuorum()
 	})
@@ -126,7 +133,7 @@ func (s *Sim) haMove(h *haResource, target string) {
 		return
 	}
 	node, before := g.node, h.managerState
-	h.managerState = "migrate"
+	h.managerState = haMigrating
 	s.mu.Unlock()
 	m := migration{kind: g.kind, vmid: g.vmid, target: target, online: true, copiesDisks: true}
 	typ := map[Kind]string{QEMU: "qmigrate", LXC: "vzmigrate"}[g.kind]
@@ -140,42 +147,40 @@ func (s *Sim) haMove(h *haResource, target string) {
 func (s *Sim) endHAMove(h *haResource, state string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h.managerState == "migrate" {
+	if h.managerState == haMigrating {
 		h.managerState = state
 	}
 }
 
-// fence waits for fenceRounds. If the node still does not answer, its managed guests count as stopped and are recovered on another node. A guest whose state is
-// ignored is not among the services of the manager.
+// fence waits until the manager fences a node, and for fenceRounds. If the node still does not answer, its managed guests count as stopped and are recovered on
+// another node. A guest whose state is ignored is not among the services of the manager.
 //
-// Source: PVE::HA::Manager manage, which removes ignored services.
+// Source: PVE::HA::Manager manage, which removes ignored services, and next_state_recovery.
 func (s *Sim) fence(node string) {
-	s.afterRounds(fenceRounds, func() {
-		var lost []*guest
-		_ = s.locked(func() error {
-			if !slices.Contains(s.down, node) || s.noQuorum {
-				return nil
-			}
-			for _, id := range s.vmids() {
-				if g, h := s.guests[id], s.ha[id]; g.node == node && h != nil && h.state != "ignored" && s.recoverGuest(g, h) {
-					lost = append(lost, g)
+	lost := func(act func(*guest, *haResource)) func() {
+		return func() {
+			_ = s.locked(func() error {
+				for _, id := range s.vmids() {
+					if g, h := s.guests[id], s.ha[id]; slices.Contains(s.down, node) && !s.noQuorum && g.node == node && h != nil && h.wish() != haIgnored {
+						act(g, h)
+					}
 				}
-			}
-			return nil
-		})
-		for _, g := range lost {
-			s.haStartOrShutdown(g, true)
+				return nil
+			})
 		}
-	})
+	}
+	s.afterRounds(fenceRounds/2, lost(func(_ *guest, h *haResource) { h.managerState, h.busy = haFence, false }))
+	s.afterRounds(fenceRounds, lost(s.recoverGuest))
 }
 
-// recoverGuest moves a guest of a fenced node to another node and reports whether to start it there. The state is locked.
-func (s *Sim) recoverGuest(g *guest, h *haResource) bool {
-	i := slices.IndexFunc(s.opts.Nodes, func(n string) bool { return !slices.Contains(s.down, n) })
-	if i < 0 {
-		return false
+// recoverGuest moves a guest of a fenced node to another node, where the next round starts it. Without such a node it stays. The state is locked.
+func (s *Sim) recoverGuest(g *guest, h *haResource) {
+	h.managerState = "recovery"
+	nodes := s.haNodes(g, h, nil)
+	if len(nodes) == 0 {
+		return
 	}
-	g.node, g.running, g.paused = s.opts.Nodes[i], false, false
+	g.node, g.running, g.paused = nodes[0], false, false
+	h.managerState, h.failed = map[bool]string{true: haStarted, false: haStopped}[h.wish() == haStarted], 0
 	s.countEffect(g.vmid, Migrated)
-	return h.state == "started" || h.state == "enabled"
 }

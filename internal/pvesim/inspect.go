@@ -156,6 +156,16 @@ func (s *Sim) Alias(name string) map[string]string {
 	return maps.Clone(s.firewallOf(clusterFirewall).aliases[strings.ToLower(name)])
 }
 
+// HAState returns the state of a guest that the HA manager shows, "" if it does not manage the guest or has not read its entry.
+func (s *Sim) HAState(vmid int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.ha[vmid]; h != nil {
+		return h.managerState
+	}
+	return ""
+}
+
 // HARule returns the keys of a rule of the HA manager, nil if there is none.
 func (s *Sim) HARule(name string) map[string]string {
 	s.mu.Lock()

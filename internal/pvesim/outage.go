@@ -91,14 +91,6 @@ func (s *Sim) RebootNode(name string, takes time.Duration) {
 			return nil
 		})
 		s.startAll(name)
-		_ = s.locked(func() error {
-			for id, h := range s.ha {
-				if g := s.guests[id]; g != nil && g.node == name {
-					s.scheduleHA(h)
-				}
-			}
-			return nil
-		})
 	})
 }
 
@@ -114,7 +106,7 @@ func (s *Sim) startAll(node string) {
 		}
 		t.sim.mu.Unlock()
 		for _, g := range boot {
-			s.haStartOrShutdown(g, true)
+			s.haStartOrShutdown(g, true, nil)
 		}
 		return nil
 	})

@@ -97,7 +97,7 @@ func (c *call) addToHA(g *guest) {
 	}
 	h := &haResource{vmid: g.vmid, kind: g.kind, state: state, extra: values{}}
 	c.sim.ha[g.vmid] = h
-	c.sim.scheduleHA(h)
+	c.sim.scheduleHA()
 }
 
 // permitAllocate requires VM.Allocate on the new guest or on its pool.

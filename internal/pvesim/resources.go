@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -115,8 +116,8 @@ func (s *Sim) resource(g *guest, r *row, who *credential) *object {
 	if p := s.poolOf(g.vmid); p != "" && who != nil && s.allows(who, "/pool/"+p, "Pool.Audit") {
 		o.str("pool", p)
 	}
-	if h := s.ha[g.vmid]; h != nil && h.managerState != "" {
-		o.str("hastate", h.managerState)
+	if h := s.ha[g.vmid]; h != nil && (h.managerState != "" || s.opts.HADelay >= 0) {
+		o.str("hastate", cmp.Or(h.managerState, h.wish())) // the wish, until the manager has read the entry
 	}
 	if r == nil {
 		o.str("status", "unknown")

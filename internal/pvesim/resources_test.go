@@ -66,8 +66,8 @@ func TestInventoryOfManagedGuests(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "")
 		c.ok("POST", "/cluster/ha/resources", "sid=vm:100", "state=stopped")
-		if got := inventory(t, c, "hastate")[100]; got != "" {
-			t.Errorf("before the manager looked: got %s, want none", got)
+		if got := inventory(t, c, "hastate")[100]; got != "stopped" {
+			t.Errorf("before the manager looked: got %q, want what the entry asks for", got)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()

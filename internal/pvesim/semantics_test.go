@@ -187,7 +187,7 @@ func TestHAActsWhenQuorumIsBack(t *testing.T) {
 		c.sim.LoseQuorum()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if body := c.ok("GET", "/cluster/resources", "type=vm").body; strings.Contains(body, "hastate") || c.sim.Running(100) {
+		if body := c.ok("GET", "/cluster/resources", "type=vm").body; c.sim.HAState(100) != "" || c.sim.Running(100) {
 			t.Fatalf("without quorum: got %s, want no state of the manager, and the guest stopped", body)
 		}
 		c.sim.RegainQuorum()

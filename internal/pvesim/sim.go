@@ -28,6 +28,7 @@ type Sim struct {
 	web             map[string]WebFile // by URL
 	pools           map[string]*pool
 	ha              map[int]*haResource
+	haRounds        bool // the HA manager works in rounds
 	replications    []*replicationJob
 	backupJobs      []*backupJob
 	haGroups        map[string]haGroup
