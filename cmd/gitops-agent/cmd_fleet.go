@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/fleetview"
@@ -17,6 +19,9 @@ import (
 
 	"github.com/spf13/cobra"
 )
+
+// fleetMemory is from which size on the program collects garbage more often, in bytes: agents are read one after the other, and each may send a document of 64 MiB.
+const fleetMemory = 144 << 20
 
 func newFleetCommand(p *program) *cobra.Command {
 	opts := fleetOptions{interval: 15 * time.Second}
@@ -40,6 +45,9 @@ With --listen the command serves the table as a page and as /fleet.json, reads t
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.targets = args[0]
+			if os.Getenv("GOMEMLIMIT") == "" {
+				debug.SetMemoryLimit(fleetMemory)
+			}
 			if opts.listen != "" {
 				return serveFleet(cmd.Context(), p.err, opts, p.logger())
 			}

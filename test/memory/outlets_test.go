@@ -120,6 +120,7 @@ func (s *stand) runUntil(name string, idle int64, shape, config, git string, isL
 	cmd := exec.CommandContext(s.Context(), s.program, "run", "--config", config)
 	cmd.Env = []string{"PATH=" + s.dir, "TMPDIR=" + s.TempDir(), "HOME=" + s.dir, shapeVariable + "=" + git}
 	cmd.Stdout, cmd.Stderr = out, out
+	forgetPeak(s.T)
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}
