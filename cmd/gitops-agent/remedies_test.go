@@ -124,6 +124,9 @@ var toldElsewhere = map[string]string{
 
 // otherSituations are the remedies whose situations no world of this test has. Other tests have the situations, and do not take the remedy from the printed text.
 var otherSituations = map[string]string{
+	"LessMemory":          "a guest that needs more memory than its node has",
+	"UnlockMoved":         "a migration that ended in the middle",
+	"StartHibernated":     "a guest that was hibernated",
 	"AnotherID":           "a rule of the HA manager whose type changes",
 	"AttachLost":          "a volume that is taken out of a slot by hand",
 	"CheckBranch":         "a remote that lacks the branch",
