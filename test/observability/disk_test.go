@@ -37,10 +37,10 @@ func disk(w *world) {
 	end()
 	w.converged()
 
-	// A write to the disk does not end, in the middle of the cycle that records a drift. One of a commit would hang in the poll, beside which cycles go on.
+	// A write to the disk does not end, in the middle of a cycle that records a drift. One of a commit would hang in the poll, and one of a step in the lane of its guest,
+	// beside which cycles go on.
 	end = w.delaySync(time.Hour)
-	w.ok(w.sim.Edit(201, "memory", "777"))
-	w.fires("GitopsAgentStuck")
+	w.working("GitopsAgentStuck")
 	end()
 	w.resolve("GitopsAgentStuck")
 	w.converged()
@@ -85,10 +85,13 @@ func (w *world) delaySync(d time.Duration) (end func()) {
 	log := w.path("strace.log")
 	p := startProcess(w, log, exec.Command(program, "-f", "-o", os.DevNull, "-p", strconv.Itoa(w.process.Process.Pid),
 		"-e", "trace=fsync,fdatasync", "-e", fmt.Sprintf("inject=fsync,fdatasync:delay_enter=%d", d.Microseconds())))
-	await(w, "strace to attach", func() bool {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.process.Process.Pid))
+	await(w, "strace to attach to every thread", func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", w.process.Process.Pid))
 		w.ok(err)
-		return strings.Contains(string(status), fmt.Sprintf("TracerPid:\t%d\n", p.Process.Pid))
+		return !slices.ContainsFunc(threads, func(path string) bool {
+			status, err := os.ReadFile(path)
+			return err == nil && !strings.Contains(string(status), fmt.Sprintf("TracerPid:\t%d\n", p.Process.Pid)) // a thread may have ended
+		})
 	})
 	return func() { p.stop(syscall.SIGTERM) }
 }
