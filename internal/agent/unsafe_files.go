@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"syscall"
 
 	"gitops-agent/internal/shell"
@@ -14,38 +17,58 @@ import (
 // hostFile is a file that the config names, or the config itself.
 type hostFile struct{ field, path string }
 
-// trustedFiles returns the files that decide whom the agent trusts, and what it sends as its own, without those of secrets_dir, which are checked when they are read.
+// untrusted are the fields with files that decide nothing: what the list of guests says is asked again.
+var untrusted = []string{"proxmox.vmlist_file"}
+
+// trustedFiles returns the files that decide whom the agent trusts, and what it sends as its own: the config, and every file and folder that a field of it names by the name of the
+// field. The files of secrets_dir are checked when they are read.
 func (c Config) trustedFiles() []hostFile {
-	files := []hostFile{
-		{"state_dir", c.StateDir},
-		{"secrets_dir", c.SecretsDir},
-		{"the config", c.file},
-		{"trust.trusted_root_file", c.Trust.TrustedRootFile},
-		{"trust.tuf.root_file", c.Trust.TUF.RootFile},
-		{"trust.rekor_ca_file", c.Trust.RekorCAFile},
-		{"proxmox.ca_file", c.Proxmox.CAFile},
-		{"journal.etcd.ca_file", c.Journal.Etcd.CAFile},
-		{"checks.ca_file", c.Checks.CAFile},
-		{"commit_status.ca_file", c.CommitStatus.CAFile},
-		{"traces.ca_file", c.Traces.CAFile},
-	}
-	for i, r := range c.Notifications.Receivers {
-		files = append(files, hostFile{fmt.Sprintf("notifications.receivers[%d].ca_file", i), r.CAFile})
-	}
-	for i, r := range c.Source.Remotes {
-		files = append(files, hostFile{fmt.Sprintf("source.remotes[%d].known_hosts_file", i), r.KnownHostsFile}, hostFile{fmt.Sprintf("source.remotes[%d].ca_file", i), r.CAFile})
-	}
-	for i, path := range c.Trust.Promotion.KeyFiles {
-		files = append(files, hostFile{fmt.Sprintf("trust.promotion.key_files[%d]", i), path})
-	}
+	files := []hostFile{{"the config", c.file}}
+	eachFile(reflect.ValueOf(c), "", func(field, path string) {
+		if !slices.Contains(untrusted, field) {
+			files = append(files, hostFile{field, path})
+		}
+	})
 	for i, path := range c.Policies {
-		files = append(files, hostFile{fmt.Sprintf("policies[%d]", i), path})
+		field := fmt.Sprintf("policies[%d]", i)
+		files = append(files, hostFile{field, path})
 		inFolder, _ := filepath.Glob(filepath.Join(path, "*")) // none if it is a file
 		for _, file := range inFolder {
-			files = append(files, hostFile{fmt.Sprintf("policies[%d]", i), file})
+			files = append(files, hostFile{field, file})
 		}
 	}
-	return append(files, c.privateFiles()...)
+	return files
+}
+
+// eachFile calls visit for each text of a config whose field is a file or folder by its name: token_file, key_files, state_dir, or the file of an identity.
+func eachFile(v reflect.Value, field string, visit func(field, path string)) {
+	switch v.Kind() { //nolint:exhaustive // others hold no file
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachFile(v.Elem(), field, visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+			if v.Type().Field(i).IsExported() && name != "-" {
+				eachFile(v.Field(i), strings.TrimSuffix(strings.TrimPrefix(field+"."+name, "."), "."), visit)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachFile(v.Index(i), fmt.Sprintf("%s[%d]", field, i), visit)
+		}
+	case reflect.String:
+		if namesFile(field) {
+			visit(field, v.String())
+		}
+	}
+}
+
+// namesFile reports whether the last name of a field is that of a file or folder.
+func namesFile(field string) bool {
+	name, _, _ := strings.Cut(field[strings.LastIndexByte(field, '.')+1:], "[")
+	return name == "file" || strings.HasSuffix(name, "_file") || strings.HasSuffix(name, "_files") || strings.HasSuffix(name, "_dir")
 }
 
 // checkTrustedFiles returns a *HostFileError for each file of trustedFiles that other users than root and the agent's may change, by the file itself, a link to it or a folder above it. If

@@ -2,8 +2,10 @@ package agent
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -31,7 +33,15 @@ func TestFilesThatOtherUsersMayChangeAreRefused(t *testing.T) {
 		"secrets.age_identities[0].file":     func(c *Config) { c.Secrets.AgeIdentities = []AgeIdentityConfig{{File: path}} },
 		"source.remotes[0].known_hosts_file": func(c *Config) { c.Source.Remotes = []RemoteConfig{{KnownHostsFile: path}} },
 		"source.remotes[0].ssh_key_file":     func(c *Config) { c.Source.Remotes = []RemoteConfig{{SSHKeyFile: path}} },
-		"source.webhooks[0].secret_file":     func(c *Config) { c.Source.Webhooks = []WebhookConfig{{SecretFile: path}} },
+		"journal.etcd.ca_file":               func(c *Config) { c.Journal.Etcd.CAFile = path },
+		"journal.etcd.cert_file":             func(c *Config) { c.Journal.Etcd.CertFile = path },
+		"journal.etcd.key_file":              func(c *Config) { c.Journal.Etcd.KeyFile = path },
+		"journal.etcd.password_file":         func(c *Config) { c.Journal.Etcd.PasswordFile = path },
+		"notifications.receivers[0].email.password_file": func(c *Config) {
+			c.Notifications.Receivers = []ReceiverConfig{{Email: EmailConfig{PasswordFile: path}}}
+		},
+		"state_dir":                      func(c *Config) { c.StateDir = path },
+		"source.webhooks[0].secret_file": func(c *Config) { c.Source.Webhooks = []WebhookConfig{{SecretFile: path}} },
 	}
 	for field, set := range fields {
 		var c Config
@@ -80,5 +90,21 @@ func TestFilesOfTheAgentsUser(t *testing.T) {
 	}
 	if err := c.checkTrustedFiles(); err != nil {
 		t.Errorf("got %v, want the file of the agent's user accepted", err)
+	}
+}
+
+// TestEachFile finds what names a file by its field, and nothing that no text is.
+func TestEachFile(t *testing.T) {
+	t.Parallel()
+	c := Config{StateDir: "/s", Trust: TrustConfig{Promotion: PromotionConfig{KeyFiles: []string{"/a", "/b"}}}, Proxmox: ProxmoxConfig{VMListFile: "/v"}}
+	got := map[string]string{}
+	eachFile(reflect.ValueOf(c), "", func(field, path string) {
+		if path != "" {
+			got[field] = path
+		}
+	})
+	want := map[string]string{"state_dir": "/s", "trust.promotion.key_files[0]": "/a", "trust.promotion.key_files[1]": "/b", "proxmox.vmlist_file": "/v"}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
