@@ -147,3 +147,18 @@ func (l *lab) approveAll(vmid int) {
 		l.approve(digest)
 	}
 }
+
+// TestLinkedCloneStaysWithItsTemplate wants a linked clone on another node than its template, whose disk is on a local storage: it is not created.
+func TestLinkedCloneStaysWithItsTemplate(t *testing.T) {
+	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
+		linked := strings.Replace(vmYAML("web-1", 201), "node: pve1", "node: pve2", 1)
+		l.files["web.yaml"] = strings.Replace(linked, "name: tmpl-debian-12}", "name: tmpl-debian-12, full: false}", 1)
+		l.push("a linked clone", alice)
+		defer l.start()()
+		eventually(t, "the reason", func() bool { return l.says(201, reason.Impossible, "cannot leave that node") })
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.Effects(201, pvesim.Cloned); got != 0 {
+			t.Errorf("got %d clones, want none", got)
+		}
+	})
+}

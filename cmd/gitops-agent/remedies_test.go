@@ -122,8 +122,9 @@ var toldElsewhere = map[string]string{
 	"Resume":          "pause.txtar",
 }
 
-// otherSituations are the remedies whose situations no world of this test has. Other tests have the situations, and do not take the remedy from the printed text.
+// otherSituations are the remedies whose situations no world of this test has. It is not proven that they help.
 var otherSituations = map[string]string{
+	"CloneReaches":        "a clone on another node than its template",
 	"LessMemory":          "a guest that needs more memory than its node has",
 	"UnlockMoved":         "a migration that ended in the middle",
 	"StartHibernated":     "a guest that was hibernated",

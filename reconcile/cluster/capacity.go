@@ -1,5 +1,7 @@
 package cluster
 
+import "slices"
+
 // Capacity is what the nodes have and use, from the list of resources. Like the rest of the list it lags, so it never shows that something fits for
 // sure: Proxmox refuses what does not fit.
 type Capacity struct {
@@ -20,4 +22,13 @@ type StorageCapacity struct {
 	Size, Used    int64 // bytes
 	Shared        bool
 	Available     bool // the node can use it now
+}
+
+// Storage returns a storage on a node, and whether the list has it.
+func (c Capacity) Storage(node, storage string) (StorageCapacity, bool) {
+	i := slices.IndexFunc(c.Storages, func(s StorageCapacity) bool { return s.Node == node && s.Storage == storage })
+	if i < 0 {
+		return StorageCapacity{}, false
+	}
+	return c.Storages[i], true
 }

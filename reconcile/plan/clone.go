@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -116,4 +117,32 @@ func nodeAfterCreation(d *guest.Desired, created string) string {
 		return created
 	}
 	return d.Node
+}
+
+// cloneStays returns why a clone could not get from the node of its template to the node of its manifest, "" if nothing is known that prevents it. A clone is created on the
+// node of its template. A linked clone of a disk on a local storage cannot leave that node, since its base stays there, and a full one needs its storage on both nodes.
+// Storages that the token may not see prevent nothing.
+func cloneStays(d *guest.Desired, got cluster.Snapshot) string {
+	template, isRead := TemplateOf(d, got)
+	if !isRead || d.Node == "" || template.Node == d.Node || slices.Contains(d.Nodes, template.Node) {
+		return ""
+	}
+	clone := d.Source.Clone
+	for _, volume := range guest.Volumes(template) {
+		storage, name, _ := strings.Cut(volume, ":")
+		if clone.Full && clone.Storage != "" {
+			storage = clone.Storage
+		}
+		isBase := strings.HasPrefix(name[strings.LastIndexByte(name, '/')+1:], "base") // the others, such as a cloud-init drive, are copied
+		here, isHere := got.Inventory.Capacity.Storage(template.Node, storage)
+		_, isThere := got.Inventory.Capacity.Storage(d.Node, storage)
+		switch {
+		case !isHere || here.Shared || slices.Contains(got.Inventory.Offline, d.Node):
+		case !clone.Full && isBase:
+			return fmt.Sprintf("a linked clone of the template on %s cannot leave that node, since its disk is on the local storage %s; the manifest wants it on %s", template.Node, storage, d.Node)
+		case !isThere:
+			return fmt.Sprintf("the clone is made on %s, on the storage %s, which %s does not have; the manifest wants it there", template.Node, storage, d.Node)
+		}
+	}
+	return ""
 }

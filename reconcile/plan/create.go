@@ -70,6 +70,10 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Impossible, Message: describeImpossible(impossible), Hint: reason.ChangeTemplate.Text})
 		return p
 	}
+	if why := cloneStays(d, got); why != "" {
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Impossible, Message: why, Hint: reason.CloneReaches.Text})
+		return p
+	}
 	call.Secrets = secrets
 	if c, needed := needsRoot(left, d.Ref, nodeAfterCreation(d, call.Node)); needed {
 		if d.Source.Backup != nil {
