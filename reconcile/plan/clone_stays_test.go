@@ -12,8 +12,11 @@ import (
 func TestCloneStays(t *testing.T) {
 	t.Parallel()
 	storages := []cluster.StorageCapacity{
-		{Node: "pve1", Storage: "local"}, {Node: "pve2", Storage: "local"}, {Node: "pve1", Storage: "fast"},
-		{Node: "pve1", Storage: "ceph", Shared: true}, {Node: "pve2", Storage: "ceph", Shared: true},
+		{Node: "pve1", Storage: "local"},
+		{Node: "pve2", Storage: "local"},
+		{Node: "pve1", Storage: "fast"},
+		{Node: "pve1", Storage: "ceph", Shared: true},
+		{Node: "pve2", Storage: "ceph", Shared: true},
 	}
 	for name, test := range map[string]struct {
 		clone guest.Clone
