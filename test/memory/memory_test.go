@@ -83,7 +83,7 @@ var lowered = []struct{ file, code, instead string }{
 // The goal: memory above what the agent holds without a hostile input, and processor time.
 const (
 	mostMemory       = 256 << 20
-	mostLoweredBytes = 48 << 20
+	mostLoweredBytes = 96 << 20
 	mostTime         = 30 * time.Second
 )
 

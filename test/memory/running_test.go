@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/loopback"
 )
 
 // TestManyPolls runs the agent for some polls of a source that sends the same reply each time, or another commit each time, and of a cluster with large replies. What it takes
@@ -153,12 +155,10 @@ func TestHostileClients(t *testing.T) {
 	s := newStand(t)
 	polled := s.countPolls()
 	s.honest = []string{"/api2/json/"}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	_ = l.Close()
 	config := s.config("clients.yaml", fmt.Sprintf(`{poll: 1s, remotes: [{url: "file:///remote.git"}], webhooks: [{forge: github, secret_file: %s}]}`, s.write("secret", "a-secret\n")), "", fmt.Sprintf("}\nlisten: %q\n", address))
 	idle, _, _ := s.measure("run", "signed")
 	for shape, attack := range fromClients {
