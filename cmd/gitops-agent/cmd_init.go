@@ -11,6 +11,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/setup"
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/internal/shell"
 	"gitops-agent/verify"
 
 	"github.com/spf13/cobra"
@@ -152,9 +153,9 @@ func runInitClone(ctx context.Context, out io.Writer, opts setup.Options) error 
 	if _, err := exec.LookPath("gitsign"); err != nil {
 		_, _ = fmt.Fprintf(out, "  go install %s    # or a package of its release: the program that signs\n", setup.GitsignModule)
 	}
-	_, _ = fmt.Fprintf(out, "  cd %s\n", term.Printable(result.Dir))
+	_, _ = fmt.Fprintf(out, "  cd %s\n", shell.Word(result.Dir))
 	if result.Created != "" {
-		_, _ = fmt.Fprintf(out, "  git add %s\n  git commit -m 'the cluster'    # gitsign opens a browser to sign in\n", term.Printable(result.Created))
+		_, _ = fmt.Fprintf(out, "  git add %s\n  git commit -m 'the cluster'    # gitsign opens a browser to sign in\n", shell.Word(result.Created))
 	}
 	_, _ = fmt.Fprintln(out, "  gitops-agent verify HEAD       # after a commit: is it signed as the agent wants it?")
 	return nil

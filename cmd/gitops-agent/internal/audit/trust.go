@@ -36,8 +36,9 @@ func (t Trust) read(ctx context.Context, readConfig func() (agent.Config, error)
 		policy, err := policyOf(t.Root, t.Signers, clone.Trust{})
 		return trustSettings{judge: policy, policy: policy}, err
 	}
+	_, missing := readConfig()
 	settings, err := readPolicy(readConfig, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT; in a clone of yours, gitops-agent init --repository . prepares verify and signing")
-	if t.Clone == "" || !errors.Is(err, fs.ErrNotExist) {
+	if t.Clone == "" || !errors.Is(missing, fs.ErrNotExist) { // a file that a config names may be missing too
 		return settings, err
 	}
 	own, found := clone.ReadTrust(ctx, t.Clone)

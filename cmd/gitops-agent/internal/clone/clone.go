@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,8 @@ type Clone struct {
 	GitDir string // what all its worktrees share
 }
 
-// Find returns the clone that contains a directory. Its error is what git says.
+// Find returns the clone that contains a directory. Its error is what git says. A folder that looks like a git directory is no clone, since a checkout may have made it: the git
+// directory is .git at the top, or what a file of that name points to.
 func Find(ctx context.Context, dir string) (Clone, error) {
 	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
 	if err != nil {
@@ -34,7 +36,31 @@ func Find(ctx context.Context, dir string) (Clone, error) {
 	if !found {
 		return Clone{}, fmt.Errorf("%s: got %q from git rev-parse, want two paths", dir, out)
 	}
+	if own, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir"); err != nil || !isGitDir(top, own) {
+		return Clone{}, fmt.Errorf("%s: %s is not the git directory of %s", dir, common, top)
+	}
 	return Clone{top, common}, nil
+}
+
+// isGitDir reports whether a directory is .git at the top of a working copy, or the one to which a file of that name points: that of a linked worktree, of a submodule, or
+// another one that the user chose.
+func isGitDir(top, dir string) bool {
+	path := filepath.Join(top, ".git")
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return false
+	case info.IsDir():
+		return dir == path
+	case !info.Mode().IsRegular():
+		return false
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // the file .git of a working copy
+	to, found := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(top, to)
+	}
+	return err == nil && found && filepath.Clean(to) == dir
 }
 
 // TrustedRoot returns the path of the trusted root of Sigstore that init puts beside the settings.
@@ -102,7 +128,11 @@ func ReadTrust(ctx context.Context, dir string) (Trust, bool) {
 
 // git runs git in a directory and returns what it prints.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...) //nolint:gosec // git, with a directory and settings of the user
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.bareRepository=explicit", "-C", dir}, args...)...) //nolint:gosec // git, with a directory and settings of the user
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { // those of a hook or an alias, which name its repository
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}, name)
+	})
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
 	out, err := cmd.Output()

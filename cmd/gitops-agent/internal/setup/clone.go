@@ -16,6 +16,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/examples/hooks"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/shell"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -111,7 +112,7 @@ func (s *setup) decideClone(ctx context.Context, c clone.Clone, result *CloneRes
 	}
 	if !strings.HasPrefix(hook, c.GitDir+"/") && !strings.HasPrefix(hook, c.Dir+"/") {
 		return nil, term.WithHint(fmt.Errorf("core.hooksPath puts the hooks of this clone into %s, where other clones have theirs", filepath.Dir(hook)),
-			"give this clone its own: git config --local core.hooksPath .git/hooks")
+			"give this clone its own: git -C "+shell.Word(c.Dir)+" config --local core.hooksPath "+shell.Word(filepath.Join(c.GitDir, "hooks")))
 	}
 	s.files = append(s.files, file{path: hook, content: hooks.PrepareCommitMsg, mode: modeProgram})
 	settings := []setting{
