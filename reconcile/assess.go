@@ -55,6 +55,7 @@ func (e *Engine) assess(planned plan.Plan) {
 		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], uses, now)
 		noteHolds(t, p, inventory)
 		noteHidden(t, p, inventory.ReadAt)
+		noteHA(t, p, inventory)
 		if e.revision.force.Accepted.Valid() {
 			e.noteDrift(t, p, now)
 		}

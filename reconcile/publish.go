@@ -105,6 +105,9 @@ func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, 
 		g.Changes = append(g.Changes, change)
 	}
 	g.Health = healthOf(g, isLive, policy, now)
+	if g.Health == report.Healthy && p.Ref.Kind.IsGuest() && slices.Contains(snapshot.Inventory.Offline, live.Node) {
+		g.Health = report.HealthUnknown // what was read of it is from before
+	}
 	if g.Health == report.HealthUnknown && p.Ref.Kind.IsGuest() && snapshot.NotReadYet(p.Ref.VMID) {
 		g.Health = report.Progressing
 	}

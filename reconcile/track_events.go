@@ -108,6 +108,17 @@ func noteHidden(t *track, p plan.Guest, listed time.Time) {
 	}, nil)
 }
 
+// noteHA states whether the HA manager has given a guest up. While the list of guests does not have it, nothing changes.
+func noteHA(t *track, p plan.Guest, inventory cluster.Inventory) {
+	row, listed := inventory.Row(p.Ref.VMID)
+	if !p.Ref.Kind.IsGuest() || !listed {
+		return
+	}
+	t.said.Is(event.HAFailed, row.HAFailed(), event.ID{}, func() event.Details {
+		return event.Details{Fields: []any{"vmid", p.Ref.VMID, "guest", p.Ref.Label(), "node", row.Node}}
+	}, nil)
+}
+
 // noteFailure states whether the last turn of an object's lane failed. A new failure is told also if the one before was not told to be over, because a new
 // revision lets everything be tried again.
 func (e *Engine) noteFailure(t *track, r lane.Result, isNew bool) {

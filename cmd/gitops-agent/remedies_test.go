@@ -124,6 +124,7 @@ var toldElsewhere = map[string]string{
 
 // otherSituations are the remedies whose situations no world of this test has. It is not proven that they help.
 var otherSituations = map[string]string{
+	"RepairHA":            "a guest that the HA manager gave up, which TestGuestThatTheHAManagerGaveUp repairs",
 	"CloneReaches":        "a clone on another node than its template",
 	"LessMemory":          "a guest that needs more memory than its node has",
 	"UnlockMoved":         "a migration that ended in the middle",

@@ -49,7 +49,7 @@ func worstReport(of event.Name) report.Report {
 	r.Rollouts = []report.Rollout{{Name: "web", State: journal.RolloutFailed}}
 	g := &r.Guests[0]
 	g.Sync, g.DriftSince, g.Held = report.OutOfSync, time.Now(), []report.HeldStep{{Op: "destroy"}}
-	g.Conditions = []plan.Condition{{Type: plan.Blocked, Reason: reason.Denied}, {Type: plan.Failed, Reason: reason.TaskHangs}}
+	g.Conditions = []plan.Condition{{Type: plan.Blocked, Reason: reason.Denied}, {Type: plan.Blocked, Reason: reason.HAError}, {Type: plan.Failed, Reason: reason.TaskHangs}}
 	if of == event.AgentSuperseded {
 		r.Writes.Reason = reason.StopSuperseded
 	}

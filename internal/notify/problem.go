@@ -99,7 +99,7 @@ func (p *problem) exists(r report.Report) bool {
 		return r.Source.Ahead != nil && len(r.Source.Ahead.Unknown) > 0 || isUnchecked(r.Source)
 	case event.RevisionUnverified:
 		return !r.Writes.Allowed // only an event says that the revision verifies
-	case event.GuestDrifted, event.GuestFailed, event.GuestHidden, event.StepHeld, event.TaskHangs:
+	case event.GuestDrifted, event.GuestFailed, event.GuestHidden, event.HAFailed, event.StepHeld, event.TaskHangs:
 		return existsOf(e, r)
 	case event.ClusterLost:
 		return !r.Proxmox.Ready
@@ -156,6 +156,8 @@ func existsOf(e Event, r report.Report) bool {
 		return !g.DriftSince.IsZero()
 	case event.GuestHidden:
 		return has(func(c plan.Condition) bool { return c.Type == plan.Blocked && c.Reason == reason.Denied })
+	case event.HAFailed:
+		return has(func(c plan.Condition) bool { return c.Reason == reason.HAError })
 	case event.TaskHangs:
 		return g.Operation != report.Idle || has(func(c plan.Condition) bool { return c.Reason == reason.TaskHangs })
 	case event.StepHeld:

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,6 +15,14 @@ type HAMaster struct {
 
 // HARequest reports whether a task only hands a request to the HA manager. It ends before anything happens.
 func HARequest(upid string) bool { return strings.HasPrefix(TaskType(upid), "ha") }
+
+// HAFailed reports whether the HA manager has given the guest of a row up: until a person disables its entry, it starts and moves it no more.
+func (r Row) HAFailed() bool { return r.HAState == "error" }
+
+// HAWorks reports whether the HA manager is at work on the guest of a row, other than by a move: its node is fenced, shut down or in maintenance, or it begins or ends the guest.
+func (r Row) HAWorks() bool {
+	return slices.Contains([]string{"fence", "recovery", "freeze", "request_start", "request_stop"}, r.HAState)
+}
 
 // HAMoves reports whether the HA manager moves the guest of a row: it says so, or the guest has the lock of a migration.
 func (r Row) HAMoves() bool {

@@ -57,6 +57,8 @@ const (
 const (
 	GuestHidden     Name = "guest.hidden" // from the token
 	GuestVisible    Name = "guest.visible"
+	HAFailed        Name = "ha.failed" // the HA manager gave a guest up
+	HARecovered     Name = "ha.recovered"
 	TaskHangs       Name = "task.hangs"
 	TaskEnded       Name = "task.ended" // one that hung
 	ClusterLost     Name = "cluster.lost"

@@ -155,6 +155,15 @@ var table = []Row{
 		Sentence: "The token of the agent may see {guest} again.",
 	},
 	{
+		Name: HAFailed, Level: warn, Line: "guest given up by the HA manager", Fields: "vmid guest node", Default: true,
+		End: HARecovered, By: "vmid",
+		Sentence: "The HA manager has given {guest} up on {node}: it stays as it is until a person repairs it.",
+	},
+	{
+		Name: HARecovered, Line: "guest taken up again by the HA manager", Fields: "vmid guest",
+		Sentence: "The HA manager works on {guest} again.",
+	},
+	{
 		Name: TaskHangs, Level: warn, Line: "task hangs", Fields: "vmid guest upid error", Record: "task-hangs", Default: true,
 		End: TaskEnded, By: "vmid upid",
 		Sentence: "A task of {guest} runs for longer than it may ({upid}){: error}.",

@@ -60,6 +60,7 @@ func TestStatesHaveAnEndAndATime(t *testing.T) {
 		StepHeld:           "a step, and a person has to release it",
 		GuestDrifted:       "who changed a guest by hand is told, also if the agent takes the change back within seconds",
 		GuestFailed:        "a step, which was tried",
+		HAFailed:           "the manager has tried for minutes, and a person has to repair it",
 		TaskHangs:          "the task has run for longer than it may",
 		StateLost:          "a second agent may work with the new directory",
 		JournalFailed:      "nothing is written any more, and of several agents another one may lead",

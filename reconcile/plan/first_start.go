@@ -25,12 +25,16 @@ func (h Hindrance) IsSet() bool { return h.Reason != "" }
 // Waits reports whether no step of the agent ends the hindrance.
 func (h Hindrance) Waits() bool { return h.IsSet() && len(h.After) == 0 }
 
-// hindranceOf returns what keeps a guest from being started: a secret that it never got, since its first boot would set it up without it; a firewall that is not known; less memory in its node;
+// hindranceOf returns what keeps a guest from being started: the HA manager that gave it up; a secret that it never got, since its first boot would set it up without it; a firewall that is not known; less memory in its node;
 // and the mounts and devices that a guest that the agent created does not have before its first start, since a program that finds its folder empty begins again from
 // nothing, in the guest's own volume. Lifecycle.startWithout of the manifest waives single mounts and devices.
 func hindranceOf(p Guest, want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned, inventory cluster.Inventory) Hindrance {
 	if live.Status == guest.StatusRunning {
 		return Hindrance{}
+	}
+	if row, _ := inventory.Row(d.VMID); row.HAFailed() {
+		c := haCondition(live)
+		return Hindrance{Reason: c.Reason, Message: c.Message, Hint: c.Hint}
 	}
 	if c := neverGiven(want, d, live, owned); c != nil {
 		return Hindrance{Reason: c.Reason, Message: c.Message, Hint: c.Hint}

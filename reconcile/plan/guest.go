@@ -69,6 +69,8 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	}
 	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, former, live)...)
 	p = withFirewall(p, d, live, got)
+	row, _ := got.Inventory.Row(d.VMID)
+	p = withHAState(p, live, row)
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p

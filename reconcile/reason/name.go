@@ -18,6 +18,7 @@ const (
 	FirewallIneffective Name = "firewall-ineffective"
 	Flapping            Name = "flapping"
 	Guard               Name = "guard"
+	HAError             Name = "ha-error"
 	Impossible          Name = "impossible"
 	InUse               Name = "in-use"
 	LeftOver            Name = "left-over"

@@ -45,6 +45,7 @@ var (
 	OtherVMIDOrKind     = Remedy{Text: "choose another vmid, or change the manifest's kind", Edits: []Edit{{Manifest, "spec.vmid", ""}, {Manifest, "kind", ""}}}
 	WaitForLock         = Remedy{Text: "wait for the task that holds the lock ({task})"}
 	CloneReaches        = Remedy{Text: "move the template to a shared storage or to that node, name the node of the template, or set source.clone.full: true with a storage that both nodes have", Edits: []Edit{{Manifest, "spec.source.clone", ""}, {Manifest, "spec.node", ""}}}
+	RepairHA            = Remedy{Text: "correct what kept it from starting or moving, which the log of pve-ha-lrm on its node has, then: ha-manager set {sid} --state disabled. When the HA manager has taken that, the agent sets what the manifest says", Command: "ha-manager set {sid} --state disabled"}
 	StartHibernated     = Remedy{Text: "start it in Proxmox, which resumes it; do not unlock it, since that destroys its memory"}
 	UnlockMoved         = Remedy{Text: "look at it on both nodes of the migration, then on its node: {tool} unlock {vmid}. A second QEMU may wait on the other node: the next migration there fails, and ends it", Command: "{tool} unlock {vmid}"}
 	MeantRenamed        = Remedy{Text: "if the manifest means guest {vmid}: set spec.vmid: {vmid}, and restore its record or adopt it; if guest {vmid} is a copy or belongs to another agent: remove its tag {tag}, or take its vmid out of spec.vmids of the Cluster", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}, {Cluster, "spec.vmids", ""}}}

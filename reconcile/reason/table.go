@@ -76,6 +76,12 @@ var rows = []Row{
 		Docs:     "It changes nothing in the cluster, other changes of the revision apply without it, and the guest counts as in sync; see [trust.md](trust.md#guards-of-manifests). One line that weakens a guard of several guests is one step with one digest, shown with each of them. Reverting the line drops the step. A step that takes a guest with `backup: required`, or one of its volumes, out of its backups, or a change of the job that backs it up less, has the same reason and stays undone until then, except for the repair of an edit by hand ([backup.md](backup.md#guests-that-must-be-backed-up))",
 	},
 	{
+		Name: HAError, Types: []Type{TypeBlocked}, Held: TypeHeld, Act: FixCluster, Severity: SeverityError, Events: []event.Name{event.HAFailed, event.StepHeld}, Runbook: "GitopsAgentGuestFailed",
+		Sentence: "the HA manager has given the guest up: its state is `error`, so the guest stays as it is, which may be down, until a person sets its entry to `disabled`",
+		Remedies: []Remedy{RepairHA},
+		Docs:     "While it lasts, `disabled` in the entry is no drift, and the agent neither starts nor moves the guest",
+	},
+	{
 		Name: Impossible, Types: []Type{TypeBlocked, TypeWarned}, Held: TypeBlocked, Act: EditManifest, Severity: SeverityWarning, Events: []event.Name{event.StepHeld},
 		Sentence: "what the manifest asks for cannot be done: a field cannot be changed on an existing guest or object, or is used at creation only and says something else now; the guest does not exist, and the manifest does not say how to create it, or the create call cannot carry a field; no vmid is free, or the guest fits on no node; or this release refuses a manifest that an older one accepted",
 		Remedies: []Remedy{ChangeByHand, NewID, SetComment, SeveralCommits, UpgradeNodes, DisableByRemoval, AnotherID, LeaveRule, ChangeTemplate, CloneReaches, LeaveOutAtCreation, CorrectField, CorrectSource, AddSource, LessMemory, MakeRoom, WidenVMIDs, Decompress, CreateAgain, SetInGuest},
