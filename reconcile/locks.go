@@ -24,6 +24,7 @@ type lockLook struct {
 	at     time.Time
 	idle   time.Time // since when no node has had a task of the guest that runs; zero if that is not so
 	silent []string  // nodes that did not answer
+	hidden bool      // no node shows the migration that left the lock: without Sys.Audit the token sees its own tasks alone
 	frozen bool      // the machine is paused on its node
 }
 
@@ -67,7 +68,7 @@ func (e *Engine) followLocks(ctx context.Context, now time.Time) {
 
 // lookAtLock asks every node for running tasks of a guest. A node that is offline in the list is not asked.
 func (e *Engine) lookAtLock(ctx context.Context, row cluster.Row, inventory cluster.Inventory, now time.Time) lockLook {
-	look, runs := lockLook{at: now, silent: slices.Clone(inventory.Offline)}, false
+	look, runs, shown := lockLook{at: now, silent: slices.Clone(inventory.Offline)}, false, false
 	for _, node := range inventory.Capacity.Nodes {
 		if slices.Contains(inventory.Offline, node.Node) {
 			continue
@@ -76,9 +77,13 @@ func (e *Engine) lookAtLock(ctx context.Context, row cluster.Row, inventory clus
 		if err != nil {
 			look.silent = append(look.silent, node.Node)
 		}
-		runs = runs || slices.ContainsFunc(tasks, func(t cluster.Task) bool { return t.Running })
+		for _, t := range tasks {
+			runs = runs || t.Running
+			shown = shown || strings.HasSuffix(t.Type, "migrate") && !t.Running && !t.OK()
+		}
 	}
-	if !runs && len(look.silent) == 0 {
+	look.hidden = !runs && !shown && len(look.silent) == 0
+	if !runs && shown && len(look.silent) == 0 {
 		look.idle = now
 		status, _, err := e.opts.Cluster.Status(ctx, row)
 		look.frozen = err == nil && row.Kind == guest.VirtualMachine && status == guest.StatusPaused
@@ -95,6 +100,8 @@ func (e *Engine) explainLock(p plan.Guest, conditions []plan.Condition, listed t
 	case !known || i < 0:
 	case len(look.silent) > 0:
 		conditions[i].Message += "; it is unknown whether a task holds it, since " + strings.Join(look.silent, ", ") + " did not answer"
+	case look.hidden && listed.After(look.at):
+		conditions[i].Message += "; it is unknown whether a task holds it, since no node shows the token a migration of it: it needs Sys.Audit on /nodes"
 	case !look.idle.IsZero() && listed.After(look.idle):
 		conditions[i].Message += ", and no task on any node holds it: a migration ended without its end"
 		if look.frozen {

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"errors"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
@@ -13,7 +14,7 @@ func (w *Worker) finish(ctx context.Context, step journal.OpenStep, c conclusion
 	if c.refused || c.result == journal.Unknown {
 		c = w.takeBack(ctx, step, c)
 	}
-	if cluster.Op(step.Op) == cluster.OpMigrate && c.done == 0 && (c.result == journal.Done || c.result == journal.Unknown) {
+	if cluster.Op(step.Op) == cluster.OpMigrate && c.done == 0 && !errors.Is(c.err, errMoveUnknown) && (c.result == journal.Done || c.result == journal.Unknown) {
 		c = w.awaitSettledMove(ctx, step, c)
 	}
 	switch {

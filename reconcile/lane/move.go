@@ -72,7 +72,7 @@ func (w *Worker) follow(ctx context.Context, m *move) (arrived bool, err error) 
 	case seen && row.Node == m.call.Params["target"] && row.Lock == "":
 		return true, nil
 	case seen && row.HAMoves():
-		return false, w.followOnItsWay(ctx, m, row, master, now)
+		return false, w.followOnItsWay(ctx, m, row, master, noMaster == nil, now)
 	case seen && noMaster == nil && row.Lock == "" && (row.HAState == "started" || row.HAState == "stopped"):
 		m.count(master, now)
 		if m.rounds >= actsWithin {
@@ -114,14 +114,17 @@ func (m *move) waitsFor(master cluster.HAMaster, trouble error, now time.Time) s
 }
 
 // followOnItsWay returns an error if a move takes longer than a migration may, or if its lock is all that is left of it.
-func (w *Worker) followOnItsWay(ctx context.Context, m *move, row cluster.Row, master cluster.HAMaster, now time.Time) error {
+func (w *Worker) followOnItsWay(ctx context.Context, m *move, row cluster.Row, master cluster.HAMaster, masterRead bool, now time.Time) error {
 	locked := row.HAState == "started" || row.HAState == "stopped"
 	if !locked || !m.began {
-		m.rounds, m.round, m.seenAt = 0, master.RoundAt, now
+		m.rounds, m.seenAt = 0, time.Time{}
+		if masterRead {
+			m.round, m.seenAt = master.RoundAt, now
+		}
 	}
 	m.began, m.quiet = true, now
 	w.waits.Store(m.upid, "the HA manager moves the guest")
-	if locked {
+	if locked && masterRead {
 		m.count(master, now)
 	}
 	limit := w.taskTimes.Of(cluster.OpMigrate)

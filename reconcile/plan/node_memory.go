@@ -10,7 +10,10 @@ import (
 	"gitops-agent/reconcile/reason"
 )
 
-// nodeLacksMemory returns the hindrance of a virtual machine that gets more memory than its node has: QEMU does not start it. The node's memory is in use by others, so a
+// swapped is how many times its memory a node may give to one machine: Linux refuses what exceeds memory and swap together, and the list has no swap.
+const swapped = 2
+
+// nodeLacksMemory returns the hindrance of a virtual machine that gets more than twice the memory of its node: QEMU does not start it. The node's memory is in use by others, so a
 // machine with less may not start either, which only its start shows. What is not known hinders nothing. A container with a higher limit than its node starts.
 func nodeLacksMemory(d *guest.Desired, live guest.Observed, node string, inventory cluster.Inventory) Hindrance {
 	at := slices.IndexFunc(inventory.Capacity.Nodes, func(c cluster.NodeCapacity) bool { return c.Node == node })
@@ -31,7 +34,7 @@ func nodeLacksMemory(d *guest.Desired, live guest.Observed, node string, invento
 	}
 	mib, err := strconv.ParseInt(text, 10, 64)
 	has := inventory.Capacity.Nodes[at].MaxMem >> 20
-	if err != nil || has == 0 || mib <= has {
+	if err != nil || has == 0 || mib <= swapped*has {
 		return Hindrance{}
 	}
 	return Hindrance{

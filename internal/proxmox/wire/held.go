@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"gitops-agent/internal/bounds"
 )
@@ -16,11 +17,30 @@ const (
 	maxHeld       = 32 << 20 // of all others
 )
 
-// held counts the bytes of the newest replies about guests, by path. The zero value has counted nothing.
+// keptFor is how long a reply counts that no other one about the same follows: the guest is gone. A guest that is managed is read again every few minutes.
+const keptFor = time.Hour
+
+// held counts the bytes of the newest replies about guests, by guest and call: a guest that has moved is the same one. The zero value has counted nothing.
 type held struct {
 	mu    sync.Mutex
-	sizes map[string]int
+	sizes map[string]counted
 	sum   int
+}
+
+// counted is a reply that counts.
+type counted struct {
+	size int
+	at   time.Time
+}
+
+// aboutGuest returns the part of a path that names the guest and the call, without the node.
+func aboutGuest(path string) string {
+	for _, kind := range []string{"/qemu/", "/lxc/"} {
+		if i := strings.Index(path, kind); i >= 0 {
+			return path[i:]
+		}
+	}
+	return path
 }
 
 // isAboutGuest reports whether a path of the API is about one guest.
@@ -36,14 +56,22 @@ func (h *held) take(path string, size int) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	sum := h.sum - h.sizes[path] + size
+	path, now := aboutGuest(path), time.Now()
+	if h.sum-h.sizes[path].size+size > maxHeld {
+		for other, c := range h.sizes {
+			if now.Sub(c.at) > keptFor {
+				h.forget(other)
+			}
+		}
+	}
+	sum := h.sum - h.sizes[path].size + size
 	if sum > maxHeld {
 		return fmt.Errorf("replies about guests: %w of %d MiB for all that have more than %d KiB", bounds.ErrExceeded, maxHeld>>20, fewBytes>>10)
 	}
 	if h.sizes == nil {
-		h.sizes = make(map[string]int)
+		h.sizes = make(map[string]counted)
 	}
-	h.sizes[path], h.sum = size, sum
+	h.sizes[path], h.sum = counted{size, now}, sum
 	return nil
 }
 
@@ -51,6 +79,10 @@ func (h *held) take(path string, size int) error {
 func (h *held) drop(path string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.sum -= h.sizes[path]
-	delete(h.sizes, path)
+	h.forget(aboutGuest(path))
+}
+
+func (h *held) forget(about string) {
+	h.sum -= h.sizes[about].size
+	delete(h.sizes, about)
 }

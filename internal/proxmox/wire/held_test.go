@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gitops-agent/internal/bounds"
 )
@@ -42,6 +44,41 @@ func TestRepliesAboutGuestsAreBoundedTogether(t *testing.T) {
 	if len(h.sizes) != most || h.sum != maxHeld {
 		t.Errorf("got %d replies of %d bytes, want %d of %d", len(h.sizes), h.sum, most, maxHeld)
 	}
+}
+
+// TestRepliesOfGuestsThatAreGone: a guest counts once on whatever node it is, and not any more an hour after its last reply.
+func TestRepliesOfGuestsThatAreGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var h held
+		const most = maxHeld / maxGuestReply
+		take := func(node string, n int) error {
+			return h.take(fmt.Sprintf("/api2/json/nodes/%s/qemu/%d/pending", node, n), maxGuestReply)
+		}
+		for _, node := range []string{"pve1", "pve2"} {
+			for n := range most {
+				if err := take(node, n); err != nil {
+					t.Fatalf("guest %d on %s: %v", n, node, err)
+				}
+			}
+		}
+		time.Sleep(keptFor / 2)
+		if err := take("pve1", 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := take("pve1", most); !errors.Is(err, bounds.ErrExceeded) {
+			t.Errorf("got %v within the hour, want %v", err, bounds.ErrExceeded)
+		}
+		time.Sleep(keptFor/2 + time.Second)
+		for n := range most - 1 {
+			if err := take("pve1", most+n); err != nil {
+				t.Errorf("guest %d after the hour: %v", most+n, err)
+			}
+		}
+		if err := take("pve1", 3*most); !errors.Is(err, bounds.ErrExceeded) {
+			t.Errorf("got %v, want the guest that was read again to count still", err)
+		}
+	})
 }
 
 func TestPathsAboutGuests(t *testing.T) {
