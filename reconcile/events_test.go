@@ -142,7 +142,7 @@ func TestEventsAreDocumentedAndHappen(t *testing.T) {
 	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
 		"approvals": lifeOfApprovals, "orders": lifeOfOrders, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
 		"pause": lifeOfPause, "expiry": lifeOfExpiry, "retry": lifeOfRetry, "trouble": lifeOfTrouble, "hanging_task": lifeOfHangingTask,
-		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk, "store": lifeOfStore, "targets": lifeOfTargets, "silence": lifeOfSilence,
+		"rollouts": lifeOfRollouts, "placement": lifeOfPlacement, "clocks": lifeOfClocks, "root": lifeOfRoot, "disk": lifeOfDisk, "store": lifeOfStore, "targets": lifeOfTargets, "silence": lifeOfSilence, "ha": lifeOfHA,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -422,6 +422,25 @@ func lifeOfTrouble(t *testing.T, l *lab, log *eventLog) {
 		}
 		l.converge()
 	}
+}
+
+// lifeOfHA lets the HA manager give a guest up, and a person repair it.
+func lifeOfHA(_ *testing.T, l *lab, log *eventLog) {
+	l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}})
+	l.files["web.yaml"] = vmYAML("web-1", 201, "ha: {state: started}", "state: running")
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	eventually(l, "it runs", func() bool { return l.sim.Running(201) })
+	net := l.sim.Value(201, "net0")
+	l.ok(l.sim.Edit(201, "net0", "virtio,bridge=vmbr9"))
+	l.ok(l.sim.SetRunning(201, false))
+	eventually(l, "ha.failed", func() bool { return len(log.of(event.HAFailed)) == 1 })
+	l.ok(l.sim.Edit(201, "net0", net))
+	l.byPerson("PUT", "/cluster/ha/resources/vm:201", "state=disabled")
+	eventually(l, "ha.recovered", func() bool { return len(log.of(event.HARecovered)) == 1 })
+	eventually(l, "it runs again", func() bool { return l.sim.Running(201) })
+	l.converge()
 }
 
 // lifeOfHangingTask lets the task of a start hang until a person stops it.

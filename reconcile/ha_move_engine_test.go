@@ -52,10 +52,10 @@ func (l *lab) requests() int {
 }
 
 // says reports whether a guest has a condition with a reason and a message that contains a text.
-func (l *lab) says(vmid int, why reason.Name, text string) bool {
+func (l *lab) says(why reason.Name, text string) bool {
 	for _, g := range l.engine.Report().Guests {
 		for _, c := range g.Conditions {
-			if g.VMID == vmid && c.Reason == why && strings.Contains(c.Message, text) {
+			if g.VMID == 201 && c.Reason == why && strings.Contains(c.Message, text) {
 				return true
 			}
 		}
@@ -74,7 +74,7 @@ func TestLongHAMoveIsNotFailed(t *testing.T) {
 			if o := l.orderOf(moveWeb1); o.State != journal.OrderReleased {
 				t.Errorf("got the order %s (%s) while the guest is on its way, want it released", o.State, o.Why)
 			}
-			if !l.says(201, reason.WaitsFor, "the HA manager moves the guest") {
+			if !l.says(reason.WaitsFor, "the HA manager moves the guest") {
 				t.Errorf("got %v, want the move", l.guest(l.engine.Report(), 201).Conditions)
 			}
 			l.waitForOrder(moveWeb1, journal.OrderRun)
@@ -162,7 +162,7 @@ func TestHAMoveWithoutMaster(t *testing.T) {
 			runLabUnderHA(t, pvesim.Options{}, func(t *testing.T, l *lab) {
 				l.sim.StopHAMaster()
 				l.order(moveWeb1)
-				eventually(t, "the condition", func() bool { return l.says(201, reason.WaitsFor, "the HA manager has no active master") })
+				eventually(t, "the condition", func() bool { return l.says(reason.WaitsFor, "the HA manager has no active master") })
 				want, on := journal.OrderUnknown, "pve1"
 				if comes {
 					time.Sleep(2 * time.Minute)

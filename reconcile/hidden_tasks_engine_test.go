@@ -34,7 +34,7 @@ func TestHiddenTaskIsNoAbsentOne(t *testing.T) {
 		l.hideTasks()
 		time.Sleep(time.Minute)
 		l.callAs("root@pam!full", "POST", "/nodes/pve1/qemu/201/migrate", "target=pve2&online=1&with-local-disks=1")
-		eventually(t, "what is not known", func() bool { return l.says(201, reason.Locked, "it is unknown whether a task holds it") })
+		eventually(t, "what is not known", func() bool { return l.says(reason.Locked, "it is unknown whether a task holds it") })
 		for range 36 {
 			time.Sleep(15 * time.Second)
 			for _, c := range l.guest(l.engine.Report(), 201).Conditions {

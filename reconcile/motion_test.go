@@ -155,7 +155,7 @@ func TestLinkedCloneStaysWithItsTemplate(t *testing.T) {
 		l.files["web.yaml"] = strings.Replace(linked, "name: tmpl-debian-12}", "name: tmpl-debian-12, full: false}", 1)
 		l.push("a linked clone", alice)
 		defer l.start()()
-		eventually(t, "the reason", func() bool { return l.says(201, reason.Impossible, "cannot leave that node") })
+		eventually(t, "the reason", func() bool { return l.says(reason.Impossible, "cannot leave that node") })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(201, pvesim.Cloned); got != 0 {
 			t.Errorf("got %d clones, want none", got)

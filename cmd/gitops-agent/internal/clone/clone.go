@@ -129,7 +129,7 @@ func ReadTrust(ctx context.Context, dir string) (Trust, bool) {
 // git runs git in a directory and returns what it prints.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.bareRepository=explicit", "-C", dir}, args...)...) //nolint:gosec // git, with a directory and settings of the user
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { // those of a hook or an alias, which name its repository
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {                                                // those of a hook or an alias, which name its repository
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}, name)
 	})

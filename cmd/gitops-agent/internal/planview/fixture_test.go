@@ -55,6 +55,7 @@ func fixture() []plannedGuest {
 			"as root on pve1: pct set 232 --dev0 /dev/net/tun; or lifecycle.startWithout: [dev0] starts it without")),
 		unstarted("vpn-2", 233, held(reason.Secret, "rootpassword: secret vpn: it is not there", "make the file /etc/gitops-agent/secrets/vpn on the agent's host")),
 		unstarted("vpn-3", 234, held(reason.Impossible, "a new guest is not started for the first time before its configuration has mp0: another guest uses the volume", reason.ChangeByHand.Text)),
+		unstarted("vpn-4", 235, held(reason.HAError, "the HA manager has given the guest up (its state is error): it stays as it is", reason.RepairHA.With("ct:235"))),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), imageFile(), formerFile(), pool(), orphanedPool(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
