@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +43,9 @@ func Find(ctx context.Context, dir string) (Clone, error) {
 	return Clone{top, common}, nil
 }
 
+// maxPointer is the longest file .git, in bytes: one path.
+const maxPointer = 8 << 10
+
 // isGitDir reports whether a directory is .git at the top of a working copy, or the one to which a file of that name points: that of a linked worktree, of a submodule, or
 // another one that the user chose.
 func isGitDir(top, dir string) bool {
@@ -55,7 +59,12 @@ func isGitDir(top, dir string) bool {
 	case !info.Mode().IsRegular():
 		return false
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the file .git of a working copy
+	file, err := os.Open(path) //nolint:gosec // the file .git of a working copy
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxPointer))
 	to, found := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(top, to)
