@@ -107,10 +107,6 @@ func (e *Engine) explainLock(p plan.Guest, conditions []plan.Condition, listed t
 		if look.frozen {
 			conditions[i].Message += "; its memory was moved and its configuration was not, so the machine is frozen and no copy of it runs"
 		}
-		tool := "qm"
-		if p.Ref.Kind == guest.Container {
-			tool = "pct"
-		}
-		conditions[i].Hint = reason.UnlockMoved.With(tool, p.Ref.VMID)
+		conditions[i].Hint = reason.UnlockMoved.With(p.Ref.Kind.Tool(), p.Ref.VMID)
 	}
 }

@@ -25,11 +25,27 @@ func (k Kind) API() string {
 	return "qemu"
 }
 
+// Tool returns the command of Proxmox for guests of the kind on their node, "qm" or "pct".
+func (k Kind) Tool() string {
+	if k == Container {
+		return "pct"
+	}
+	return "qm"
+}
+
 // Ref identifies a guest. The vmid identifies it on the cluster; kind and name are its label in the repository.
 type Ref struct {
 	Kind Kind
 	Name string
 	VMID int // 100 to 999999999; 0 while none is assigned
+}
+
+// HAName returns the HA manager's name of the guest, "vm:201".
+func (r Ref) HAName() string {
+	if r.Kind == Container {
+		return fmt.Sprintf("ct:%d", r.VMID)
+	}
+	return fmt.Sprintf("vm:%d", r.VMID)
 }
 
 // String returns "VirtualMachine/web-1 (201)", without the vmid if none is assigned yet.

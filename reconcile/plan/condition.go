@@ -63,11 +63,7 @@ func notObserved(vmid int, got cluster.Snapshot) Condition {
 func lockCondition(live guest.Observed) Condition {
 	c := Condition{Type: Blocked, Reason: reason.Locked, Message: "the guest is locked (" + live.Lock + ")", Hint: reason.WaitForLock.With(taskOfLock(live))}
 	if cluster.PartlyCreated(live) {
-		tool := "qm"
-		if live.Kind == guest.Container {
-			tool = "pct"
-		}
-		c.Hint = reason.Unlock.With(tool, live.VMID)
+		c.Hint = reason.Unlock.With(live.Kind.Tool(), live.VMID)
 	}
 	if live.Lock == "suspended" {
 		c.Message, c.Hint = "the guest is suspended to disk (lock: suspended)", reason.StartHibernated.Text

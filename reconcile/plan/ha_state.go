@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
@@ -26,12 +25,9 @@ func withHAState(p Guest, live guest.Observed, row cluster.Row) Guest {
 	return p
 }
 
-// service is the type of a guest in the names of the HA manager.
-var service = map[guest.Kind]string{guest.VirtualMachine: "vm", guest.Container: "ct"}
-
 // haCondition returns the condition of a guest that the HA manager gave up.
 func haCondition(live guest.Observed) Condition {
-	c := Condition{Type: Blocked, Reason: reason.HAError, Message: "the HA manager has given the guest up (its state is error): it stays as it is", Hint: reason.RepairHA.With(fmt.Sprintf("%s:%d", service[live.Kind], live.VMID))}
+	c := Condition{Type: Blocked, Reason: reason.HAError, Message: "the HA manager has given the guest up (its state is error): it stays as it is", Hint: reason.RepairHA.With(live.HAName())}
 	if live.Resource != nil && live.Resource.State == "disabled" {
 		c.Message, c.Hint = "the HA manager had given the guest up, and takes note of the repair: its entry is disabled", ""
 	}

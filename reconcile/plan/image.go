@@ -109,7 +109,7 @@ func withoutSharers(d image.Desired, inventory cluster.Inventory) []string {
 	}
 	at := max(0, slices.IndexFunc(shared, func(node string) bool {
 		return !slices.Contains(inventory.Offline, node) && !slices.Contains(inventory.Maintenance, node) &&
-			slices.ContainsFunc(inventory.Capacity.Storages, func(s cluster.StorageCapacity) bool { return s.Node == node && s.Storage == d.Storage && s.Available })
+			isAvailable(node, d.Storage, inventory)
 	}))
 	return slices.DeleteFunc(slices.Clone(d.Nodes), func(node string) bool { return node != shared[at] && slices.Contains(shared, node) })
 }
@@ -127,7 +127,14 @@ func sharers(d image.Desired, inventory cluster.Inventory) []string {
 
 // isShared reports whether the inventory shows that a node shares a storage with others.
 func isShared(node, storage string, inventory cluster.Inventory) bool {
-	return slices.ContainsFunc(inventory.Capacity.Storages, func(s cluster.StorageCapacity) bool { return s.Node == node && s.Storage == storage && s.Shared })
+	s, listed := inventory.Capacity.Storage(node, storage)
+	return listed && s.Shared
+}
+
+// isAvailable reports whether the inventory shows that a node can use a storage now.
+func isAvailable(node, storage string, inventory cluster.Inventory) bool {
+	s, listed := inventory.Capacity.Storage(node, storage)
+	return listed && s.Available
 }
 
 // planImage plans one Image: a download for each node that lacks its file. If there is a file of this name that the agent did not download, or whose size

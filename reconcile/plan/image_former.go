@@ -79,7 +79,8 @@ func (i Images) isWanted(record journal.File, inventory cluster.Inventory) bool 
 
 // isLocal reports whether the inventory shows that a node has a storage for itself.
 func isLocal(node, storage string, inventory cluster.Inventory) bool {
-	return slices.ContainsFunc(inventory.Capacity.Storages, func(s cluster.StorageCapacity) bool { return s.Node == node && s.Storage == storage && !s.Shared })
+	s, listed := inventory.Capacity.Storage(node, storage)
+	return listed && !s.Shared
 }
 
 // formerPlace returns where a former file is read and deleted: on the node that downloaded it, or on another one if that is offline and they share the storage.

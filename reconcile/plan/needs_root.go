@@ -49,14 +49,11 @@ func commandOfRoot(changes []guest.Change, ref guest.Ref, node string) string {
 	if len(removed) > 0 {
 		set = append(set, "--delete "+strings.Join(removed, ","))
 	}
-	tool, vmid := "qm", "VMID"
-	if ref.Kind == guest.Container {
-		tool = "pct"
-	}
+	vmid := "VMID"
 	if ref.VMID != 0 {
 		vmid = strconv.Itoa(ref.VMID)
 	}
-	return reason.SetAsRoot.With(cmp.Or(node, "its node"), tool+" set "+vmid+" "+strings.Join(set, " "))
+	return reason.SetAsRoot.With(cmp.Or(node, "its node"), ref.Kind.Tool()+" set "+vmid+" "+strings.Join(set, " "))
 }
 
 // plainInShell are the characters that a shell takes as they are.

@@ -86,11 +86,10 @@ func fullStorages(guests []guest.Desired, around ClusterContext) []Unresolved {
 		}
 		_, storages := placement.Needs(d, ownOrTemplate(d, around))
 		for storage, size := range storages {
-			at := slices.IndexFunc(around.Inventory.Capacity.Storages, func(c cluster.StorageCapacity) bool { return c.Node == nodes[0] && c.Storage == storage })
-			if at < 0 || size == 0 {
+			c, listed := around.Inventory.Capacity.Storage(nodes[0], storage)
+			if !listed || size == 0 {
 				continue
 			}
-			c := around.Inventory.Capacity.Storages[at]
 			p := place{storage, c.Node}
 			if c.Shared {
 				p.node = ""

@@ -151,7 +151,7 @@ func encodePool(call cluster.Call, x *wire.Exchange, params map[string]string) {
 // Source: PVE API, POST /cluster/ha/resources, PUT and DELETE /cluster/ha/resources/{sid}.
 func encodeHA(call cluster.Call, x *wire.Exchange, params map[string]string) {
 	x.Node, x.About = "", route.Address{}
-	sid := haID(call.Kind, call.VMID)
+	sid := guest.Ref{Kind: call.Kind, VMID: call.VMID}.HAName()
 	if call.Op == cluster.OpHAAdd {
 		x.To(http.MethodPost, route.HAResources, "/cluster/ha/resources")
 		params["sid"] = sid
@@ -162,14 +162,6 @@ func encodeHA(call cluster.Call, x *wire.Exchange, params map[string]string) {
 		method = http.MethodDelete
 	}
 	x.To(method, route.HAResource, "/cluster/ha/resources/"+sid)
-}
-
-// haID returns the HA manager's name of a guest, "vm:100".
-func haID(kind guest.Kind, vmid int) string {
-	if kind == guest.Container {
-		return "ct:" + strconv.Itoa(vmid)
-	}
-	return "vm:" + strconv.Itoa(vmid)
 }
 
 // configMethod returns the method of a config call.

@@ -87,7 +87,7 @@ func resolve(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) 
 		}
 	}
 	for _, g := range d.Guests {
-		ids = append(ids, resourceID(found.Named[g.Label]))
+		ids = append(ids, found.Named[g.Label].HAName())
 	}
 	var waits []string
 	var vmids []int
@@ -106,12 +106,4 @@ func resolve(d kind.Desired, found kind.Found) (kind.Desired, *kind.Unresolved) 
 	}
 	d.Put(kind.Intent{Key: keyResources, Text: listText(ids), Origin: at})
 	return d, nil
-}
-
-// resourceID returns the HA manager's name of a guest, "vm:201".
-func resourceID(ref guest.Ref) string {
-	if ref.Kind == guest.Container {
-		return fmt.Sprintf("ct:%d", ref.VMID)
-	}
-	return fmt.Sprintf("vm:%d", ref.VMID)
 }
