@@ -33,53 +33,49 @@ type counted struct {
 	at   time.Time
 }
 
-// aboutGuest returns the part of a path that names the guest and the call, without the node.
+// aboutGuest returns the part of a path that names the guest and the call, without the node; "" if the path is not about one guest.
 func aboutGuest(path string) string {
 	for _, kind := range []string{"/qemu/", "/lxc/"} {
 		if i := strings.Index(path, kind); i >= 0 {
 			return path[i:]
 		}
 	}
-	return path
-}
-
-// isAboutGuest reports whether a path of the API is about one guest.
-func isAboutGuest(path string) bool {
-	return strings.Contains(path, "/qemu/") || strings.Contains(path, "/lxc/")
+	return ""
 }
 
 // take counts a reply, and returns an error if all of them would be too large: the reply before stays counted.
-func (h *held) take(path string, size int) error {
+func (h *held) take(about string, size int) error {
 	if size <= fewBytes {
-		h.drop(path)
+		h.drop(about)
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	path, now := aboutGuest(path), time.Now()
-	if h.sum-h.sizes[path].size+size > maxHeld {
+	now := time.Now()
+	with := func() int { return h.sum - h.sizes[about].size + size }
+	if with() > maxHeld {
 		for other, c := range h.sizes {
 			if now.Sub(c.at) > keptFor {
 				h.forget(other)
 			}
 		}
 	}
-	sum := h.sum - h.sizes[path].size + size
+	sum := with()
 	if sum > maxHeld {
 		return fmt.Errorf("replies about guests: %w of %d MiB for all that have more than %d KiB", bounds.ErrExceeded, maxHeld>>20, fewBytes>>10)
 	}
 	if h.sizes == nil {
 		h.sizes = make(map[string]counted)
 	}
-	h.sizes[path], h.sum = counted{size, now}, sum
+	h.sizes[about], h.sum = counted{size, now}, sum
 	return nil
 }
 
 // drop forgets a reply that nothing keeps.
-func (h *held) drop(path string) {
+func (h *held) drop(about string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.forget(aboutGuest(path))
+	h.forget(about)
 }
 
 func (h *held) forget(about string) {

@@ -15,7 +15,7 @@ import (
 func TestRepliesAboutGuestsAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	var h held
-	path := func(n int) string { return fmt.Sprintf("/api2/json/nodes/pve1/qemu/%d/pending", n) }
+	path := func(n int) string { return aboutGuest(fmt.Sprintf("/api2/json/nodes/pve1/qemu/%d/pending", n)) }
 	const most = maxHeld / maxGuestReply
 	for round := range 2 { // the newest reply replaces the one before
 		for n := range most {
@@ -46,14 +46,14 @@ func TestRepliesAboutGuestsAreBoundedTogether(t *testing.T) {
 	}
 }
 
-// TestRepliesOfGuestsThatAreGone: a guest counts once on whatever node it is, and not any more an hour after its last reply.
+// TestRepliesOfGuestsThatAreGone moves guests, which count once, and removes them: an hour after its last reply a guest counts no more.
 func TestRepliesOfGuestsThatAreGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var h held
 		const most = maxHeld / maxGuestReply
 		take := func(node string, n int) error {
-			return h.take(fmt.Sprintf("/api2/json/nodes/%s/qemu/%d/pending", node, n), maxGuestReply)
+			return h.take(aboutGuest(fmt.Sprintf("/api2/json/nodes/%s/qemu/%d/pending", node, n)), maxGuestReply)
 		}
 		for _, node := range []string{"pve1", "pve2"} {
 			for n := range most {
@@ -87,7 +87,7 @@ func TestPathsAboutGuests(t *testing.T) {
 		"/api2/json/nodes/pve1/qemu/100/pending": true, "/api2/json/nodes/pve1/lxc/100/firewall/rules": true,
 		"/api2/json/nodes/pve1/qemu": false, "/api2/json/cluster/resources": false, "/api2/json/nodes/pve1/tasks/UPID:x/log": false,
 	} {
-		if got := isAboutGuest(path); got != want {
+		if got := aboutGuest(path) != ""; got != want {
 			t.Errorf("%s: got %t, want %t", path, got, want)
 		}
 	}

@@ -242,20 +242,21 @@ func (t *Transport) exchange(ctx context.Context, req *http.Request, at int) (*h
 	}
 	t.endpoints.noteClock(at, res.Header, sentAt, time.Now())
 	defer func() { _ = res.Body.Close() }()
-	kept := req.Method == http.MethodGet && isAboutGuest(req.URL.Path)
+	about := ""
+	if req.Method == http.MethodGet {
+		about = aboutGuest(req.URL.Path)
+	}
 	if res.StatusCode != http.StatusOK {
-		if kept {
-			t.held.drop(req.URL.Path)
-		}
+		t.held.drop(about)
 		return nil, "", t.apiError(req, res)
 	}
 	most := maxReply
-	if kept {
+	if about != "" {
 		most = maxGuestReply
 	}
 	body, err := readBody(res, cmp.Or(exchangeOf(req).MaxReply, most))
-	if err == nil && kept {
-		err = t.held.take(req.URL.Path, len(body))
+	if err == nil && about != "" {
+		err = t.held.take(about, len(body))
 	}
 	if err != nil {
 		return nil, "", &BrokenError{Sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
