@@ -98,13 +98,7 @@ func runInit(ctx context.Context, out, notes io.Writer, opts setup.Options) erro
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(out)
-	for _, path := range result.Written {
-		_, _ = fmt.Fprintf(out, "wrote %s\n", term.Printable(path))
-	}
-	if len(result.Written) == 0 {
-		_, _ = fmt.Fprintf(out, "nothing to change: %s has these answers already\n", term.Printable(result.Config))
-	}
+	printDone(out, result.Written, nil, result.Config)
 	_, _ = fmt.Fprintln(out)
 	if err := runConfigCheck(ctx, out, io.Discard, configCheckOptions{config: result.Config, cluster: true, output: outputText, log: opts.Logger}); err != nil {
 		if term.ExitStatus(err) == term.ExitError && hintFor(err) == "" {
@@ -114,6 +108,20 @@ func runInit(ctx context.Context, out, notes io.Writer, opts setup.Options) erro
 	}
 	_, _ = fmt.Fprintf(out, "\nNext: %s\n", nextCommand(result.Config))
 	return nil
+}
+
+// printDone prints the files that were written and the settings that were made, or that there was nothing to do for what was asked about.
+func printDone(out io.Writer, written, set []string, about string) {
+	_, _ = fmt.Fprintln(out)
+	for _, path := range written {
+		_, _ = fmt.Fprintf(out, "wrote %s\n", term.Printable(path))
+	}
+	for _, text := range set {
+		_, _ = fmt.Fprintf(out, "set %s\n", term.Printable(text))
+	}
+	if len(written)+len(set) == 0 {
+		_, _ = fmt.Fprintf(out, "nothing to change: %s has these answers already\n", term.Printable(about))
+	}
 }
 
 // ofClone are the flags that --repository takes.
@@ -139,18 +147,9 @@ func runInitClone(ctx context.Context, out io.Writer, opts setup.Options) error 
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(out)
-	for _, path := range result.Written {
-		_, _ = fmt.Fprintf(out, "wrote %s\n", term.Printable(path))
-	}
-	for _, text := range result.Set {
-		_, _ = fmt.Fprintf(out, "set %s\n", term.Printable(text))
-	}
-	if len(result.Written)+len(result.Set) == 0 {
-		_, _ = fmt.Fprintf(out, "nothing to change: %s has these answers already\n", term.Printable(result.Dir))
-	}
+	printDone(out, result.Written, result.Set, result.Dir)
 	_, _ = fmt.Fprint(out, "\nThe public log of Sigstore keeps the e-mail address of each signature for ever, for everybody to read. Where that is not wanted, let a workflow sign, or use a Sigstore of your own: docs/signing.md.\n\nNext:\n")
-	if _, err := exec.LookPath("gitsign"); err != nil {
+	if _, err := exec.LookPath(setup.Gitsign); err != nil {
 		_, _ = fmt.Fprintf(out, "  go install %s    # or a package of its release: the program that signs\n", setup.GitsignModule)
 	}
 	_, _ = fmt.Fprintf(out, "  cd %s\n", shell.Word(result.Dir))

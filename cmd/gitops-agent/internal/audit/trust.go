@@ -36,18 +36,15 @@ func (t Trust) read(ctx context.Context, readConfig func() (agent.Config, error)
 		policy, err := policyOf(t.Root, t.Signers, clone.Trust{})
 		return trustSettings{judge: policy, policy: policy}, err
 	}
-	_, missing := readConfig()
-	settings, err := readPolicy(readConfig, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT; in a clone of yours, gitops-agent init --repository . prepares verify and signing")
-	if t.Clone == "" || !errors.Is(missing, fs.ErrNotExist) { // a file that a config names may be missing too
-		return settings, err
+	config, err := readConfig()
+	if t.Clone != "" && errors.Is(err, fs.ErrNotExist) {
+		if own, found := clone.ReadTrust(ctx, t.Clone); found {
+			note(fmt.Sprintf("no agent has its config here: %s is the one accepted signer, as the settings of this clone say", own.Signer))
+			policy, err := policyOf(own.Root, []string{own.Signer}, own)
+			return trustSettings{judge: policy, policy: policy}, err
+		}
 	}
-	own, found := clone.ReadTrust(ctx, t.Clone)
-	if !found {
-		return settings, err
-	}
-	note(fmt.Sprintf("no agent has its config here: %s is the one accepted signer, as the settings of this clone say", own.Signer))
-	policy, err := policyOf(own.Root, []string{own.Signer}, own)
-	return trustSettings{judge: policy, policy: policy}, err
+	return policyOfConfig(config, err, noConfig)
 }
 
 // acceptedLast returns the revision that the agent of a config accepted last, by its journal in files; zero if that cannot be read here.
@@ -72,7 +69,8 @@ func (t Trust) readRoot(readConfig func() (agent.Config, error)) (trustSettings,
 		identifier, err := verify.NewIdentifier(root)
 		return trustSettings{judge: identifier}, err
 	}
-	settings, err := readPolicy(readConfig, "no config is needed with --repo DIR --trusted-root FILE")
+	config, err := readConfig()
+	settings, err := policyOfConfig(config, err, "no config is needed with --repo DIR --trusted-root FILE")
 	if err != nil {
 		return trustSettings{}, err
 	}
@@ -80,9 +78,11 @@ func (t Trust) readRoot(readConfig func() (agent.Config, error)) (trustSettings,
 	return trustSettings{judge: identifier, config: settings.config}, err
 }
 
-// readPolicy returns the policy of the config. The hint is for a config that does not exist.
-func readPolicy(readConfig func() (agent.Config, error), hint string) (trustSettings, error) {
-	config, err := readConfig()
+// noConfig is the hint where no config is.
+const noConfig = "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT; in a clone of yours, gitops-agent init --repository . prepares verify and signing"
+
+// policyOfConfig returns the policy of a config, or the error of reading it. The hint is for a config that does not exist.
+func policyOfConfig(config agent.Config, err error, hint string) (trustSettings, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return trustSettings{}, term.WithHint(err, hint)
 	}

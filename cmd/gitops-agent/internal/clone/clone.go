@@ -29,18 +29,18 @@ type Clone struct {
 // Find returns the clone that contains a directory. Its error is what git says. A folder that looks like a git directory is no clone, since a checkout may have made it: the git
 // directory is .git at the top, or what a file of that name points to.
 func Find(ctx context.Context, dir string) (Clone, error) {
-	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--git-dir")
 	if err != nil {
 		return Clone{}, err
 	}
-	top, common, found := strings.Cut(out, "\n")
-	if !found {
-		return Clone{}, fmt.Errorf("%s: got %q from git rev-parse, want two paths", dir, out)
+	paths := strings.Split(out, "\n")
+	if len(paths) != 3 {
+		return Clone{}, fmt.Errorf("%s: got %q from git rev-parse, want three paths", dir, out)
 	}
-	if own, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir"); err != nil || !isGitDir(top, own) {
-		return Clone{}, fmt.Errorf("%s: %s is not the git directory of %s", dir, common, top)
+	if !isGitDir(paths[0], paths[2]) {
+		return Clone{}, fmt.Errorf("%s: %s is not the git directory of %s", dir, paths[2], paths[0])
 	}
-	return Clone{top, common}, nil
+	return Clone{paths[0], paths[1]}, nil
 }
 
 // maxPointer is the longest file .git, in bytes: one path.

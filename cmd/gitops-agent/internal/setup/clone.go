@@ -23,8 +23,8 @@ import (
 // GitsignModule is the version of gitsign with which signing is tested.
 const GitsignModule = "github.com/sigstore/gitsign@v0.17.1"
 
-// gitsign is the program that signs commits.
-const gitsign = "gitsign"
+// Gitsign is the program that signs commits.
+const Gitsign = "gitsign"
 
 // providers are the issuers of the public Sigstore's certificates for people. gitsign opens the page of the one that gitsign.connectorID names.
 var providers = map[string]string{
@@ -117,7 +117,7 @@ func (s *setup) decideClone(ctx context.Context, c clone.Clone, result *CloneRes
 	s.files = append(s.files, file{path: hook, content: hooks.PrepareCommitMsg, mode: modeProgram})
 	settings := []setting{
 		{"gpg.format", "x509"},
-		{"gpg.x509.program", gitsign},
+		{"gpg.x509.program", Gitsign},
 		{"commit.gpgsign", "true"},
 		{"gitsign.rekorMode", "offline"},
 		{clone.KeyCluster, cluster},
@@ -174,7 +174,7 @@ func (s *setup) decideTarget(ctx context.Context, c clone.Clone, result *CloneRe
 	return cluster, branch, err
 }
 
-// decideOwnSigner decides who signs in this clone. It gives nobody a role: the config of the agent does.
+// decideOwnSigner decides who signs in this clone. The config of the agent, and not this, gives a signer roles.
 func (s *setup) decideOwnSigner(ctx context.Context, c clone.Clone) (agent.SignerConfig, error) {
 	existing, err := c.Own(ctx, clone.KeySigner)
 	if err != nil {
