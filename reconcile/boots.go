@@ -53,10 +53,7 @@ func (e *Engine) followBoots(ctx context.Context) {
 		records, starts := make(map[int]followedBoot), make(map[int]time.Time)
 		offline := strings.Join(inventory.Offline, " ")
 		unexplained := make(map[int]bootCheck) // before a node is back
-		reader := cluster.Reader(e.opts.Cluster)
-		if len(due) > 1 {
-			reader = observe.TasksOfNodes(reader)
-		}
+		reader := observe.TasksOfNodes(e.opts.Cluster, len(due))
 		for _, row := range due {
 			seen, err := observe.ReadGuest(ctx, e.opts.Cluster, row, inventory.Version)
 			if err != nil {

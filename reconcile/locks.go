@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
@@ -49,9 +50,9 @@ func (e *Engine) followLocks(ctx context.Context, now time.Time) {
 		return
 	}
 	e.errands.run(report.ComponentLocks, func() func() {
-		found := make(map[int]lockLook, len(due))
+		found, reader := make(map[int]lockLook, len(due)), observe.TasksOfNodes(e.opts.Cluster, len(due))
 		for _, row := range due {
-			found[row.VMID] = e.lookAtLock(ctx, row, inventory, now)
+			found[row.VMID] = lookAtLock(ctx, reader, row, inventory, now)
 		}
 		return func() {
 			for vmid, now := range found {
@@ -67,13 +68,13 @@ func (e *Engine) followLocks(ctx context.Context, now time.Time) {
 }
 
 // lookAtLock asks every node for running tasks of a guest. A node that is offline in the list is not asked.
-func (e *Engine) lookAtLock(ctx context.Context, row cluster.Row, inventory cluster.Inventory, now time.Time) lockLook {
+func lookAtLock(ctx context.Context, reader cluster.Reader, row cluster.Row, inventory cluster.Inventory, now time.Time) lockLook {
 	look, runs, shown := lockLook{at: now, silent: slices.Clone(inventory.Offline)}, false, false
 	for _, node := range inventory.Capacity.Nodes {
 		if slices.Contains(inventory.Offline, node.Node) {
 			continue
 		}
-		tasks, err := e.opts.Cluster.Tasks(ctx, cluster.TaskQuery{Node: node.Node, VMID: row.VMID})
+		tasks, err := reader.Tasks(ctx, cluster.TaskQuery{Node: node.Node, VMID: row.VMID})
 		if err != nil {
 			look.silent = append(look.silent, node.Node)
 		}
@@ -85,7 +86,7 @@ func (e *Engine) lookAtLock(ctx context.Context, row cluster.Row, inventory clus
 	look.hidden = !runs && !shown && len(look.silent) == 0
 	if !runs && shown && len(look.silent) == 0 {
 		look.idle = now
-		status, _, err := e.opts.Cluster.Status(ctx, row)
+		status, _, err := reader.Status(ctx, row)
 		look.frozen = err == nil && row.Kind == guest.VirtualMachine && status == guest.StatusPaused
 	}
 	return look

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (w *Worker) follow(ctx context.Context, m *move) (arrived bool, err error) 
 	case seen && noMaster == nil && row.Lock == "" && (row.HAState == "started" || row.HAState == "stopped"):
 		m.count(master, now)
 		if m.rounds >= actsWithin {
-			return false, w.notMoved(ctx, m, row)
+			return false, w.notMoved(ctx, m, row, master)
 		}
 	}
 	trouble := errors.Join(noMaster, noRow)
@@ -147,7 +148,8 @@ func (w *Worker) followOnItsWay(ctx context.Context, m *move, row cluster.Row, m
 }
 
 // notMoved returns why a guest is not on the target although the manager has had its rounds.
-func (w *Worker) notMoved(ctx context.Context, m *move, row cluster.Row) error {
+func (w *Worker) notMoved(ctx context.Context, m *move, row cluster.Row, master cluster.HAMaster) error {
+	node := cmp.Or(master.Node, "the node of its master")
 	if m.began {
 		switch task, known := w.moveTask(ctx, m, row); {
 		case known && task.Outcome == cluster.TaskFailed:
@@ -156,18 +158,10 @@ func (w *Worker) notMoved(ctx context.Context, m *move, row cluster.Row) error {
 			m.rounds = 0
 			return nil
 		}
-		return fmt.Errorf("%w: it began to move it, and ended that; its log is in the journal of pve-ha-crm on %s", errMoveUnknown, m.masterNode(ctx, w))
+		return fmt.Errorf("%w: it began to move it, and ended that; its log is in the journal of pve-ha-crm on %s", errMoveUnknown, node)
 	}
 	return fmt.Errorf("%w: it has dropped the request, as it does without a word if the guest counts as there already, or if the target is offline or in maintenance; its log is in the journal of pve-ha-crm on %s",
-		errNotMoved, m.masterNode(ctx, w))
-}
-
-// masterNode returns the node of the manager's master, for people.
-func (m *move) masterNode(ctx context.Context, w *Worker) string {
-	if master, err := w.cluster.HAMaster(ctx); err == nil && master.Node != "" {
-		return master.Node
-	}
-	return "the node of its master"
+		errNotMoved, node)
 }
 
 // moveTask returns the newest task that has moved the guest since the request, on the node that the guest was asked to leave and on the one where it is. Known

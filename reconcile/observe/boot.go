@@ -120,8 +120,12 @@ func tasksEverywhere(ctx context.Context, reader cluster.Reader, inventory clust
 	return tasks, nil
 }
 
-// TasksOfNodes returns a reader that lists the tasks of each node once, for the questions about all guests. A list that is cut answers none: each guest is asked for then.
-func TasksOfNodes(reader cluster.Reader) cluster.Reader {
+// TasksOfNodes returns a reader that lists the tasks of each node once, for the questions about a number of guests. A list that is cut answers none: each guest is asked for then,
+// as one guest alone is.
+func TasksOfNodes(reader cluster.Reader, guests int) cluster.Reader {
+	if guests < 2 {
+		return reader
+	}
 	return tasksOfNodes{reader, make(map[string]map[int][]cluster.Task)}
 }
 

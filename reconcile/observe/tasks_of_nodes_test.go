@@ -37,7 +37,7 @@ func TestTasksOfNodes(t *testing.T) {
 				tasks = append(tasks, cluster.Task{VMID: 100 + vmid})
 			}
 		}
-		reader := observe.TasksOfNodes(taskLists{nil, tasks, &asked})
+		reader := observe.TasksOfNodes(taskLists{nil, tasks, &asked}, 50)
 		for vmid := range 50 {
 			list, err := reader.Tasks(t.Context(), cluster.TaskQuery{Node: "pve1", VMID: 100 + vmid})
 			if err != nil || len(list) != test.each {

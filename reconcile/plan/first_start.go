@@ -32,9 +32,8 @@ func hindranceOf(p Guest, want Desired, d *guest.Desired, live guest.Observed, o
 	if live.Status == guest.StatusRunning {
 		return Hindrance{}
 	}
-	if row, _ := inventory.Row(d.VMID); row.HAFailed() {
-		c := haCondition(live)
-		return Hindrance{Reason: c.Reason, Message: c.Message, Hint: c.Hint}
+	if i := slices.IndexFunc(p.Conditions, func(c Condition) bool { return c.Reason == reason.HAError }); i >= 0 {
+		return Hindrance{Reason: reason.HAError, Message: p.Conditions[i].Message, Hint: p.Conditions[i].Hint}
 	}
 	if c := neverGiven(want, d, live, owned); c != nil {
 		return Hindrance{Reason: c.Reason, Message: c.Message, Hint: c.Hint}
