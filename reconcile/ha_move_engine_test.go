@@ -134,19 +134,25 @@ func TestDroppedHARequestEndsTheWait(t *testing.T) {
 	})
 }
 
+// abortMove aborts the task that moves a guest from pve1, as a person does, as soon as it runs.
+func (l *lab) abortMove() {
+	l.Helper()
+	eventually(l, "the move", func() bool {
+		for _, task := range l.sim.Tasks() {
+			if task.Type == "qmigrate" && task.Active {
+				l.callAs("root@pam!full", "DELETE", "/nodes/pve1/tasks/"+task.UPID, "")
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // TestHAMoveThatFailsNamesItsTask orders a move whose task, of root@pam, fails.
 func TestHAMoveThatFailsNamesItsTask(t *testing.T) {
 	runLabUnderHA(t, pvesim.Options{TaskTimes: map[string]time.Duration{"qmigrate": 10 * time.Minute}}, func(t *testing.T, l *lab) {
 		l.order(moveWeb1)
-		eventually(t, "the move", func() bool {
-			for _, task := range l.sim.Tasks() {
-				if task.Type == "qmigrate" && task.Active {
-					l.callAs("root@pam!full", "DELETE", "/nodes/pve1/tasks/"+task.UPID, "")
-					return true
-				}
-			}
-			return false
-		})
+		l.abortMove()
 		if o := l.waitForOrder(moveWeb1, journal.OrderFailed); !strings.Contains(o.Why, "qmigrate") || !strings.Contains(o.Why, "migration aborted") {
 			t.Errorf("got %q, want the error of the task that moved it", o.Why)
 		}

@@ -19,7 +19,7 @@ const (
 	password = vm + "spec: {vmid: 290, node: pve1, cloudInit: {storage: local, passwordFrom: %s}}\n"
 )
 
-// branches are the files of a commit that nobody signed, beside those of the repository.
+// branches are the files of a commit without a signature, beside those of the repository.
 var branches = map[string]func(size int) map[string]string{
 	"values": func(int) map[string]string {
 		return map[string]string{"v.yaml": fmt.Sprintf(vm, 1) + "spec: {raw: {args: [" + strings.Repeat("a,", 140_000) + "a]}}\n"}

@@ -150,7 +150,7 @@ type stand struct {
 	server       *httptest.Server
 	shape        atomic.Pointer[string]
 	arrived      chan string // paths of requests; those that are not read are dropped
-	honest       []string    // beginnings of paths that the simulator answers, whatever the shape is
+	honest       []string    // beginnings of paths that the simulator answers for every shape
 	commands     map[string][]string
 	cluster      *pvesim.Sim
 	sig          *sigtest.Sigstore

@@ -59,7 +59,7 @@ func heard(t *testing.T, dir string) (string, error) {
 
 func socketIn(dir string) string { return filepath.Join(dir, access.SocketName) }
 
-// TestSocketIsPrivate: the owner alone can connect, whatever the umask; the directory may be readable by all, and its path longer than that of a socket can be.
+// TestSocketIsPrivate: the owner alone can connect, with every umask; the directory may be readable by all, and its path longer than that of a socket can be.
 func TestSocketIsPrivate(t *testing.T) { //nolint:paralleltest // the umask is the process's
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long-", 40))
 	if err := os.Mkdir(dir, 0o755); err != nil {
