@@ -133,9 +133,14 @@ func TestDocsNameKnownMetrics(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("got %d pages: %v", len(pages), err)
 	}
+	internals, err := filepath.Glob("../docs/internals/*.md")
+	if err != nil || len(internals) == 0 {
+		t.Fatalf("got %d pages of internals: %v", len(internals), err)
+	}
+	pages = append(pages, internals...)
 	name := regexp.MustCompile(`\bgitops_agent_[a-z0-9_]+[a-z0-9]\b`)
 	for _, path := range pages {
-		for _, found := range name.FindAllString(readDocs(t, filepath.Base(path)), -1) {
+		for _, found := range name.FindAllString(readDocs(t, strings.TrimPrefix(path, "../docs/")), -1) {
 			if _, ok := k.metricOf(found); !ok {
 				t.Errorf("%s: got metric %s, which does not exist", path, found)
 			}

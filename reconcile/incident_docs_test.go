@@ -32,11 +32,11 @@ func incidentTests(t *testing.T) map[string]string {
 	return found
 }
 
-// TestDocsDescribeEveryIncident compares docs/incidents.md with the tests: each section states what happened, what the agent does and which tests
+// TestDocsDescribeEveryIncident compares docs/internals/incidents.md with the tests: each section states what happened, what the agent does and which tests
 // check it; each test that is named for an incident is in one section, and each test in a section exists.
 func TestDocsDescribeEveryIncident(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "docs", "incidents.md"))
+	page, err := os.ReadFile(filepath.Join("..", "docs", "internals", "incidents.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,25 +47,25 @@ func TestDocsDescribeEveryIncident(t *testing.T) {
 		title, _, _ := strings.Cut(section, "\n")
 		parts := shape.FindStringSubmatch(section)
 		if parts == nil {
-			t.Errorf("docs/incidents.md: got section %q, want what happened, what the agent does, and the tests", title)
+			t.Errorf("docs/internals/incidents.md: got section %q, want what happened, what the agent does, and the tests", title)
 			continue
 		}
 		names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(parts[3], -1)
 		if len(names) == 0 {
-			t.Errorf("docs/incidents.md: got no test in section %q, want one", title)
+			t.Errorf("docs/internals/incidents.md: got no test in section %q, want one", title)
 		}
 		for _, name := range names {
 			if named[name[1]] {
-				t.Errorf("docs/incidents.md: got %s in two sections, want it in one", name[1])
+				t.Errorf("docs/internals/incidents.md: got %s in two sections, want it in one", name[1])
 			}
 			if named[name[1]] = true; tests[name[1]] == "" {
-				t.Errorf("docs/incidents.md: got %s, want a test that exists", name[1])
+				t.Errorf("docs/internals/incidents.md: got %s, want a test that exists", name[1])
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		if !named[name] {
-			t.Errorf("%s: got %s in no section of docs/incidents.md, want it in one", tests[name], name)
+			t.Errorf("%s: got %s in no section of docs/internals/incidents.md, want it in one", tests[name], name)
 		}
 	}
 }

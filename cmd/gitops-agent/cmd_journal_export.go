@@ -22,7 +22,7 @@ func newJournalExportCommand(p *program) *cobra.Command {
 		Short: "Print the records of the journal as JSON lines",
 		Long: help(`Prints every record of the journal as one line of JSON, oldest first, for an archive or another program. The fields are those of
 journal show -o json. The memory that it needs does not grow with the journal. --after continues an earlier export;
-docs/journal.md says how long the journal keeps records.`,
+docs/internals/journal.md says how long the journal keeps records.`,
 			ending{term.ExitDone, "done"}, ending{term.ExitError, "there is no journal, or it is damaged; readable records are printed"}),
 		Example: `  gitops-agent journal export > journal.jsonl
   gitops-agent journal export --after 1500 | jq -r 'select(.ended) | .ended.result'`,

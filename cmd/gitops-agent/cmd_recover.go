@@ -81,7 +81,7 @@ func runRecover(ctx context.Context, out, notes io.Writer, opts recoverOptions) 
 	}
 	if err := manifests.State.Unread; err != nil {
 		return term.WithHint(fmt.Errorf("the journal was not read in full, so it is unknown which records were lost: %w", err),
-			"gitops-agent journal verify says what is wrong with it, and docs/journal.md how to repair it")
+			"gitops-agent journal verify says what is wrong with it, and docs/internals/journal.md how to repair it")
 	}
 	if opts.yes && manifests.Basis != planview.BasisAccepted {
 		return fmt.Errorf("the agent would refuse %s now, so no guest is claimed for it", manifests.Description())

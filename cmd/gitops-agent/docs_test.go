@@ -15,7 +15,7 @@ func manuals(t *testing.T) map[string]string {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	pages := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "test/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "docs/internals/*.md", "test/*.md"} {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func hintFor(err error) string {
 	case errors.As(err, &refused):
 		return refused.Hint
 	case errors.As(err, &damage):
-		return "stop the agent and run gitops-agent journal repair; docs/journal.md describes which records it keeps"
+		return "stop the agent and run gitops-agent journal repair; docs/internals/journal.md describes which records it keeps"
 	case errors.Is(err, journal.ErrLocked):
 		return "stop the running agent first; plan, status, verify and journal work while it runs"
 	case errors.Is(err, cluster.ErrDenied):

@@ -18,7 +18,7 @@ import (
 
 // BenchmarkScale measures what a cluster costs with the agent's default settings, by its number of guests and nodes: adoption, a cold plan, a minute without
 // changes, a push that changes one guest, memory, journal, page and scrape. The simulator answers after the recorded latency of Proxmox, with three
-// workers on each node. The figures of docs/scale.md are those of one operation.
+// workers on each node. The figures of docs/internals/scale.md are those of one operation.
 func BenchmarkScale(b *testing.B) {
 	for _, guests := range []int{100, 1000, 5000, 10000} {
 		for _, nodes := range []int{3, 16, 32} {

@@ -6,5 +6,5 @@
 // main.go starts both servers, and options.go has the flags. The simulator itself is the package internal/pvesim, and internal/pvesim/control is the control
 // endpoint.
 //
-// Start with run in main.go. What the simulator covers, and examples with curl: docs/simulator.md.
+// Start with run in main.go. What the simulator covers, and examples with curl: docs/internals/simulator.md.
 package main

@@ -200,7 +200,7 @@ func (p printer) addresses(e *sandbox.Environment, controls string) {
 	p.line("Status page: http://%s/   metrics: http://%s/metrics", e.Agent.Address(), e.Agent.Address())
 	p.line("Simulated API: %s   token file: %s", e.Endpoint, e.TokenFile())
 	if controls != "" {
-		p.line("Faults of the cluster: curl -d '{\"kind\":\"task-fails\",\"path\":\"/config$\",\"text\":\"no space\"}' %s/faults   (docs/simulator.md)", controls)
+		p.line("Faults of the cluster: curl -d '{\"kind\":\"task-fails\",\"path\":\"/config$\",\"text\":\"no space\"}' %s/faults   (docs/internals/simulator.md)", controls)
 	}
 	p.line("")
 }

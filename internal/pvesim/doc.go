@@ -26,5 +26,5 @@
 // Start with sim_test.go, which creates, changes and destroys a VM, and then with exchange.go.
 //
 // The package shares no parser, key table or normalizer with a client, because a shared mistake would stay hidden. It imports no other
-// package of this module except its own part configtext. What it covers and what it does not cover: docs/simulator.md.
+// package of this module except its own part configtext. What it covers and what it does not cover: docs/internals/simulator.md.
 package pvesim

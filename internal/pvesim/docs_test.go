@@ -9,7 +9,7 @@ import (
 
 // TestDocsNameTests checks that every test in the documentation exists.
 func TestDocsNameTests(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "simulator.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "internals", "simulator.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,10 +30,10 @@ func TestDocsNameTests(t *testing.T) {
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllSubmatch(doc, -1)
 	for _, m := range named {
 		if !exists[string(m[1])] {
-			t.Errorf("docs/simulator.md: got %s, want a test of this package", m[1])
+			t.Errorf("docs/internals/simulator.md: got %s, want a test of this package", m[1])
 		}
 	}
 	if len(named) < 60 {
-		t.Errorf("docs/simulator.md: got %d named tests, want at least 60", len(named))
+		t.Errorf("docs/internals/simulator.md: got %d named tests, want at least 60", len(named))
 	}
 }

@@ -20,13 +20,13 @@
 //     step, digest, identity), not values.
 //
 // To add a kind of record, add a type to record.go and a row to the table in kinds.go, with a new version, and the same row to
-// docs/journal.md. If the kind has a state, add a field to State and to fold.
+// docs/internals/journal.md. If the kind has a state, add a field to State and to fold.
 //
 // What a journal is (records, fold, chain, what compaction keeps) is apart from where its bytes are: the Journal uses a store (store.go). files (files.go) is
 // the store in a directory, and blocks (blocks.go) the one in a service that implements [Blocks]. With a service, one agent opens the journal and others
 // [Follow] it. Both stores pass the tests of the package storetest. [Copy] moves a journal from one to the other.
 //
 // Start reading with record.go, kinds.go and journal.go; then writer.go (commits), store.go, replay.go (recovery) and compact.go. The files refer to
-// each other in one direction only: record and fold, payload and frame, replay, files, then Journal and Repair. docs/journal.md
+// each other in one direction only: record and fold, payload and frame, replay, files, then Journal and Repair. docs/internals/journal.md
 // describes the format byte by byte, and the recovery from damage.
 package journal

@@ -65,7 +65,7 @@ func TestReadHeaderRefuses(t *testing.T) {
 	}
 }
 
-// The format on disk never changes: these are the bytes that docs/journal.md describes.
+// The format on disk never changes: these are the bytes that docs/internals/journal.md describes.
 func TestFormatOnDisk(t *testing.T) {
 	c := chain{id: [16]byte{0xa1}, born: 1, next: 1, link: [32]byte{0xb2}}
 	h := header{role: roleSegment, chain: c}.bytes()

@@ -15,7 +15,7 @@ type row[T Body] struct {
 	complete func(T) bool                      // reports whether the required fields are set
 	admit    func(*trial, T) error             // compares the record with open steps and ended orders; default: accepts it
 	fold     func(f *fold, r Record, body T)   // default: changes nothing
-	kept     string                            // how long compaction keeps the record, for docs/journal.md
+	kept     string                            // how long compaction keeps the record, for docs/internals/journal.md
 }
 
 // kind is a row whose functions take any Body.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// kinds describes every kind of record. To add a kind, add a type to record.go and a row here; docs/journal.md lists the same rows,
+// kinds describes every kind of record. To add a kind, add a type to record.go and a row here; docs/internals/journal.md lists the same rows,
 // and a test compares the two. The name and the version of a row never change, because journals on disk contain them.
 //
 // kept completes the sentence "compaction keeps the record ..., and as long as it is recent history". The fold decides it: compaction

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// docs/journal.md lists the kinds in the order of the table, with their versions, their fields and how long compaction keeps them.
+// docs/internals/journal.md lists the kinds in the order of the table, with their versions, their fields and how long compaction keeps them.
 func TestDocumentedKinds(t *testing.T) {
-	text, err := os.ReadFile("../../docs/journal.md")
+	text, err := os.ReadFile("../../docs/internals/journal.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,10 +29,10 @@ func TestDocumentedKinds(t *testing.T) {
 		name := "`" + k.name + "`"
 		format, kept := []string{name, strconv.Itoa(k.version), strings.Join(fieldsOf(k.body), ", ")}, []string{name, k.kept}
 		if !contains(rows, format) {
-			t.Errorf("docs/journal.md has no row that starts with %q", format)
+			t.Errorf("docs/internals/journal.md has no row that starts with %q", format)
 		}
 		if !contains(rows, kept) {
-			t.Errorf("docs/journal.md has no row %q", kept)
+			t.Errorf("docs/internals/journal.md has no row %q", kept)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkIdleReplicas measures what two agents of a converged cluster ask of etcd in a minute: requests, messages of streams (renewals of the lease, watches),
-// stored values and syncs of the log, as the three members count them. docs/scale.md has the figures.
+// stored values and syncs of the log, as the three members count them. docs/internals/scale.md has the figures.
 func BenchmarkIdleReplicas(b *testing.B) {
 	etcd := etcdtest.Start(b, 3)
 	w := begin(b, etcd)

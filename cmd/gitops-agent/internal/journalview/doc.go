@@ -15,5 +15,5 @@
 // The files: show.go, verify.go and repair.go hold these functions; record.go prints one record of each kind as a line, and
 // filter.go decides what a record is about.
 //
-// The commands journal show, journal verify and journal repair call it. docs/journal.md describes the records.
+// The commands journal show, journal verify and journal repair call it. docs/internals/journal.md describes the records.
 package journalview

@@ -72,7 +72,7 @@ func (o RepairOptions) confirm(damage *journal.DamageError) error {
 	confirmed, err := o.Prompt.Confirm(fmt.Sprintf("%s: byte %d: the journal is damaged: %s\nRecords that cannot be read are lost to the agent; the damaged files are kept. Repair it?", damage.File, damage.Offset, damage.Err))
 	switch {
 	case errors.Is(err, term.ErrNotInteractive):
-		return term.WithHint(damage, "--yes repairs it without a terminal; docs/journal.md describes which records are kept")
+		return term.WithHint(damage, "--yes repairs it without a terminal; docs/internals/journal.md describes which records are kept")
 	case err != nil:
 		return err
 	case !confirmed:
