@@ -18,9 +18,9 @@ func TestRefusedReasonsHaveTheirRemedy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(page), "\n## Reasons and remedies\n")
-	section, _, ended := strings.Cut(section, "\n## ")
-	if !found || !ended {
-		t.Fatal("docs/verify.md: got no section of reasons and remedies, want one with another after it")
+	section, _, _ = strings.Cut(section, "\n## ")
+	if !found {
+		t.Fatal("docs/verify.md: got no section of reasons and remedies, want one")
 	}
 	for _, reason := range report.RefusedReasons() {
 		paragraph := regexp.MustCompile(`(?m)^### ` + regexp.QuoteMeta(reason) + `\n[^#\s]`)

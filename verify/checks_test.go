@@ -12,7 +12,7 @@ import (
 // A check is one check of the verifying sequence or of the policy. The named test fails if the check is removed. The test
 // with the build tag mutation proves this for each row.
 type check struct {
-	name string // as in docs/verify.md
+	name string // as in docs/internals/checks.md
 	file string
 	// code occurs exactly once in file. If instead is empty, its first line is a condition that the mutation makes false;
 	// the other lines only make the text unique. Otherwise instead replaces the whole of code.
@@ -22,7 +22,7 @@ type check struct {
 	test    string // Test, or Test/row
 }
 
-// checks returns every check in the order of docs/verify.md.
+// checks returns every check in the order of docs/internals/checks.md.
 func checks() []check {
 	return []check{
 		// The object.
@@ -327,7 +327,7 @@ func checks() []check {
 // TestChecksAreListed compares the list of checks with the source and the documentation.
 func TestChecksAreListed(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "internals", "checks.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +345,7 @@ func TestChecksAreListed(t *testing.T) {
 		}
 		names[c.name] = true
 		if !strings.Contains(string(doc), c.row()) {
-			t.Errorf("docs/verify.md lacks the row %s", c.row())
+			t.Errorf("docs/internals/checks.md lacks the row %s", c.row())
 		}
 	}
 }
@@ -360,7 +360,7 @@ func (c check) without(switched string) string {
 	return "(" + switched + " && (" + condition + "))" + rest
 }
 
-// row returns the line of the table in docs/verify.md.
+// row returns the line of the table in docs/internals/checks.md.
 func (c check) row() string { return "| " + c.name + " | `" + c.test + "` |" }
 
 // TestReasonsAreDocumented: each reason has its section in docs/verify.md.

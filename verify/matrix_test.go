@@ -129,7 +129,7 @@ func histories() []matrixCase {
 	}
 }
 
-// row returns the line of the table in docs/verify.md.
+// row returns the line of the table in docs/internals/checks.md.
 func (c matrixCase) row() string {
 	return "| " + c.what + " | " + c.outcome + " | `" + strings.Join(c.tests, "`, `") + "` |"
 }
@@ -137,13 +137,13 @@ func (c matrixCase) row() string {
 // TestMatrixIsCovered compares the matrices with the documentation and with the tests that they name.
 func TestMatrixIsCovered(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "internals", "checks.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range append(cryptographic(), histories()...) {
 		if !strings.Contains(string(doc), c.row()) {
-			t.Errorf("docs/verify.md lacks the row %s", c.row())
+			t.Errorf("docs/internals/checks.md lacks the row %s", c.row())
 		}
 		for _, test := range c.tests {
 			if !hasTest(t, filepath.Join("..", filepath.FromSlash(c.folder)), test) {

@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of reasons in docs/plan.md")
+var update = flag.Bool("update", false, "rewrite the table of reasons in docs/reasons.md")
 
 const tableHead = "| reason | condition | act | means | what to do |\n|---|---|---|---|---|\n"
 
-// docs/plan.md has the table of reasons.
+// docs/reasons.md has the table of reasons.
 func TestManualHasTheTable(t *testing.T) {
 	t.Parallel()
 	var rows strings.Builder
@@ -22,7 +22,7 @@ func TestManualHasTheTable(t *testing.T) {
 		cells := []string{"`" + string(r.Name) + "`", joinTypes(r), string(r.Act), joined(". ", r.Sentence, r.Docs), joinRemedies(r.Remedies...)}
 		rows.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
-	path := filepath.Join("..", "..", "docs", "plan.md")
+	path := filepath.Join("..", "..", "docs", "reasons.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestManualHasTheTable(t *testing.T) {
 	before, after, found := strings.Cut(string(text), tableHead)
 	table, rest, ends := strings.Cut(after, "\n\n")
 	if !found || !ends {
-		t.Fatalf("docs/plan.md: got no table with the head %q", tableHead)
+		t.Fatalf("docs/reasons.md: got no table with the head %q", tableHead)
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(before+tableHead+rows.String()+"\n"+rest), 0o600); err != nil {
@@ -39,7 +39,7 @@ func TestManualHasTheTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(rows.String(), table+"\n"); diff != "" {
-		t.Errorf("docs/plan.md (-want +got; -update rewrites it):\n%s", diff)
+		t.Errorf("docs/reasons.md (-want +got; -update rewrites it):\n%s", diff)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 const agentToken = "gitops@pve!agent"
 
-// TestCluster runs the suite on the simulator, in process and over TLS, with the role of docs/quickstart.md. It also runs the suite on the
+// TestCluster runs the suite on the simulator, in process and over TLS, with the documented roles. It also runs the suite on the
 // cluster that the environment names:
 //
 //	PVE_TEST_URL          https://host:8006
@@ -107,7 +107,7 @@ const lockTimeout = 200 * time.Millisecond
 func simulator(t *testing.T, options pvesim.Options) *pvesim.Sim {
 	t.Helper()
 	options.Nodes, options.LockTimeout, options.TaskTime = []string{"pve1", "pve2"}, lockTimeout, time.Microsecond
-	sim := pvesim.New(documented(t, quickstart, options))
+	sim := pvesim.New(documented(t, options))
 	before := len(sim.Guests())
 	t.Cleanup(func() {
 		sim.Close()

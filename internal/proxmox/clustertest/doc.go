@@ -1,5 +1,5 @@
 // Package clustertest is one suite of tests for a cluster.Cluster and the cluster behind it. It runs on the simulator, and on a
-// real cluster if the environment names one, so that a difference between the two fails a test. docs/quickstart.md describes how to run it.
+// real cluster if the environment names one, so that a difference between the two fails a test. docs/internals/simulator.md describes how to run it.
 //
 // The suite changes guests only within a range of vmids. It rejects a range that is not empty, and removes the guests that it created, also
 // when a test fails. After the process was killed, guests with the name clustertest may remain. The suite needs a token with the

@@ -15,51 +15,53 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// quickstart is the document that states which privileges to grant.
-var quickstart = filepath.Join("..", "..", "..", "docs", "quickstart.md")
-
-// documentedRole returns the privileges of the role that a pveum command of a document creates.
-func documentedRole(t *testing.T, document, role string) []string {
+// page returns the text of a page of the manual.
+func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(document)
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := regexp.MustCompile(`pveum role add ` + role + ` --privs "([^"]+)"`).FindSubmatch(text)
+	return string(text)
+}
+
+// granting returns the pages that grant privileges: the quickstart makes the role GitOps, and privileges.md the roles that further kinds need.
+func granting(t *testing.T) string { return page(t, "quickstart.md") + page(t, "privileges.md") }
+
+// documentedRole returns the privileges of the role that a documented pveum command creates.
+func documentedRole(t *testing.T, role string) []string {
+	t.Helper()
+	command := regexp.MustCompile(`pveum role add ` + role + ` --privs "([^"]+)"`).FindStringSubmatch(granting(t))
 	if command == nil {
-		t.Fatalf("got no command in %s that creates role %s, want one", document, role)
+		t.Fatalf("got no documented command that creates role %s, want one", role)
 	}
-	privileges := strings.Fields(strings.ReplaceAll(string(command[1]), "\\", " "))
+	privileges := strings.Fields(strings.ReplaceAll(command[1], "\\", " "))
 	slices.Sort(privileges)
 	return privileges
 }
 
-// documentedACL returns the privileges that the pveum commands of a document grant to the agent's user.
-func documentedACL(t *testing.T, document string) []pvesim.ACL {
+// documentedACL returns the privileges that the documented pveum commands grant to the agent's user.
+func documentedACL(t *testing.T) []pvesim.ACL {
 	t.Helper()
-	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var acl []pvesim.ACL
-	for _, command := range regexp.MustCompile(`pveum acl modify (\S+) --users gitops@pve --roles (\S+)`).FindAllStringSubmatch(string(text), -1) {
-		acl = append(acl, pvesim.ACL{Path: command[1], Privileges: documentedRole(t, document, command[2])})
+	for _, command := range regexp.MustCompile(`pveum acl modify (\S+) --users gitops@pve --roles (\S+)`).FindAllStringSubmatch(granting(t), -1) {
+		acl = append(acl, pvesim.ACL{Path: command[1], Privileges: documentedRole(t, command[2])})
 	}
 	return acl
 }
 
-// documented returns options of a simulator whose agent has exactly the privileges that a document grants.
-func documented(t *testing.T, document string, options pvesim.Options) pvesim.Options {
+// documented returns options of a simulator whose agent has exactly the documented privileges.
+func documented(t *testing.T, options pvesim.Options) pvesim.Options {
 	t.Helper()
-	options.Users = []pvesim.User{{ID: "gitops@pve", ACL: documentedACL(t, document)}}
+	options.Users = []pvesim.User{{ID: "gitops@pve", ACL: documentedACL(t)}}
 	options.Tokens = []pvesim.Token{{ID: agentToken, Secret: "5eed0000-0000-4000-8000-000000000002", SharesUser: true}}
 	return options
 }
 
 // The first role of the quickstart does not allow HA: the call is denied with the name of the privilege.
 func TestRoleWithoutHA(t *testing.T) {
-	options := documented(t, quickstart, pvesim.Options{})
-	options.Users[0].ACL = []pvesim.ACL{{Path: "/", Privileges: documentedRole(t, quickstart, "GitOps")}}
+	options := documented(t, pvesim.Options{})
+	options.Users[0].ACL = []pvesim.ACL{{Path: "/", Privileges: documentedRole(t, "GitOps")}}
 	sim := pvesim.New(options)
 	t.Cleanup(sim.Close)
 	if _, err := sim.AddVM(pvesim.Guest{VMID: 100}); err != nil {
@@ -77,25 +79,21 @@ func TestRoleWithoutHA(t *testing.T) {
 
 // The role names each privilege once. With these privileges the suite passes.
 func TestDocumentedRoleNamesEachPrivilegeOnce(t *testing.T) {
-	privileges := documentedRole(t, quickstart, "GitOps")
+	privileges := documentedRole(t, "GitOps")
 	if once := slices.Compact(slices.Clone(privileges)); len(once) != len(privileges) {
 		t.Errorf("got %v, want every privilege once", privileges)
 	}
 }
 
-// The privileges in the quickstart's table are the granted privileges.
+// The privileges in the table of privileges.md are the granted privileges.
 func TestEveryPrivilegeIsExplained(t *testing.T) {
-	text, err := os.ReadFile(quickstart)
-	if err != nil {
-		t.Fatal(err)
-	}
 	explained := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Z][A-Za-z., `]+`) \\|").FindAllSubmatch(text, -1) {
-		for name := range strings.SplitSeq(string(row[1]), ",") {
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Z][A-Za-z., `]+`) \\|").FindAllStringSubmatch(page(t, "privileges.md"), -1) {
+		for name := range strings.SplitSeq(row[1], ",") {
 			explained[strings.Trim(name, " `")] = true
 		}
 	}
-	granted := slices.Concat(documentedRole(t, quickstart, "GitOps"), documentedRole(t, quickstart, "GitOpsHA"), documentedRole(t, quickstart, "GitOpsOrders"))
+	granted := slices.Concat(documentedRole(t, "GitOps"), documentedRole(t, "GitOpsHA"), documentedRole(t, "GitOpsOrders"))
 	for _, privilege := range granted {
 		if !explained[privilege] {
 			t.Errorf("got no explanation of %s, want one", privilege)

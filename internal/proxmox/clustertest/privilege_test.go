@@ -16,7 +16,7 @@ import (
 // rejects a call and names the privilege. The exceptions are Datastore.Audit, which is for storages with images on which AllocateSpace is not
 // granted, and Pool.Audit: Proxmox 9 shows one pool without it, and hides the pools of guests.
 func TestEveryPrivilegeIsNeeded(t *testing.T) {
-	all := documented(t, quickstart, pvesim.Options{})
+	all := documented(t, pvesim.Options{})
 	for _, entry := range all.Users[0].ACL {
 		for _, privilege := range entry.Privileges {
 			if privilege == "Datastore.Audit" || privilege == "Pool.Audit" {

@@ -2,7 +2,6 @@ package clustertest_test
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -33,23 +32,16 @@ func TestQuickstartManifestsParse(t *testing.T) {
 // documentedManifests returns the blocks of the quickstart that begin with a file name.
 func documentedManifests(t *testing.T) []manifest.File {
 	t.Helper()
-	text, err := os.ReadFile(quickstart)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var files []manifest.File
-	for _, block := range regexp.MustCompile("(?s)```yaml\n# ([a-z]+\\.yaml)\n(.*?)```").FindAllSubmatch(text, -1) {
-		files = append(files, manifest.File{Path: string(block[1]), Data: block[2]})
+	for _, block := range regexp.MustCompile("(?s)```yaml\n# ([a-z]+\\.yaml)\n(.*?)```").FindAllStringSubmatch(page(t, "quickstart.md"), -1) {
+		files = append(files, manifest.File{Path: block[1], Data: []byte(block[2])})
 	}
 	return files
 }
 
-// The quickstart names every privilege that the examples need and the roles lack.
+// privileges.md names every privilege that the examples need and the roles lack.
 func TestExamplesNeedWhatIsDocumented(t *testing.T) {
-	text, err := os.ReadFile(quickstart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := page(t, "privileges.md")
 	repositories, err := fs.ReadDir(manifests.Files, ".")
 	if err != nil || len(repositories) == 0 {
 		t.Fatalf("got %v, error %v, want examples", repositories, err)
@@ -60,7 +52,7 @@ func TestExamplesNeedWhatIsDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, lack := range lacking(t, wanted(t, set)) {
-			if !strings.Contains(string(text), lack.Privilege) {
+			if !strings.Contains(text, lack.Privilege) {
 				t.Errorf("%s: got no mention of %s on %s, which %s needs", repository.Name(), lack.Privilege, lack.Path, lack.Key)
 			}
 		}
@@ -93,10 +85,10 @@ func wanted(t *testing.T, set manifest.Set) []guest.Desired {
 	return guests
 }
 
-// lacking returns the privileges that guests need and the quickstart does not grant, according to Proxmox's answer to the token.
+// lacking returns the privileges that guests need and the documented roles do not grant, according to Proxmox's answer to the token.
 func lacking(t *testing.T, guests []guest.Desired) (lacks []guest.Need) {
 	t.Helper()
-	sim := pvesim.New(documented(t, quickstart, pvesim.Options{}))
+	sim := pvesim.New(documented(t, pvesim.Options{}))
 	t.Cleanup(sim.Close)
 	client := connect(t, proxmox.Options{Endpoints: []string{"https://pve1"}, Transport: sim.Transport(), TokenFile: file(t, sim.Token(agentToken))})
 	granted, err := client.Permissions(t.Context())

@@ -9,45 +9,45 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"gitops-agent/reconcile/reason"
 )
 
 // shownOutput matches a block of a page with the expected output of a script: "~~~~text plan.txtar/differs.txt".
 var shownOutput = regexp.MustCompile(`(?ms)^~~~~(\w+) ([\w.]+)/([\w.]+)\n.*?^~~~~$`)
 
-// docs/plan.md shows the expected outputs of the scripts, which -update copies; it names every reason to hold a step, every symbol and action.
+// The pages show the expected outputs of the scripts, which -update copies; docs/plan.md names every symbol and action.
 func TestPlanManualMatchesScripts(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "..", "..", "..", "docs", "plan.md")
-	text, err := os.ReadFile(path)
+	pages, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := 0
-	manual := shownOutput.ReplaceAllStringFunc(string(text), func(block string) string {
-		blocks++
-		name := shownOutput.FindStringSubmatch(block)
-		return "~~~~" + name[1] + " " + name[2] + "/" + name[3] + "\n" + scriptFile(t, name[2], name[3]) + "~~~~"
-	})
-	if blocks < 6 {
-		t.Errorf("got %d outputs in docs/plan.md, want at least 6", blocks)
-	}
-	if diff := cmp.Diff(manual, string(text)); diff != "" && !*update {
-		t.Errorf("docs/plan.md (-want +got):\n%s", diff)
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(manual), 0o600); err != nil {
+	manuals := map[string]string{}
+	for _, path := range pages {
+		text, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	for _, reason := range reason.Holds() {
-		if !strings.Contains(manual, "\n| `"+string(reason)+"` | ") {
-			t.Errorf("docs/plan.md: got no row for steps held by %s", reason)
+		manual := shownOutput.ReplaceAllStringFunc(string(text), func(block string) string {
+			blocks++
+			name := shownOutput.FindStringSubmatch(block)
+			return "~~~~" + name[1] + " " + name[2] + "/" + name[3] + "\n" + scriptFile(t, name[2], name[3]) + "~~~~"
+		})
+		manuals[filepath.Base(path)] = manual
+		if diff := cmp.Diff(manual, string(text)); diff != "" && !*update {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+		if *update {
+			if err := os.WriteFile(path, []byte(manual), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	if blocks < 4 {
+		t.Errorf("got %d outputs in docs, want at least 4", blocks)
+	}
 	for _, a := range []action{actionCreate, actionChange, actionDestroy, actionBlocked, actionWaiting, actionUnknown} {
-		if !strings.Contains(manual, "\n| `"+a.symbol()+"` | ") || !strings.Contains(manual, "`"+string(a)+"`") {
+		if manual := manuals["plan.md"]; !strings.Contains(manual, "\n| `"+a.symbol()+"` | ") || !strings.Contains(manual, "`"+string(a)+"`") {
 			t.Errorf("docs/plan.md: got no row for the action %s", a)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files and the outputs in docs/plan.md")
+var update = flag.Bool("update", false, "rewrite the golden files and the outputs in docs")
 
 // checkGolden compares text with a file of testdata, which -update rewrites.
 func checkGolden(t *testing.T, name, got string) {
