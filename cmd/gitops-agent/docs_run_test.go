@@ -36,7 +36,7 @@ git init --quiet --bare $HOST/mirror.git && git remote add mirror $HOST/mirror.g
 gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 1m > /dev/null
 `,
 	"docs/signing.md": `
-ln -s $CHECKOUT/examples . && cp $HOST/sigstore/trusted_root.json .
+ln -s $CHECKOUT/examples .
 git -c commit.gpgsign=false commit --quiet --allow-empty -m 'where the history begins' && git push --quiet -u origin main
 git switch --quiet -c feature && echo 1 > feature && git add feature && git -c commit.gpgsign=false commit --quiet -m feature && git switch --quiet main
 echo 2 > more && git add more

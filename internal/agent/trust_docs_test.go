@@ -11,11 +11,11 @@ import (
 	"gitops-agent/verify"
 )
 
-// TestSigningConfigs parses the configs in docs/signing.md. They are valid, except for the trusted root and the anchor, which each reader
+// TestSigningConfigs parses the configs in docs/workflows.md. They are valid, except for the trusted root and the anchor, which each reader
 // must set.
 func TestSigningConfigs(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "signing.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "workflows.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +39,8 @@ func TestSigningConfigs(t *testing.T) {
 			t.Errorf("got %v, want a policy:\n%s", err, block)
 		}
 	}
-	if found != 3 {
-		t.Errorf("got %d configs in the document, want those of a person, GitHub and GitLab", found)
+	if found != 2 {
+		t.Errorf("got %d configs in the document, want those of GitHub and GitLab", found)
 	}
 }
 

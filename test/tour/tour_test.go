@@ -75,10 +75,10 @@ func (t *tour) install() {
 	if said := t.run(fill(t, blocks[0], "amd64", runtime.GOARCH)); !strings.Contains(said, "systemctl enable --now gitops-agent") {
 		t.Errorf("got %s, want the next step", said)
 	}
-	byHand := t.deployment.section("## The config by hand").commands(3)
+	byHand := t.deployment.section("## The config by hand").commands(4) // the second one asks the public Sigstore; the files are those of the world
 	t.run(byHand[0])
-	t.run(byHand[1])
-	t.run(fill(t, byHand[2], strings.Repeat("0", 40), t.repo.Tip))
+	t.run(byHand[2])
+	t.run(fill(t, byHand[3], strings.Repeat("0", 40), t.repo.Tip))
 	if got := t.property("ActiveState"); got != "inactive" {
 		t.Errorf("got the service %s after the installation, want inactive", got)
 	}
