@@ -105,10 +105,14 @@ func TestIncidentAuthorOfAReachApproves(t *testing.T) {
 	tests := map[string]struct {
 		before, after map[string]string
 	}{
-		"pool": {map[string]string{"web.yaml": vmYAML("web-1", 201, "backup: required"), "second.yaml": second("pool: lab")},
-			map[string]string{"web.yaml": vmYAML("web-1", 201, "backup: required") + "  pool: lab\n"}},
-		"class": {map[string]string{"web.yaml": vmYAML("web-1", 201, "class: [kept]", "backup: required"), "class.yaml": classYAML + "    memory: {size: 1Gi}\n", "second.yaml": second("pool: lab")},
-			map[string]string{"class.yaml": classYAML + "    memory: {size: 1Gi}\n    pool: lab\n"}},
+		"pool": {
+			map[string]string{"web.yaml": vmYAML("web-1", 201, "backup: required"), "second.yaml": second("pool: lab")},
+			map[string]string{"web.yaml": vmYAML("web-1", 201, "backup: required") + "  pool: lab\n"},
+		},
+		"class": {
+			map[string]string{"web.yaml": vmYAML("web-1", 201, "class: [kept]", "backup: required"), "class.yaml": classYAML + "    memory: {size: 1Gi}\n", "second.yaml": second("pool: lab")},
+			map[string]string{"class.yaml": classYAML + "    memory: {size: 1Gi}\n    pool: lab\n"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

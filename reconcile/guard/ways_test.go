@@ -33,6 +33,7 @@ type guarded struct {
 
 func guardsByWays() []guarded {
 	const wherever = "reconcile TestGuardsHoldWhereverTheyAreWritten"
+	const passed = "reconcile TestGuardOfAPassedCommit"
 	const reach = "reconcile TestIncidentAuthorOfAReachApproves"
 	return []guarded{
 		{"`backup: required`", map[string]cell{
@@ -42,7 +43,7 @@ func guardsByWays() []guarded {
 			"pool":   by("reconcile TestMoveOutOfABackedUpPool", "reconcile TestMoveIntoAPoolOfASecondJob"),
 			"class":  by(wherever),
 			"file":   by("reconcile TestRequiredBackup", wherever),
-			"moment": by("reconcile TestEditBeforeThereIsARecord", wherever),
+			"moment": by("reconcile TestEditBeforeThereIsARecord", wherever, passed),
 		}},
 		{"guarded firewall", map[string]cell{
 			"object": by("reconcile TestGroupOfAGuardedFirewall", "reconcile TestAliasOfAGuardedFirewall", "reconcile TestNamesInAGroupOfAGuardedFirewall"),
@@ -51,7 +52,7 @@ func guardsByWays() []guarded {
 			"pool":   none("Proxmox's firewall has no rules, sets or options of a pool"),
 			"class":  by("reconcile TestRolloutOpensGuardedFirewalls", wherever),
 			"file":   by(wherever),
-			"moment": by("reconcile TestGuardedFirewallIsOpenedWithApprovals", "reconcile TestSetOfAGuardedGuestThatWasNotRead"),
+			"moment": by("reconcile TestGuardedFirewallIsOpenedWithApprovals", "reconcile TestSetOfAGuardedGuestThatWasNotRead", passed),
 		}},
 		{"`protection`", map[string]cell{
 			"object": by("reconcile TestOrderDoesNotBringTheEndOfTheProtectionIntoEffect", "reconcile TestCloneOfAProtectedTemplateStaysProtected"),
@@ -60,7 +61,7 @@ func guardsByWays() []guarded {
 			"pool":   none("the flag is in the guest's own configuration, and a pool has none"),
 			"class":  by("reconcile TestProtectionNeedsOneApproval", wherever),
 			"file":   by("reconcile TestProtectionSetByHandHoldsTheDestroy", wherever),
-			"moment": by("reconcile TestProtectionSetAfterTheApproval", wherever),
+			"moment": by("reconcile TestProtectionSetAfterTheApproval", wherever, passed),
 		}},
 		{"`lifecycle.destroy`", map[string]cell{
 			"object": by("reconcile TestIncidentRelabelledGuestEscapesItsGuards", "reconcile TestGuestSetGuards"),
@@ -69,7 +70,7 @@ func guardsByWays() []guarded {
 			"pool":   none("a class selects guests by file and label, and a pool sets no field of a guest"),
 			"class":  by("reconcile TestIncidentDestroyIsAllowedAndThenUsed", "reconcile TestOneLineWeakensManyGuests"),
 			"file":   by("reconcile TestIncidentDestroyIsAllowedAndThenUsed"),
-			"moment": by("reconcile TestIncidentReusedVMIDIsDestroyedWithItsManifest", "reconcile TestIncidentApprovalOfARevertedWeakeningCountsAgain"),
+			"moment": by("reconcile TestIncidentReusedVMIDIsDestroyedWithItsManifest", "reconcile TestIncidentApprovalOfARevertedWeakeningCountsAgain", passed),
 		}},
 		{"`separateApprover`", map[string]cell{
 			"object": by("reconcile TestRepositoryPolicy"),
@@ -87,7 +88,7 @@ func guardsByWays() []guarded {
 			"pool":   none("the Cluster's number counts for every guest, whatever its pool is"),
 			"class":  none("the number is a field of the Cluster and of the host's config, and no guest has it"),
 			"file":   by("reconcile TestMinimumHoldsWithoutItsLine"),
-			"moment": by("reconcile TestIncidentApprovalsAreLoweredWithTheApproval", "reconcile TestWeakeningWaitsForADryRun"),
+			"moment": by("reconcile TestIncidentApprovalsAreLoweredWithTheApproval", "reconcile TestWeakeningWaitsForADryRun", passed),
 		}},
 		{"`Policy`", map[string]cell{
 			"object": by("reconcile TestRepositoryPolicyWhileManifestsDoNotParse", "reconcile TestRepositoryPolicyOfALimitedSigner"),
@@ -96,7 +97,7 @@ func guardsByWays() []guarded {
 			"pool":   none("a policy belongs to a folder and not to a pool; an expression that reads the pool decides itself what a move means"),
 			"class":  by("reconcile TestPolicyHoldsWhereverTheValueIsWritten"),
 			"file":   by("reconcile TestRepositoryPolicyOfTheFormerFolder", "reconcile/guard TestPlaces"),
-			"moment": by("reconcile TestPolicyHoldsWhereverTheValueIsWritten", "reconcile TestRepositoryPolicyWhileManifestsDoNotParse"),
+			"moment": by("reconcile TestPolicyHoldsWhereverTheValueIsWritten", "reconcile TestRepositoryPolicyWhileManifestsDoNotParse", passed),
 		}},
 		{"windows", map[string]cell{
 			"object": none("only the manifest of the guest, its class and the defaults set its window; a row of a GuestSet is such a manifest"),
@@ -105,7 +106,7 @@ func guardsByWays() []guarded {
 			"pool":   none("a class selects guests by file and label, and a pool sets no field of a guest"),
 			"class":  by(wherever),
 			"file":   by(wherever),
-			"moment": by("reconcile TestRebootPolicyWindow", wherever),
+			"moment": by("reconcile TestRebootPolicyWindow", wherever, passed),
 		}},
 		{"suspensions", map[string]cell{
 			"object": none("a suspension holds the steps of its guest; other objects are suspended by a field of their own"),
@@ -114,7 +115,7 @@ func guardsByWays() []guarded {
 			"pool":   none("a class selects guests by file and label, and a pool sets no field of a guest"),
 			"class":  by(wherever),
 			"file":   by("reconcile TestRemovalOfASuspendedGuestNeedsASignature", wherever),
-			"moment": by("reconcile TestIncidentRestingGuestIsChanged", wherever),
+			"moment": by("reconcile TestIncidentRestingGuestIsChanged", wherever, passed),
 		}},
 	}
 }

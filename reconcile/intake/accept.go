@@ -63,8 +63,8 @@ func (a Accepted) Assign(state journal.State) (Accepted, error) {
 // Accept reads and checks the manifests of a verified revision. A refusal is a *RefusedError. Any other error means that the revision was not
 // verified or could not be read. A revision with the tree that is in force, such as one of orders, is read as it was accepted. Earlier is the revision in
 // force, whose manifests need not be parsed again. With recorded, the changes of every commit are found, so that the journal can record who introduced
-// what; manifests with policies ask for that too.
-func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool) (Accepted, error) {
+// what; manifests with policies ask for that too. With guarded, guards are in force, so those that commits below the tip ask for are found.
+func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded, guarded bool) (Accepted, error) {
 	if !rev.Valid() {
 		return Accepted{}, errors.New("accept a revision that was not verified")
 	}
@@ -77,7 +77,7 @@ func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 		return Accepted{}, err
 	}
 	recorded = recorded || len(set.Policies) > 0
-	t := tracer{repo: repo, scope: scope, all: recorded, known: map[gitsource.ID]manifest.Set{rev.Tree(): set}, entered: make(map[journal.Label][][]string)}
+	t := tracer{repo: repo, scope: scope, all: recorded, passes: guarded && passesSigners(rev.Commits()), known: map[gitsource.ID]manifest.Set{rev.Tree(): set}, entered: make(map[journal.Label][][]string)}
 	if earlier.Valid() {
 		t.known[earlier.revision.Tree()] = earlier.set
 	}
@@ -85,7 +85,9 @@ func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 	if err != nil {
 		return Accepted{}, err
 	}
-	return Accepted{revision: rev, set: set, trace: trace{recorded, commits, t.entered}}, nil
+	accepted := Accepted{revision: rev, set: set, trace: trace{recorded, commits, t.entered}}
+	accepted.trace.recorded = recorded || len(accepted.policies()) > 0
+	return accepted, nil
 }
 
 // Warnings returns the warnings of the manifests with their positions: the first ten, and then the number of the others.

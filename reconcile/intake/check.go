@@ -48,7 +48,7 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 
 // acceptFor is Accept for an agent with a state, which assigned vmids to guests.
 func acceptFor(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool, state journal.State) (Accepted, error) {
-	accepted, err := Accept(ctx, repo, rev, scope, earlier, recorded || len(state.Policies) > 0)
+	accepted, err := Accept(ctx, repo, rev, scope, earlier, recorded || len(state.Policies) > 0, state.ClusterGuards != nil)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -56,7 +56,7 @@ func acceptFor(ctx context.Context, repo *gitsource.Repository, rev verify.Revis
 	if err != nil {
 		return Accepted{}, &RefusedError{Commit: rev.Commit(), Reason: report.RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
 	}
-	if n := guard.CountPolicies(accepted.set.Policies, state); n > guard.MaxPolicies {
+	if n := guard.CountPolicies(accepted.policies(), state); n > guard.MaxPolicies {
 		return Accepted{}, &RefusedError{
 			Commit: rev.Commit(), Reason: report.RefusedManifests, Err: fmt.Errorf("got %d policies with those whose removal is not approved, want at most %d", n, guard.MaxPolicies),
 			Hint: "approve the removal of policies, or keep their names",

@@ -28,9 +28,11 @@ import (
 type tracer struct {
 	repo  *gitsource.Repository
 	scope Scope
-	all   bool                          // compare also the commits of signers without guests, to record who introduced what
-	known map[gitsource.ID]manifest.Set // trees that were parsed before: the accepted one, and the tip
-	last  map[gitsource.ID]*loweredTree // the tree after the last commit, which is the tree before the next one
+	all   bool // compare also the commits of signers without guests, to record who introduced what
+	// passes says that commits of other signers are below the tip, so that the guards are needed that each commit asks for.
+	passes bool
+	known  map[gitsource.ID]manifest.Set // trees that were parsed before: the accepted one, and the tip
+	last   map[gitsource.ID]*loweredTree // the tree after the last commit, which is the tree before the next one
 
 	entered map[journal.Label][][]string // the paths of the signers with paths who brought a manifest into its file, by its label
 }
@@ -42,8 +44,8 @@ type loweredTree struct {
 	images  map[string]image.Desired // by name, in the same way
 	objects map[string]kind.Desired  // by label, in the same way
 
-	policies    map[string]policy.Rule // by name, in the same way
-	policyFiles map[string]string      // by name
+	policies      map[string]policy.Rule  // by name, in the same way
+	policyOrigins map[string]guest.Origin // by name
 
 	files map[journal.Label]string // of the manifests of guests, images and objects
 }
@@ -58,6 +60,7 @@ type authored struct {
 	fields  map[journal.Label][]string
 	removed []journal.Label
 	left    map[journal.Label]string // guests whose manifests are no longer in this file
+	asks    asked
 }
 
 // follow compares the commits of a revision in order. It refuses a revision in which a signer changed guests outside of the guests that the policy
@@ -69,7 +72,7 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 	commits := rev.Commits()
 	foreign := newNotAdopted(commits)
 	for _, commit := range commits {
-		limited, recorded := len(commit.Guests) > 0, len(commit.Guests) > 0 || t.all
+		limited, recorded := len(commit.Guests) > 0, len(commit.Guests) > 0 || t.all || t.passes
 		if commit.Tree == commit.Before || !recorded && !foreign.concerns(commit) && len(commit.Paths) == 0 && len(unread) == 0 {
 			foreign.adopt(commit)
 			continue
@@ -105,6 +108,9 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 		}
 		foreign.adopt(commit)
 		if recorded {
+			if t.passes {
+				c.asks = askedBy(c, after, append(unread, commit))
+			}
 			list = append(list, c)
 		}
 		t.noteEntered(before, after, append(unread, commit))
@@ -168,7 +174,7 @@ func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gits
 }
 
 func lowered(set manifest.Set) *loweredTree {
-	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images)), objects: make(map[string]kind.Desired, len(set.Objects)), policies: make(map[string]policy.Rule, len(set.Policies)), policyFiles: make(map[string]string, len(set.Policies))}
+	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests)), images: make(map[string]image.Desired, len(set.Images)), objects: make(map[string]kind.Desired, len(set.Objects)), policies: make(map[string]policy.Rule, len(set.Policies)), policyOrigins: make(map[string]guest.Origin, len(set.Policies))}
 	l.files = filesOf(set.Images, set.Objects)
 	l.cluster.Origin = guest.Origin{}
 	for _, d := range set.Images {
@@ -179,7 +185,7 @@ func lowered(set manifest.Set) *loweredTree {
 		l.objects[d.Label()] = d.WithoutPositions()
 	}
 	for _, rule := range set.Policies {
-		l.policyFiles[rule.Name] = rule.Origin.File
+		l.policyOrigins[rule.Name] = rule.Origin
 		rule.Origin, rule.Positions = guest.Origin{}, nil
 		l.policies[rule.Name] = rule
 	}
@@ -279,11 +285,11 @@ func (t *tracer) attributePolicies(ctx context.Context, c *authored, before, aft
 		}
 		former := ""
 		if before != nil {
-			former = before.policyFiles[label.Name]
+			former = before.policyOrigins[label.Name].File
 		}
 		var by []journal.Introduction
 		for i, set := range paths {
-			if set[after.policyFiles[label.Name]] || set[former] {
+			if set[after.policyOrigins[label.Name].File] || set[former] {
 				by = append(by, c.scopes[i])
 			}
 		}

@@ -48,6 +48,10 @@ func newIntroduced(accepted Accepted, state journal.State, rewrote bool) []journ
 			next[label] = journal.Introduced{}
 		}
 	}
+	commits := accepted.trace.commits
+	if !accepted.trace.recorded {
+		commits = nil
+	}
 	objects := make(map[journal.Label]bool)
 	for _, o := range state.Objects {
 		objects[journal.Label{Kind: o.Kind, Name: o.Name}] = true
@@ -56,7 +60,7 @@ func newIntroduced(accepted Accepted, state journal.State, rewrote bool) []journ
 	for vmid, o := range state.Owned {
 		owned[journal.Label{Kind: o.Kind, Name: o.Name}] = vmid
 	}
-	for _, c := range accepted.trace.commits {
+	for _, c := range commits {
 		for label, fields := range c.fields {
 			record, changed := next[label]
 			if !changed {

@@ -16,8 +16,13 @@ import (
 // record makes an acceptance durable in one append: the revision, its orders, who introduced what, and the guards of its guests. After a crash all of it is in
 // force or nothing.
 func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base baseline, policy *verify.Policy) error {
-	state := in.journal.State()
+	before := in.journal.State()
 	rewrote := base.Rewrite == accepted.revision.Commit()
+	var passed []journal.Body
+	state := before
+	if !rewrote {
+		passed, state = accepted.passed(before, LimitsOf(policy))
+	}
 	introduced := newIntroduced(accepted, state, rewrote)
 	scope := scopeAfter(state, introduced, LimitsOf(policy))
 	files := lastFiles{in.force.Accepted.files(), accepted.trace.entered}
@@ -28,9 +33,10 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	bodies := slices.Concat(in.knownOrders(ctx, state, policy), orders, []journal.Body{record})
 	bodies = append(bodies, accepted.evidenceRecord()...)
 	bodies = append(bodies, introduced...)
+	bodies = append(bodies, passed...)
 	bodies = append(bodies, guards...)
 	bodies = append(bodies, in.newStaged(accepted, state, guards, base.fromFloor)...)
-	bodies = append(bodies, in.revertedApprovals(accepted, state, slices.Concat(introduced, guards), orders)...)
+	bodies = append(bodies, in.revertedApprovals(accepted, before, slices.Concat(introduced, passed, guards), orders)...)
 	bodies = append(bodies, ownership.AcceptObjects(accepted.set.Objects, state, files.ofObject)...)
 	bodies = append(bodies, acceptedFiles(accepted.set.Images, state, files)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
