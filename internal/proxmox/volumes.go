@@ -52,25 +52,10 @@ func (p Permissions) appliesBelow(path, privilege string) bool {
 	return listed && p["/"][privilege]
 }
 
-// storageRow is the configuration of a storage, with the properties that tell where its volumes are.
-type storageRow struct {
-	Storage    string       `json:"storage"`
-	Type       string       `json:"type"`
-	Shared     reply.Scalar `json:"shared"`
-	Nodes      string       `json:"nodes"`
-	Content    string       `json:"content"`
-	Disable    reply.Scalar `json:"disable"`
-	Path       string       `json:"path"`
-	VGName     string       `json:"vgname"`
-	Pool       string       `json:"pool"`
-	Server     string       `json:"server"`
-	Export     string       `json:"export"`
-	Share      string       `json:"share"`
-	Subdir     string       `json:"subdir"`
-	MonHost    string       `json:"monhost"`
-	Namespace  string       `json:"namespace"`
-	FileSystem string       `json:"fs-name"`
-}
+// storageRow is the configuration of a storage, by property.
+type storageRow map[string]reply.Scalar
+
+func (s storageRow) text(name string) string { return string(s[name]) }
 
 // StorageConfigs lists the storages on which the token has Datastore.Audit or Datastore.AllocateSpace. Proxmox reports network storages as shared
 // by itself.
@@ -83,12 +68,12 @@ func (r *Reader) StorageConfigs(ctx context.Context) ([]cluster.Storage, error) 
 	}
 	storages := make([]cluster.Storage, 0, len(rows))
 	for _, row := range rows {
-		if row.Storage == "" {
+		if row.text("storage") == "" {
 			return nil, fmt.Errorf("list storages: %w", errNoName)
 		}
 		storages = append(storages, cluster.Storage{
-			ID: row.Storage, Shared: row.Shared.Flag(), Nodes: commaList(row.Nodes), Content: slices.Sorted(slices.Values(commaList(row.Content))),
-			Disabled: row.Disable.Flag(), Backing: row.backing(),
+			ID: row.text("storage"), Shared: row["shared"].Flag(), Nodes: commaList(row.text("nodes")), Content: slices.Sorted(slices.Values(commaList(row.text("content")))),
+			Disabled: row["disable"].Flag(), Backings: cluster.Backings(row.text("type"), row.text),
 		})
 	}
 	slices.SortFunc(storages, func(a, b cluster.Storage) int { return cmp.Compare(a.ID, b.ID) })
@@ -104,28 +89,6 @@ func commaList(text string) []string {
 		}
 	}
 	return words
-}
-
-// backing returns what is behind a storage, "" for types that are not known. Two storages on one volume group have the same volumes, whatever
-// their types are.
-func (s storageRow) backing() string {
-	switch s.Type {
-	case "dir", "btrfs":
-		return "path " + strings.TrimRight(s.Path, "/")
-	case "lvm", "lvmthin":
-		return "vg " + s.VGName
-	case "zfspool":
-		return "zfs " + s.Pool
-	case "nfs":
-		return "nfs " + s.Server + ":" + s.Export + " " + s.Subdir
-	case "cifs":
-		return "cifs " + s.Server + ":" + s.Share + " " + s.Subdir
-	case "rbd":
-		return "rbd " + s.MonHost + " " + s.Pool + " " + s.Namespace
-	case "cephfs":
-		return "cephfs " + s.MonHost + " " + s.FileSystem + " " + s.Subdir
-	}
-	return ""
 }
 
 // Replications lists the replication jobs of the guests on which the token has VM.Audit.

@@ -40,10 +40,10 @@ func TestStorageConfigs(t *testing.T) {
 		{"storage":"a-lvm","type":"lvmthin","vgname":"pve","thinpool":"data","shared":"0"},
 		{"storage":"drbd","type":"drbd","shared":1}]}`)).StorageConfigs(t.Context())
 	want := []cluster.Storage{
-		{ID: "a-lvm", Backing: "vg pve"},
-		{ID: "ceph", Shared: true, Backing: "rbd a vms "},
+		{ID: "a-lvm", Backings: []string{"vg pve"}},
+		{ID: "ceph", Shared: true, Backings: []string{"rbd a vms "}},
 		{ID: "drbd", Shared: true},
-		{ID: "local", Nodes: []string{"pve1", "pve2"}, Content: []string{"images", "iso"}, Disabled: true, Backing: "path /var/lib/vz"},
+		{ID: "local", Nodes: []string{"pve1", "pve2"}, Content: []string{"images", "iso"}, Disabled: true, Backings: []string{"path /var/lib/vz"}},
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ type Storage struct {
 	Nodes    []string // that have the storage; empty means every node
 	Content  []string // types of content that may be on it, such as images and iso, sorted; empty if unknown
 	Disabled bool
-	Backing  string // what is behind the storage: storages with the same text have the same volumes; "" if unknown
+	Backings []string // what is behind the storage, of Backings; none if unknown
 }
 
 // IsOn reports whether a node has the storage.

@@ -27,13 +27,15 @@ func OperationOf(text string) string {
 // judgeRun decides on the step of a one-shot operation. The order itself is the permission to interrupt its guest. What loses data, and what the protection of the guest
 // stands against, needs an approval too.
 func (g Gate) judgeRun(step plan.Step) Verdict {
-	if step.Class != guest.Destructive && !step.Protected || step.Order.Scheduled != nil { // the manifest says how many snapshots are kept, and the plan deletes only the agent's own
+	isLoss := step.Class == guest.Destructive
+	if !isLoss && !step.Protected && len(step.Loses) == 0 || step.Order.Scheduled != nil { // the manifest says how many snapshots are kept, and the plan deletes only the agent's own
 		return Verdict{}
 	}
 	why := "order " + step.Order.String() + " of " + step.Order.Subject
-	if step.Class == guest.Destructive {
-		why += " " + lossOf(step) + weakenedBy(step)
+	if isLoss {
+		why += " " + lossOf(step)
 	}
+	why += weakenedBy(step)
 	if step.Doubt != "" {
 		why += "; " + step.Doubt
 	}

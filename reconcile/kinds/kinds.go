@@ -54,6 +54,11 @@ func BackupMove(stay []kind.Lasting, live, next map[string]cluster.Object, from,
 	return backupjob.Move(stay, live, next, from, to)
 }
 
+// BackupAdded returns the backup jobs, with how they keep their backups of a guest, from which another backup of the guest on a storage would take a place. Live are all jobs.
+func BackupAdded(live map[string]cluster.Object, storage string, p kind.Place) []kind.Weakening {
+	return backupjob.Added(live, storage, p)
+}
+
 // BackupStarved returns why an enabled backup job does not count as cover, "" if it counts.
 func BackupStarved(keys map[string]string) string { return backupjob.Starved(keys) }
 

@@ -56,29 +56,62 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, c
 	return withMoveLosses(p, want, d, got, at, err)
 }
 
-// withMoveLosses adds what steps take a guest out of by a move to another node or pool.
+// withMoveLosses adds what steps take a guest out of by a move.
 func withMoveLosses(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, at kind.Place, unknown string) Guest {
-	jobs, _ := kinds.Of(kinds.BackupJobs)
 	for i := range p.Steps {
 		step := &p.Steps[i]
-		next := placeAfter(step, at)
-		if next == at {
-			continue
-		}
-		to := "node " + next.Node
-		if next.Pool != at.Pool {
-			to = "pool " + next.Pool
-		}
-		losses := []kind.Weakening{{Old: "in a backup job", New: "in no enabled job"}}
-		if unknown == "" {
-			losses = kinds.BackupMove(want.derived.lasting(jobs), got.Objects[jobs.Name].ByID, wantedJobs(want, got), at, next)
-		}
-		for _, w := range losses {
-			w.Guest, w.Field, w.New = d.Ref, guest.GuardBackup, w.New+", by a move to the "+to
-			step.Loses = append(step.Loses, w)
-		}
+		step.Loses = append(step.Loses, moveLosses(step, want, d, got, at, unknown)...)
 	}
 	return p
+}
+
+// moveLosses returns what a step takes a guest that requires backups out of: by a move to another node or pool, or by the HA manager, which may move it to any node and never shuts it
+// down for a backup.
+func moveLosses(step *Step, want Desired, d *guest.Desired, got cluster.Snapshot, at kind.Place, unknown string) []kind.Weakening {
+	next := placeAfter(step, at)
+	if next == at {
+		return nil
+	}
+	by := "a move to the node " + next.Node
+	switch {
+	case next.Pool != at.Pool:
+		by = "a move to the pool " + next.Pool
+	case next.HA != at.HA:
+		by = "the HA manager"
+	}
+	losses := []kind.Weakening{{Old: "in a backup job", New: "in no enabled job"}}
+	if unknown == "" {
+		jobs, _ := kinds.Of(kinds.BackupJobs)
+		losses = kinds.BackupMove(want.derived.lasting(jobs), got.Objects[jobs.Name].ByID, wantedJobs(want, got), at, next)
+	}
+	for i := range losses {
+		losses[i].Guest, losses[i].Field, losses[i].New = d.Ref, guest.GuardBackup, losses[i].New+", by "+by
+	}
+	return losses
+}
+
+// orderLosses returns what the step of an order takes from a guest that requires backups: volumes that a rollback leaves out of its backups, a job that it leaves by a move, and the
+// restore points whose places a further backup takes.
+func orderLosses(step *Step, want Desired, d *guest.Desired, got cluster.Snapshot) []kind.Weakening {
+	at, isNeeded := placeToCover(d, got)
+	if !isNeeded || step.Order.Scheduled != nil {
+		return nil
+	}
+	unknown := jobsUnknown(got)
+	losses := append(rollbackLosses(step.Order.Request, d.Ref, got.Guests[d.VMID]), moveLosses(step, want, d, got, at, unknown)...)
+	if step.Op != cluster.OpBackup || step.Order.Params[order.KeyProtected] == order.Yes { // Proxmox does not count a protected backup
+		return losses
+	}
+	storage := step.Order.Params[order.KeyStorage]
+	taken := []kind.Weakening{{Old: "the backups on storage " + storage}}
+	if unknown == "" {
+		taken = kinds.BackupAdded(got.Objects[kinds.BackupJobs].ByID, storage, at)
+	}
+	for _, w := range taken {
+		w.Guest, w.Field, w.New = d.Ref, guest.GuardBackup, "also the backup of the order, which is not protected"
+		losses = append(losses, w)
+	}
+	return losses
 }
 
 // wantedJobs returns the backup jobs of the manifests as these want them, by id. A guest and a job are changed at the same time.
@@ -159,6 +192,9 @@ func placeAfter(step *Step, at kind.Place) kind.Place {
 		if call.Op == cluster.OpMigrate {
 			next.Node = call.Params["target"]
 		}
+		if call.Op == cluster.OpHAAdd {
+			next.HA = true
+		}
 	}
 	if next != at {
 		next.Key = edge.Place(fmt.Sprintf("guest %d on %s in the pool %q", at.VMID, next.Node, next.Pool))
@@ -211,14 +247,17 @@ func backupLoss(ref guest.Ref, volume string) kind.Weakening {
 }
 
 // rollbackLosses returns what a rollback takes out of the backups of a guest that requires them.
-func rollbackLosses(r order.Request, d *guest.Desired, live guest.Observed) []kind.Weakening {
+func rollbackLosses(r order.Request, ref guest.Ref, live guest.Observed) []kind.Weakening {
+	if r.Op != cluster.OpRollback || live.Snapshots == nil {
+		return nil
+	}
 	section, exists := live.Snapshots.Section(r.Params[order.KeyName])
-	if !d.Backup || !exists || r.Op != cluster.OpRollback {
+	if !exists {
 		return nil
 	}
 	var list []kind.Weakening
 	for _, volume := range guest.RollbackLeavesBackups(live, section) {
-		list = append(list, backupLoss(d.Ref, volume.String()))
+		list = append(list, backupLoss(ref, volume.String()))
 	}
 	return list
 }

@@ -49,6 +49,7 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		if step.Refused != "" {
 			step.Calls = nil
 		} else {
+			step.Loses = orderLosses(&step, want, d, got)
 			step = withWaitingRemovals(step, live)
 		}
 		p.Orders = append(p.Orders, step)
@@ -79,7 +80,6 @@ func orderStep(p Guest, d *guest.Desired, live guest.Observed, o *order.Open) St
 	case cluster.OpRollback, cluster.OpDeleteSnapshot:
 		step.Snapshot, step.Restores = SnapshotOf(o.Request, live)
 		step.Protected = live.IsProtected() && overridesProtection(step)
-		step.Loses = rollbackLosses(o.Request, d, live)
 		step.resumes = o.Op == cluster.OpRollback && hasMemory(o.Request, live)
 	}
 	step.Refused = order.Contradiction(o.Request, d)

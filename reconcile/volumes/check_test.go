@@ -96,10 +96,10 @@ func (f *fakeCluster) set(vmid int, key, text string) {
 func newFake() *fakeCluster {
 	f := &fakeCluster{
 		storages: []cluster.Storage{
-			{ID: "ceph", Shared: true, Backing: "rbd a"},
-			{ID: "local-lvm", Backing: "vg pve"},
+			{ID: "ceph", Shared: true, Backings: []string{"rbd a"}},
+			{ID: "local-lvm", Backings: []string{"vg pve"}},
 			{ID: "only1", Shared: true, Nodes: []string{"pve1"}},
-			{ID: "thick", Backing: "vg pve"},
+			{ID: "thick", Backings: []string{"vg pve"}},
 		},
 	}
 	f.Sections = map[int][]guest.SnapshotSection{}

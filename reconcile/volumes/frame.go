@@ -90,17 +90,9 @@ type layout struct {
 }
 
 func newLayout(storages []cluster.Storage) layout {
-	l := layout{storages: make(map[string]cluster.Storage, len(storages)), same: make(map[string]string)}
-	first := make(map[string]string, len(storages))
+	l := layout{storages: make(map[string]cluster.Storage, len(storages)), same: cluster.SameStorages(storages)}
 	for _, s := range storages {
 		l.storages[s.ID] = s
-		if s.Backing == "" {
-			continue
-		}
-		if _, known := first[s.Backing]; !known {
-			first[s.Backing] = s.ID
-		}
-		l.same[s.ID] = first[s.Backing]
 	}
 	return l
 }

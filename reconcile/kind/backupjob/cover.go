@@ -78,14 +78,16 @@ func scopeOf(job cluster.Object) scope {
 	return s
 }
 
-// reaches reports whether a job names a guest, enabled or not. What depends on an unknown place counts as assumed.
+// reaches reports whether a job names a guest, enabled or not. What depends on an unknown place counts as assumed. The node of a guest under HA is not known: the HA manager
+// moves the guest when it wants to.
 //
 // Source: PVE::VZDump get_included_guests, which prefers a pool to a list, and a list to all guests.
 func (s scope) reaches(p kind.Place, assumed bool) bool {
+	isNodeKnown := !p.Unknown && !p.HA
 	switch {
-	case s.node != "" && !p.Unknown && s.node != p.Node:
+	case s.node != "" && isNodeKnown && s.node != p.Node:
 		return false
-	case s.node != "" && p.Unknown && !assumed:
+	case s.node != "" && !isNodeKnown && !assumed:
 		return false
 	case s.pool != "":
 		return p.Unknown && assumed || !p.Unknown && s.pool == p.Pool
@@ -98,6 +100,11 @@ func (s scope) reaches(p kind.Place, assumed bool) bool {
 // isRun reports whether a job runs for a guest, however slowly. What depends on an unknown place counts as assumed.
 func (s scope) isRun(p kind.Place, assumed bool) bool {
 	return s.runs && !s.never && s.reaches(p, assumed)
+}
+
+// staysFor reports whether a job runs for a guest, as an earlier version of it does: certainly, or because both back up guests of the same nodes and pools, wherever the guest is.
+func (s scope) staysFor(p kind.Place, earlier scope) bool {
+	return s.isRun(p, false) || s.isRun(p, true) && s.node == earlier.node && s.pool == earlier.pool
 }
 
 // covers reports whether a job backs up a guest, and counts as cover. Proxmox refuses to shut down a guest under HA for a backup.
@@ -132,14 +139,14 @@ func weakens(c kind.Change, world kind.World) []kind.Weakening {
 			w.Guest, w.Field = g.Ref, guest.GuardBackup
 			found = append(found, w)
 		}
-		if !before.isRun(p, false) && then.runs && then.reaches(p, true) {
+		if !before.staysFor(p, then) && then.runs && then.reaches(p, true) {
 			for _, w := range shared(after, world, p) {
 				note(w)
 			}
 		}
 		switch {
 		case !before.isRun(p, true):
-		case !then.isRun(p, false):
+		case !then.staysFor(p, before):
 			if w := lost(cluster.Object{ID: c.ID, Keys: now}, world.Others, p); w != nil {
 				note(*w)
 			}
@@ -168,7 +175,11 @@ func shared(job cluster.Object, world kind.World, p kind.Place) []kind.Weakening
 		if id == job.ID || !scopeOf(other).isRun(p, true) {
 			continue
 		}
-		if later, stays := next[id]; sharesStorage(job.Keys, other.Keys) || stays && sharesStorage(job.Keys, later.Keys) {
+		later, stays := next[id]
+		if later.Keys[keyStorage] == other.Keys[keyStorage] {
+			later.Apart = other.Apart
+		}
+		if sharesStorage(job, other) || stays && sharesStorage(job, later) {
 			found = append(found, kind.Weakening{
 				Old: fmt.Sprintf("the job %s alone keeps its backups on storage %s, %s", id, orDefault(other.Keys[keyStorage]), effectiveRetention(other.Keys)),
 				New: fmt.Sprintf("also the job %s, %s", job.ID, effectiveRetention(job.Keys)),
@@ -178,12 +189,15 @@ func shared(job cluster.Object, world kind.World, p kind.Place) []kind.Weakening
 	return found
 }
 
-// sharesStorage reports whether two jobs may back up to one storage, and one of them limits what is kept. The default storage may be any.
-func sharesStorage(a, b map[string]string) bool {
-	if from, to := a[keyStorage], b[keyStorage]; from != to && from != "" && to != "" {
-		return false
-	}
-	return effectiveRetention(a) != keepsAll || effectiveRetention(b) != keepsAll
+// sharesStorage reports whether two jobs may back up to one storage, and one of them limits what is kept.
+func sharesStorage(a, b cluster.Object) bool {
+	return sharesPlace(a, b) && (effectiveRetention(a.Keys) != keepsAll || effectiveRetention(b.Keys) != keepsAll)
+}
+
+// sharesPlace reports whether the backups of two jobs may be in one place. The default storage may be any, and two storages may be one folder, share or datastore.
+func sharesPlace(a, b cluster.Object) bool {
+	from, to := a.Keys[keyStorage], b.Keys[keyStorage]
+	return from == "" || to == "" || !slices.Contains(a.Apart, to) && !slices.Contains(b.Apart, from)
 }
 
 // lost returns what a guest loses with a job that backs it up no more, nil if another job that stays keeps as much.
@@ -204,8 +218,8 @@ func lost(job cluster.Object, others []kind.Lasting, p kind.Place) *kind.Weakeni
 	return &kind.Weakening{Old: "in the job " + job.ID, New: "in no enabled job that keeps as much, only in " + with}
 }
 
-// Move returns what a guest that requires backups loses when it moves to another node or pool: jobs that back it up there no more, and what jobs that back it up only there
-// take from the others. Stay are the jobs that exist and stay, live all that exist, and next those that manifests want, as they want them.
+// Move returns what a guest that requires backups loses when it moves to another node or pool, or gets under HA: jobs that back it up there no more, and what jobs that back it up only
+// there take from the others. Stay are the jobs that exist and stay, live all that exist, and next those that manifests want, as they want them.
 func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to kind.Place) []kind.Weakening {
 	var found []kind.Weakening
 	var left []cluster.Object
@@ -213,11 +227,15 @@ func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to ki
 	beside := make(map[string]cluster.Object, len(live))
 	with.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: beside}}
 	for _, id := range slices.Sorted(maps.Keys(live)) {
-		switch job := live[id]; {
-		case !scopeOf(job).isRun(from, false):
-		case scopeOf(job).isRun(to, true):
+		job := live[id]
+		s := scopeOf(job)
+		if !s.isRun(from, false) {
+			continue
+		}
+		if s.isRun(to, true) {
 			beside[id] = job
-		default:
+		}
+		if !s.isRun(to, false) || s.covers(from, false) && !s.covers(to, false) {
 			left = append(left, job)
 		}
 	}
@@ -232,8 +250,10 @@ func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to ki
 		}
 		found = append(found, shared(job, with, to)...)
 		for _, former := range left {
-			if former.ID != job.ID && sharesStorage(job.Keys, former.Keys) {
-				found = append(found, weaker(former.Keys, job.Keys)...)
+			if former.ID != job.ID && sharesStorage(job, former) {
+				keys := maps.Clone(job.Keys)
+				keys[keyStorage] = former.Keys[keyStorage] // under another name
+				found = append(found, weaker(former.Keys, keys)...)
 			}
 		}
 	}
@@ -244,6 +264,19 @@ func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to ki
 		if now, exists := live[id]; !exists || !scopeOf(now).isRun(to, true) {
 			enters(next[id])
 		}
+	}
+	return found
+}
+
+// Added returns the jobs among whose backups of a guest on a storage another backup would count, so that it takes the place of one of them. Live are all jobs.
+func Added(live map[string]cluster.Object, storage string, p kind.Place) []kind.Weakening {
+	var found []kind.Weakening
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		job := live[id]
+		if !scopeOf(job).isRun(p, true) || effectiveRetention(job.Keys) == keepsAll || !sharesPlace(job, cluster.Object{Keys: map[string]string{keyStorage: storage}}) {
+			continue
+		}
+		found = append(found, kind.Weakening{Old: fmt.Sprintf("the job %s alone keeps its backups on storage %s, %s", id, orDefault(job.Keys[keyStorage]), effectiveRetention(job.Keys))})
 	}
 	return found
 }

@@ -204,6 +204,7 @@ func TestSharedStorage(t *testing.T) {
 		"made_disabled":     {nil, map[string]string{"enabled": "0", "vmid": "201", "prune-backups": "keep-last=1"}, nil, false},
 		"made_for_others":   {nil, map[string]string{"vmid": "202", "prune-backups": "keep-last=1"}, nil, false},
 		"made_elsewhere":    {nil, map[string]string{"vmid": "201", "storage": "pbs", "prune-backups": "keep-last=1"}, nil, false},
+		"made_on_a_link":    {nil, map[string]string{"vmid": "201", "storage": "nas", "prune-backups": "keep-last=1"}, nil, true}, // which may be the same folder
 		"made_on_default":   {nil, map[string]string{"vmid": "201", "storage": "", "prune-backups": "keep-last=1"}, nil, true},
 		"other_on_default":  {nil, map[string]string{"vmid": "201", "prune-backups": "keep-last=1"}, map[string]string{"storage": ""}, true},
 		"other_is_disabled": {nil, map[string]string{"vmid": "201", "prune-backups": "keep-last=1"}, map[string]string{"enabled": "0"}, false},
@@ -227,7 +228,7 @@ func TestSharedStorage(t *testing.T) {
 				all := map[string]string{"enabled": "1", "schedule": "daily", "storage": "local"}
 				maps.Copy(all, keys)
 				maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
-				return cluster.Object{ID: id, Keys: all}
+				return apart(cluster.Object{ID: id, Keys: all})
 			}
 			first := map[string]string{"vmid": "201", "prune-backups": keeps}
 			maps.Copy(first, test.other)
@@ -258,11 +259,95 @@ func TestSharedStorage(t *testing.T) {
 	}
 }
 
+// apart returns a job for whose storage it is known that local and pbs are different places.
+func apart(job cluster.Object) cluster.Object {
+	for _, id := range []string{"local", "pbs"} {
+		if of := job.Keys["storage"]; of != "" && of != id {
+			job.Apart = append(job.Apart, id)
+		}
+	}
+	return job
+}
+
+// TestNodeUnderHA changes jobs of a node for a guest that the HA manager moves: no such job is sure to back the guest up, and each of them may.
+func TestNodeUnderHA(t *testing.T) {
+	t.Parallel()
+	job := func(keys map[string]string) cluster.Object {
+		all := map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "all": "1", "prune-backups": "keep-last=30"}
+		maps.Copy(all, keys)
+		return apart(cluster.Object{ID: "job", Keys: all})
+	}
+	none := map[string]string{}
+	tests := map[string]struct {
+		ha         bool
+		got, after map[string]string // of the job; nil if it is made
+		weaker     bool
+	}{
+		"another_job":         {true, nil, map[string]string{"node": "pve2", "prune-backups": "keep-last=1"}, true},
+		"of_its_node":         {true, nil, map[string]string{"node": "pve1", "prune-backups": "keep-last=1"}, true},
+		"not_under_ha":        {false, nil, map[string]string{"node": "pve2", "prune-backups": "keep-last=1"}, false},
+		"elsewhere":           {true, nil, map[string]string{"node": "pve2", "storage": "pbs"}, false},
+		"to_a_node":           {true, none, map[string]string{"node": "pve1"}, true},
+		"to_its_node":         {false, none, map[string]string{"node": "pve1"}, false},
+		"no_change":           {true, map[string]string{"node": "pve2"}, map[string]string{"node": "pve2", "comment": "x"}, false},
+		"keeps_fewer":         {true, map[string]string{"node": "pve2"}, map[string]string{"node": "pve2", "prune-backups": "keep-last=1"}, true},
+		"keeps_fewer_no_ha":   {false, map[string]string{"node": "pve2"}, map[string]string{"node": "pve2", "prune-backups": "keep-last=1"}, false},
+		"from_a_node_to_all":  {true, map[string]string{"node": "pve2"}, none, true},
+		"from_a_node_to_more": {true, map[string]string{"node": "pve2", "storage": "pbs"}, map[string]string{"storage": "pbs"}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := map[string]cluster.Object{"other": apart(cluster.Object{ID: "other", Keys: map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "vmid": "201", "prune-backups": "keep-last=3"}})}
+			c := kind.Change{Op: cluster.OpObjectAdd, ID: "job", Set: job(test.after).Keys}
+			if test.got != nil {
+				c.Op, c.Got = cluster.OpObjectSet, job(test.got)
+				live["job"] = c.Got
+				if _, stays := c.Set["node"]; !stays && c.Got.Keys["node"] != "" {
+					c.Delete = []string{"node"}
+				}
+			}
+			world := kind.World{Guests: []kind.Guarded{{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "db", VMID: 201}, Guards: []guest.GuardField{guest.GuardBackup}}}}
+			row := cluster.Row{VMID: 201, Node: "pve1"}
+			if test.ha {
+				row.HAState = "started"
+			}
+			world.Observed.Inventory.Rows = []cluster.Row{row}
+			world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: live}}
+			if got := weakens(c, world); (len(got) > 0) != test.weaker {
+				t.Errorf("got %v, want a weakening: %t", got, test.weaker)
+			}
+		})
+	}
+}
+
+// TestMoveUnderHA puts a guest under HA: the jobs of its node and those that shut guests down are no cover any more.
+func TestMoveUnderHA(t *testing.T) {
+	t.Parallel()
+	from := kind.Place{VMID: 201, Node: "pve1"}
+	to := from
+	to.HA = true
+	for name, test := range map[string]struct {
+		keys map[string]string
+		want int
+	}{
+		"of_all_nodes": {nil, 0}, "of_its_node": {map[string]string{"node": "pve1"}, 1}, "of_another_node": {map[string]string{"node": "pve2"}, 0}, "stops": {map[string]string{"mode": "stop"}, 1},
+		"starved": {map[string]string{"bwlimit": "1"}, 0},
+	} {
+		keys := map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "all": "1", "prune-backups": "keep-last=30"}
+		maps.Copy(keys, test.keys)
+		job := apart(cluster.Object{ID: "job", Keys: keys})
+		if got := Move([]kind.Lasting{{Now: job, Next: job}}, map[string]cluster.Object{"job": job}, nil, from, to); len(got) != test.want {
+			t.Errorf("%s: got %v, want %d", name, got, test.want)
+		}
+	}
+}
+
 // TestMove moves a guest from one pool to another one.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	job := func(id, pool, storage, keeps string) cluster.Object {
-		return cluster.Object{ID: id, Keys: map[string]string{"enabled": "1", "schedule": "daily", "pool": pool, "storage": storage, "prune-backups": keeps}}
+		return apart(cluster.Object{ID: id, Keys: map[string]string{"enabled": "1", "schedule": "daily", "pool": pool, "storage": storage, "prune-backups": keeps}})
 	}
 	all := job("all", "", "local", "keep-last=30")
 	all.Keys["all"] = "1"

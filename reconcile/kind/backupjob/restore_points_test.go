@@ -78,7 +78,7 @@ func changedAtRandom(r *rand.Rand, jobs map[string]cluster.Object, pool string) 
 			}
 		}
 		c.Set, what = keys, fmt.Sprintf("the change of %s to %v", id, keys)
-		next[id] = cluster.Object{ID: id, Keys: keys}
+		next[id] = apart(cluster.Object{ID: id, Keys: keys})
 	}
 	if len(weakens(c, world)) > 0 {
 		return nil, "", ""

@@ -1,0 +1,67 @@
+package cluster
+
+import "strings"
+
+// Backings returns what is behind a storage of a type, none for a type that is not known. Storages that have a text in common have the same volumes: two on one volume group, whatever
+// their types are, or a folder and the share that is mounted there. Property returns a property of the storage, "" for one that it does not have.
+//
+// Source: PVE::Storage::Plugin and its plugins, properties.
+func Backings(of string, property func(name string) string) []string {
+	with := func(names ...string) string {
+		texts := make([]string, 0, len(names))
+		for _, name := range names {
+			texts = append(texts, property(name))
+		}
+		return strings.Join(texts, " ")
+	}
+	var backings []string
+	switch of {
+	case "lvm", "lvmthin":
+		backings = append(backings, "vg "+with("vgname"))
+	case "zfspool":
+		backings = append(backings, "zfs "+with("pool"))
+	case "nfs":
+		backings = append(backings, "nfs "+with("server", "export", "subdir"))
+	case "cifs":
+		backings = append(backings, "cifs "+with("server", "share", "subdir"))
+	case "rbd":
+		backings = append(backings, "rbd "+with("monhost", "pool", "namespace"))
+	case "cephfs":
+		backings = append(backings, "cephfs "+with("monhost", "fs-name", "subdir"))
+	case "pbs":
+		backings = append(backings, "pbs "+with("server", "port", "datastore", "namespace"))
+	}
+	if path := strings.TrimRight(property("path"), "/"); path != "" {
+		backings = append(backings, "path "+path)
+	}
+	return backings
+}
+
+// SameStorages returns the first storage with the same volumes, by the id of each storage of which it is known what is behind it.
+func SameStorages(storages []Storage) map[string]string {
+	same, owner := make(map[string]string), make(map[string]string) // the owner of a backing
+	for _, s := range storages {
+		for _, backing := range s.Backings {
+			first, now := owner[backing], same[s.ID]
+			switch {
+			case first == "" && now == "":
+				same[s.ID] = s.ID
+			case now == "":
+				same[s.ID] = first
+			case first != "" && first != now: // both groups have the storage
+				for id, of := range same {
+					if of == first || of == now {
+						same[id] = min(first, now)
+					}
+				}
+				for text, of := range owner {
+					if of == first || of == now {
+						owner[text] = min(first, now)
+					}
+				}
+			}
+			owner[backing] = same[s.ID]
+		}
+	}
+	return same
+}

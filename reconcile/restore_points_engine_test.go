@@ -1,0 +1,94 @@
+package reconcile_test
+
+import (
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
+)
+
+// runWithJob runs a test with a guest that requires backups, on two nodes, and a job that a person made.
+func runWithJob(t *testing.T, job map[string]string, test func(t *testing.T, l *lab)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}}))
+		l.trustOtto()
+		l.files["cluster.yaml"], l.files["web.yaml"] = clusterYAML, vmYAML("web-1", 201, "backup: required")
+		for key, text := range map[string]string{"schedule": "daily", "enabled": "1", "storage": "local"} {
+			if job[key] == "" {
+				job[key] = text
+			}
+		}
+		l.sim.SetBackupJob("nightly", job)
+		l.push("a guest", alice)
+		defer l.start()()
+		l.converge()
+		eventually(t, "the cover", func() bool {
+			return !l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.NoBackup)
+		})
+		test(t, l)
+	})
+}
+
+// TestOrdersThatTakeRestorePoints gives orders to a guest that requires backups. One that takes the place of a backup of a job, or moves the guest out of its job, waits for an approval.
+func TestOrdersThatTakeRestorePoints(t *testing.T) {
+	t.Parallel()
+	all := map[string]string{"all": "1", "prune-backups": "keep-last=3"}
+	for name, test := range map[string]struct {
+		job  map[string]string
+		run  string
+		held bool
+	}{
+		"backup":           {all, backupWeb1, true},
+		"protected_backup": {all, backupWeb1 + " protected=yes", false},
+		"backup_of_all":    {map[string]string{"all": "1", "prune-backups": "keep-all=1"}, backupWeb1, false},
+		"backup_elsewhere": {map[string]string{"vmid": "201", "storage": "local-lvm", "prune-backups": "keep-last=3"}, backupWeb1, false},
+		"move":             {map[string]string{"all": "1", "node": "pve1"}, "migrate" + web1 + " target=pve2", true},
+		"move_in_a_job":    {all, "migrate" + web1 + " target=pve2", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runWithJob(t, maps.Clone(test.job), func(t *testing.T, l *lab) {
+				l.sim.SetBackupJob("others", map[string]string{"schedule": "daily", "enabled": "1", "storage": "local", "all": "1", "exclude": "201", "prune-backups": "keep-last=3"})
+				l.order(test.run)
+				if !test.held {
+					l.waitForOrder(test.run, journal.OrderRun)
+					return
+				}
+				eventually(t, "the hold", func() bool { return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.Approval) })
+				time.Sleep(time.Hour)
+				if o := l.orderOf(test.run); o.State != journal.OrderSeen || len(l.backups()) != 0 || l.sim.Effects(201, pvesim.Migrated) != 0 {
+					t.Fatalf("got the order %+v, want it to wait", o)
+				}
+				l.approve(l.object("VirtualMachine/web-1").Held[0].Digest)
+				l.waitForOrder(test.run, journal.OrderRun)
+			})
+		})
+	}
+}
+
+// TestGuestUnderHALeavesItsJob puts a guest under HA that only a job of its node, or one that shuts it down, backs up.
+func TestGuestUnderHALeavesItsJob(t *testing.T) {
+	t.Parallel()
+	for name, job := range map[string]map[string]string{
+		"node": {"all": "1", "node": "pve1"}, "stop": {"all": "1", "mode": "stop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runWithJob(t, job, func(t *testing.T, l *lab) {
+				l.grant("Sys.Console")
+				l.files["web.yaml"] = vmYAML("web-1", 201, "backup: required", "ha: {state: started}")
+				l.push("HA", alice)
+				eventually(t, "the hold", func() bool { return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.Guard) })
+				time.Sleep(time.Hour)
+				if l.guest(l.engine.Report(), 201).Held[0].Digest == "" {
+					t.Error("got no digest, want an approval to release it")
+				}
+			})
+		})
+	}
+}
