@@ -65,7 +65,7 @@ install_tools() {
   fi
   [ "$(id -u)" = 0 ] || return 0
   command -v npm > /dev/null || missing+=(npm)
-  for package in age ansible-core etcd-server git openssh-server openssh-client iproute2 postgresql redis-server prometheus systemd systemd-container mmdebstrap strace chromium fonts-dejavu-core openssl skopeo umoci nix-bin; do
+  for package in age ansible-core etcd-server git gnupg rpm openssh-server openssh-client iproute2 postgresql redis-server prometheus systemd systemd-container mmdebstrap strace chromium fonts-dejavu-core openssl skopeo umoci nix-bin; do
     dpkg -s "$package" > /dev/null 2>&1 || missing+=("$package")
   done
   if [ ${#missing[@]} != 0 ]; then
