@@ -96,8 +96,8 @@ func TestGuardsHoldWhereverTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestIncidentAuthorOfAReachApproves lets alice bring a guest into the reach of a job of another person, by a pool that its manifest or its class names. With separateApprover her own approval does not count.
-func TestIncidentAuthorOfAReachApproves(t *testing.T) {
+// TestAuthorOfAReachApproves lets alice bring a guest into the reach of a job of another person, by a pool that its manifest or its class names. With separateApprover her own approval does not count.
+func TestAuthorOfAReachApproves(t *testing.T) {
 	t.Parallel()
 	second := func(guests string) string {
 		return "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: second}\nspec: {schedule: hourly, storage: local, retention: {keepLast: 1}, guests: {" + guests + "}}\n"

@@ -34,7 +34,7 @@ type guarded struct {
 func guardsByWays() []guarded {
 	const wherever = "reconcile TestGuardsHoldWhereverTheyAreWritten"
 	const passed = "reconcile TestGuardOfAPassedCommit"
-	const reach = "reconcile TestIncidentAuthorOfAReachApproves"
+	const reach = "reconcile TestAuthorOfAReachApproves"
 	return []guarded{
 		{"`backup: required`", map[string]cell{
 			"object": by("reconcile TestSecondJobOfARequiredBackup", "reconcile/kind/backupjob TestRestorePointsStay"),
