@@ -103,7 +103,7 @@ type guards struct {
 	cluster journal.ClusterGuarded
 
 	policies map[string]journal.PolicyInForce
-	left     map[int][]string
+	left     map[int][]journal.Former
 	signers  map[journal.Label]journal.Introduced
 	rules    []policy.Rule // of the repository, in effect
 	set      *policy.Set   // of them and of the host

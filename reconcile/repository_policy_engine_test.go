@@ -214,3 +214,29 @@ func TestRepositoryPolicyOfTheFormerFolder(t *testing.T) {
 		}
 	})
 }
+
+// TestRepositoryPolicyOfTheFormerLabel gives a guest another label, which the signer of a policy may not change. The policy applies until that is approved.
+func TestRepositoryPolicyOfTheFormerLabel(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.trustSigners(aliceMay(), verify.Signer{
+			Name: "wanda", Issuer: wanda.Issuer, Subject: wanda.Subject, May: []verify.Role{verify.RoleChange}, Guests: []string{"VirtualMachine/web-*", "Policy/web-*"},
+		}, verify.Signer{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: approveOnly})
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("a guest", alice)
+		stop := l.start()
+		l.converge()
+		l.files["policy.yaml"] = policyYAML("web-memory", tooMuchMemory)
+		l.waitForAcceptance(l.push("a policy", wanda))
+		l.files["web.yaml"] = vmYAML("app-1", 201)
+		l.waitForAcceptance(l.push("another label", alice))
+		l.files["web.yaml"] = vmYAML("app-1", 201, "memory: {size: 8Gi}")
+		l.waitForAcceptance(l.push("memory", alice))
+		l.waitForHold(201, reason.Policy)
+		stop()
+		defer l.start()()
+		digest := l.waitForHeldGuard(201, "policies of its folder: web-memory")
+		l.waitForHold(201, reason.Policy)
+		l.push(approve(digest), olga)
+		eventually(l, "the memory", func() bool { return l.sim.Value(201, "memory") == "8192" })
+	})
+}

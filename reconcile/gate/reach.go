@@ -137,7 +137,12 @@ func (s Scope) reachedGuest(ref guest.Ref) reached {
 	}
 	t.files = filesOf(file, remembered.File)
 	if len(t.files) > 0 {
-		t.files = append(t.files, s.Left[ref.VMID]...)
+		for _, p := range s.Left[ref.VMID] {
+			t.files = append(t.files, p.File)
+			if p.Label != "" {
+				t.also = append(t.also, p.Label)
+			}
+		}
 	}
 	return t
 }

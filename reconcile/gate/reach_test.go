@@ -266,7 +266,7 @@ func TestNameDoesNotWidenAnApproval(t *testing.T) {
 		"also_with_vmids":        {ref: renamed, limit: listed, want: "may not touch VirtualMachine/web-2"}, // its last manifest was db-1
 		"taken_over_with_vmids":  {ref: renamed, limit: listed, with: func(s *Scope) { s.Guarded = nil }},
 		"foreign_guest":          {ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-7", VMID: 700}, limit: web, want: "vmid 700, which the source did not create"},
-		"policies_of_its_folder": {ref: web1, limit: Limit{Name: "olga", May: both, Paths: []string{"web"}}, with: func(s *Scope) { s.Left = map[int][]string{201: {"db/web-1.yaml"}} }, want: "signer olga may not change db/web-1.yaml"},
+		"policies_of_its_folder": {ref: web1, limit: Limit{Name: "olga", May: both, Paths: []string{"web"}}, with: func(s *Scope) { s.Left = map[int][]journal.Former{201: {{File: "db/web-1.yaml"}}} }, want: "signer olga may not change db/web-1.yaml"},
 		"unknown_file": {ref: web1, limit: web, with: func(s *Scope) {
 			s.Guarded = map[int]journal.Guarded{201: {VMID: 201, Kind: "VirtualMachine", Name: "web-1", File: journal.UnknownFile}}
 		}, want: "the file of the last manifest of VirtualMachine/web-1 (201) is not known"},

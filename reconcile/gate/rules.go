@@ -25,7 +25,7 @@ import (
 type Rules struct {
 	set    *policy.Set
 	guests map[guest.Ref]*guest.Desired // by policyKey
-	left   map[int][]string             // by vmid: files that manifests left, and whose policies still apply
+	left   map[int][]journal.Former     // by vmid: places that manifests left, and whose policies still apply
 
 	mu    sync.Mutex
 	known map[guest.Ref]*judged
@@ -46,9 +46,9 @@ type judged struct {
 	configuring bool // the guest was not seen configured yet, so the fields of ignoreFields count
 }
 
-// NewRules returns the policies for guests; nil without policies. It is made once for each revision. Left contains the files that the manifests of guests left, and whose policies still
+// NewRules returns the policies for guests; nil without policies. It is made once for each revision. Left contains the places that the manifests of guests left, and whose policies still
 // apply, by vmid.
-func NewRules(set *policy.Set, guests []guest.Desired, left map[int][]string) *Rules {
+func NewRules(set *policy.Set, guests []guest.Desired, left map[int][]journal.Former) *Rules {
 	if set.Len() == 0 {
 		return nil
 	}
@@ -114,11 +114,11 @@ func (r *Rules) placeOf(step plan.Step, d *guest.Desired) policy.Place {
 	if d != nil {
 		return r.placeOfGuest(d)
 	}
-	return policy.Place{File: step.File, Earlier: r.left[step.Guest.VMID], Of: step.Guest}
+	return policy.Place{File: step.File, Earlier: guard.Earlier(r.left[step.Guest.VMID]), Of: step.Guest}
 }
 
 func (r *Rules) placeOfGuest(d *guest.Desired) policy.Place {
-	return policy.Place{File: d.Origin.File, Earlier: r.left[d.VMID], Of: d.Ref}
+	return policy.Place{File: d.Origin.File, Earlier: guard.Earlier(r.left[d.VMID]), Of: d.Ref}
 }
 
 // guestsOf returns the guest of a step as it is now and as its manifest wants it, for the few steps that policies about steps are about.

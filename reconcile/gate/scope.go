@@ -44,9 +44,9 @@ type Scope struct {
 	Objects    map[journal.ObjectID]journal.OwnedObject
 
 	// What an approval or an order reaches.
-	Guests   []guest.Desired         // of manifests
-	Guarded  map[int]journal.Guarded // the last manifests of guests
-	Left     map[int][]string        // files that the manifests of guests left, and whose policies still apply
+	Guests   []guest.Desired          // of manifests
+	Guarded  map[int]journal.Guarded  // the last manifests of guests
+	Left     map[int][]journal.Former // places that the manifests of guests left, and whose policies still apply
 	Policies map[string]journal.PolicyInForce
 }
 

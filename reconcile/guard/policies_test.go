@@ -192,7 +192,7 @@ func TestPlaces(t *testing.T) {
 	move := func(state journal.State, from string, guests ...guest.Desired) (journal.State, Resolved) {
 		next := input(state, guests...)
 		next.Policies = []policy.Rule{ruleIn("teams/web/p.yaml")}
-		next.State = After(state, AcceptPlaces(next, map[journal.Label]string{web: from}))
+		next.State = After(state, AcceptPlaces(next, state, map[journal.Label]string{web: from}))
 		return next.State, Resolve(next)
 	}
 	tests := map[string]struct {
@@ -217,13 +217,13 @@ func TestPlaces(t *testing.T) {
 
 	moved, got := move(state, "teams/web/a.yaml", wanted(201, in("teams/db/a.yaml")))
 	further, _ := move(moved, "teams/db/a.yaml", wanted(201, in("teams/app/a.yaml")))
-	if !slices.Equal(further.Left[201], []string{"teams/web/a.yaml"}) {
+	if !slices.Equal(further.Left[201], []journal.Former{{File: "teams/web/a.yaml"}}) {
 		t.Errorf("got %v after another move, want the first file", further.Left)
 	}
 	if back, got := move(further, "teams/app/a.yaml", wanted(201, in("teams/web/a.yaml"))); len(back.Left) > 0 || len(got.Weakenings) > 0 {
 		t.Errorf("got %v and %v after the move back, want nothing", back.Left, got.Weakenings)
 	}
-	if gone, got := move(state, "teams/web/a.yaml", wanted(202, in("teams/web/b.yaml"))); !slices.Equal(got.Left[201], []string{"teams/web/a.yaml"}) || len(got.Weakenings) > 0 || len(gone.Left) != 1 {
+	if gone, got := move(state, "teams/web/a.yaml", wanted(202, in("teams/web/b.yaml"))); !slices.Equal(got.Left[201], []journal.Former{{File: "teams/web/a.yaml"}}) || len(got.Weakenings) > 0 || len(gone.Left) != 1 {
 		t.Errorf("got %v and %v of a removed manifest, want that the policies of its folder apply", got.Left, got.Weakenings)
 	}
 	next := input(moved, wanted(201, in("teams/db/a.yaml")))
@@ -231,6 +231,64 @@ func TestPlaces(t *testing.T) {
 	next.State = After(moved, Release(next, got.Weakenings))
 	if after := Resolve(next); len(after.Left)+len(after.Weakenings) > 0 {
 		t.Errorf("got %+v after the approval, want nothing", after)
+	}
+}
+
+// TestPlacesOfLabels gives guests other labels, which the signer of a policy may not change. The policy still applies under the label that a guest had.
+func TestPlacesOfLabels(t *testing.T) {
+	t.Parallel()
+	at := func(name, file string) func(*guest.Desired) {
+		return func(d *guest.Desired) { d.Name, d.Origin = name, guest.Origin{File: file, Line: 1, Column: 1} }
+	}
+	webs := journal.Introduction{Signer: "wanda", Guests: []string{"VirtualMachine/web-*"}}
+	const folder = "teams/web/"
+	begin := withPolicies(introducedBy(inForce(wanted(201, at("web-1", folder+"a.yaml")), wanted(202, at("app-1", folder+"a.yaml"))), webs), ruleIn(folder+"p.yaml"))
+	type revision struct {
+		moved  map[journal.Label]string
+		guests []guest.Desired
+	}
+	label := func(name string) journal.Label { return journal.Label{Kind: "VirtualMachine", Name: name} }
+	first := []journal.Former{{File: folder + "a.yaml", Label: "VirtualMachine/web-1"}}
+	tests := map[string]struct {
+		revisions []revision
+		want      []journal.Former // of guest 201
+	}{
+		"another_label": {[]revision{{map[journal.Label]string{label("web-1"): folder + "a.yaml"}, []guest.Desired{wanted(201, at("db-1", folder+"a.yaml"))}}}, first},
+		"two_guests_change_labels": {
+			[]revision{{nil, []guest.Desired{wanted(201, at("app-1", folder+"a.yaml")), wanted(202, at("web-1", folder+"a.yaml"))}}},
+			first,
+		},
+		"moved_and_then_another_label": {[]revision{
+			{map[journal.Label]string{label("web-1"): folder + "a.yaml"}, []guest.Desired{wanted(201, at("web-1", "db/a.yaml"))}},
+			{map[journal.Label]string{label("web-1"): "db/a.yaml"}, []guest.Desired{wanted(201, at("db-1", "db/a.yaml"))}},
+		}, first},
+		"removed_and_then_another_label": {[]revision{
+			{map[journal.Label]string{label("web-1"): folder + "a.yaml"}, nil},
+			{nil, []guest.Desired{wanted(201, at("db-1", "db/a.yaml"))}},
+		}, first},
+		"back": {[]revision{
+			{map[journal.Label]string{label("web-1"): folder + "a.yaml"}, []guest.Desired{wanted(201, at("db-1", folder+"a.yaml"))}},
+			{map[journal.Label]string{label("db-1"): folder + "a.yaml"}, []guest.Desired{wanted(201, at("web-1", folder+"a.yaml"))}},
+		}, nil},
+		"within": {[]revision{{map[journal.Label]string{label("web-1"): folder + "a.yaml"}, []guest.Desired{wanted(201, at("web-2", folder+"a.yaml"))}}}, nil},
+	}
+	for name, test := range tests {
+		state := begin
+		var got Resolved
+		for _, r := range test.revisions {
+			next := input(state, r.guests...)
+			next.Policies = []policy.Rule{ruleIn(folder + "p.yaml")}
+			var guards []journal.Body
+			for i := range r.guests {
+				guards = append(guards, Accept(&r.guests[i], state, noon))
+			}
+			next.State = After(state, guards)
+			next.State = After(next.State, AcceptPlaces(next, state, r.moved))
+			state, got = next.State, Resolve(next)
+		}
+		if !slices.Equal(got.Left[201], test.want) || len(got.Left[202]) > 0 {
+			t.Errorf("%s: got %v, want %v of 201", name, got.Left, test.want)
+		}
 	}
 }
 

@@ -29,9 +29,9 @@ type Resolved struct {
 	Guards     manifest.Guards // of the Cluster, in effect
 	Weakenings []Weakening     // held changes: those of the Cluster first, then by field and first vmid
 	Bounded    map[int][]guest.GuardField
-	Policies   []policy.Rule    // of the repository, in effect, sorted by name
-	Left       map[int][]string // by vmid: files that manifests left, and whose policies still apply
-	Ends       time.Time        // when the next suspension that is kept in force ends; zero if there is none
+	Policies   []policy.Rule            // of the repository, in effect, sorted by name
+	Left       map[int][]journal.Former // by vmid: places that manifests left, and whose policies still apply
+	Ends       time.Time                // when the next suspension that is kept in force ends; zero if there is none
 }
 
 // Resolve returns the guards in effect: those that the manifests ask for, except for the ones that would weaken a guard in force or the host's

@@ -46,7 +46,7 @@ func After(state journal.State, records []journal.Body) journal.State {
 				delete(state.Policies, r.Name)
 			}
 		case journal.Left:
-			state.Left[r.VMID] = r.Files
+			state.Left[r.VMID] = r.Places()
 			if len(r.Files) == 0 {
 				delete(state.Left, r.VMID)
 			}

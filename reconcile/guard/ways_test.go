@@ -93,7 +93,7 @@ func guardsByWays() []guarded {
 		{"`Policy`", map[string]cell{
 			"object": by("reconcile TestRepositoryPolicyWhileManifestsDoNotParse", "reconcile TestRepositoryPolicyOfALimitedSigner"),
 			"field":  by("reconcile TestRepositoryPolicy", "reconcile/guard TestPolicyChanges"),
-			"label":  by("reconcile TestPolicyHoldsWhereverTheValueIsWritten"),
+			"label":  by("reconcile TestPolicyHoldsWhereverTheValueIsWritten", "reconcile TestRepositoryPolicyOfTheFormerLabel"),
 			"pool":   none("a policy belongs to a folder and not to a pool; an expression that reads the pool decides itself what a move means"),
 			"class":  by("reconcile TestPolicyHoldsWhereverTheValueIsWritten"),
 			"file":   by("reconcile TestRepositoryPolicyOfTheFormerFolder", "reconcile/guard TestPlaces"),

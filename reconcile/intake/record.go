@@ -81,7 +81,7 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, files l
 		}
 	}
 	after := guard.After(state, bodies)
-	return append(bodies, guard.AcceptPlaces(accepted.guardInput(after, guard.Minimum{}, now), accepted.trace.left())...)
+	return append(bodies, guard.AcceptPlaces(accepted.guardInput(after, guard.Minimum{}, now), state, accepted.trace.left())...)
 }
 
 // appendMissing journals what the journal lacks of a resumed revision: guards that older releases did not record, the files of its manifests, and names and entries of

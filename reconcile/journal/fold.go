@@ -35,7 +35,7 @@ type fold struct {
 	introduced  *index[Label, Introduced]
 	removed     map[int]Label // labels of removed manifests, by the vmid of the guest
 	policies    *index[string, PolicyInForce]
-	left        *index[int, []string]
+	left        *index[int, []Former]
 	rollouts    *index[string, Rollout]
 	staged      *index[int, Staged]
 	placed      *index[int, Placed]
@@ -75,7 +75,7 @@ func newFold() *fold {
 		introduced:  newIndex[Label, Introduced](),
 		removed:     map[int]Label{},
 		policies:    newIndex[string, PolicyInForce](),
-		left:        newIndex[int, []string](),
+		left:        newIndex[int, []Former](),
 		rollouts:    newIndex[string, Rollout](),
 		staged:      newIndex[int, Staged](),
 		placed:      newIndex[int, Placed](),

@@ -76,7 +76,7 @@ func oneOfEach() []Body {
 			Name: "two-nics", File: "web/policies.yaml", Line: 1, Column: 1, On: "step", Operations: []string{"destroy"}, Classes: []string{"destructive"}, Kinds: []string{"Container"},
 			When: "true", Result: "requireApproval", Approvals: 2, Message: "ask", MessageExpression: "step.op", By: []PolicySigner{{Signer: "wanda", Paths: []string{"web"}, Guests: []string{"Container/web-*"}}},
 		},
-		Left{VMID: 101, Files: []string{"web/prod/web-1.yaml"}},
+		Left{VMID: 101, Files: []string{"web/prod/web-1.yaml"}, Labels: []string{"VirtualMachine/web-0"}},
 		Placed{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Node: "pve2", Reason: "least memory of 3 that fit"},
 		Downloaded{Name: "debian-13", Node: "pve1", Volume: "local:import/debian-13-4a6b0d1c2e3f.qcow2", Size: 1 << 30, Task: "UPID:pve1:d", Prune: true, File: "images.yaml", Gone: true},
 		OwnedObject{Kind: "Pool", ID: "prod/web", Name: "web", Identity: "5e", Marker: "gitops-0011aabb", Origin: Created, Claiming: true, Destroy: "deny", File: "pools.yaml", Agreed: map[string]AgreedText{"a": {Text: "b", Unsure: true}, "c": {}}},

@@ -267,13 +267,14 @@ var kinds = []*kind{
 	}.kind(),
 	row[Left]{
 		name: "left", version: 14,
-		complete: func(b Left) bool { return b.VMID > 0 },
+		newer:    func(b Left) int { return laterField(32, len(b.Labels) > 0) },
+		complete: func(b Left) bool { return b.VMID > 0 && (len(b.Labels) == 0 || len(b.Labels) == len(b.Files)) },
 		fold: func(f *fold, r Record, b Left) {
 			if len(b.Files) == 0 {
 				f.left.remove(b.VMID)
 				return
 			}
-			f.left.set(b.VMID, r, b.Files)
+			f.left.set(b.VMID, r, b.Places())
 		},
 		kept: "until the vmid's next `left` or `disowned`; one without files no longer",
 	}.kind(),

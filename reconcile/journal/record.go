@@ -479,11 +479,40 @@ type PolicySigner struct {
 	Guests []string `json:"guests,omitempty"`
 }
 
-// Left records that the manifest of an owned guest left files, while policies in force that apply there do not apply where it is now. They still apply to the
+// Left records that the manifest of an owned guest left files or labels, while policies in force that apply there do not apply where it is now. They still apply to the
 // guest. It replaces the vmid's earlier Left record. A record without files ends it.
 type Left struct {
 	VMID  int      `json:"vmid"`
 	Files []string `json:"files,omitempty"` // in the order in which they were left
+	// Labels are the labels that the guest had in these files, "" for the present one; nil if it had no other one.
+	Labels []string `json:"labels,omitempty"`
+}
+
+// Former is a place that the manifest of a guest left: a file, and the label of the guest there, "" for the present one.
+type Former struct{ File, Label string }
+
+// Places returns the places of a record.
+func (b Left) Places() []Former {
+	places := make([]Former, len(b.Files))
+	for i, file := range b.Files {
+		if places[i].File = file; i < len(b.Labels) {
+			places[i].Label = b.Labels[i]
+		}
+	}
+	return places
+}
+
+// LeftAt returns the record of some places.
+func LeftAt(vmid int, places []Former) Left {
+	b := Left{VMID: vmid}
+	hasLabel := false
+	for _, p := range places {
+		b.Files, b.Labels, hasLabel = append(b.Files, p.File), append(b.Labels, p.Label), hasLabel || p.Label != ""
+	}
+	if !hasLabel {
+		b.Labels = nil
+	}
+	return b
 }
 
 // Placed records which node was chosen to create a guest on, before the guest is created. It replaces the vmid's earlier Placed record. It is of no use

@@ -35,7 +35,7 @@ type State struct {
 	Overridden          map[int]Overridden         // by vmid; lasts until it is ended or the guest is disowned
 	Introduced          map[Label]Introduced       // by label; that of a removed manifest lasts until its guest is disowned
 	Policies            map[string]PolicyInForce   // of the repository, by name
-	Left                map[int][]string           // by vmid: files that the manifest of a guest left, while policies there still apply; lasts until the guest is disowned
+	Left                map[int][]Former           // by vmid: places that the manifest of a guest left, while policies there still apply; lasts until the guest is disowned
 	Rollouts            map[string]Rollout         // by name
 	Staged              map[int]Staged             // by vmid: guests of rollouts; lasts until the rollout ends or the guest is disowned
 	Placed              map[int]Placed             // by vmid: nodes that were chosen for new guests; lasts until the guest is disowned

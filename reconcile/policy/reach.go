@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 
 	"gitops-agent/reconcile/guest"
@@ -10,9 +11,12 @@ import (
 // Place is where the manifest of a guest, or of another object, lies. The zero Place is that of a guest that no manifest names.
 type Place struct {
 	File    string   // in the repository
-	Earlier []string // files that it left, while the policies there still apply
+	Earlier []Former // places that it left, while the policies there still apply
 	Of      guest.Ref
 }
+
+// Former is a place that a manifest left: a file, and the label there, "" for the present one.
+type Former struct{ File, Label string }
 
 // Reach is what a policy of the repository applies to: what lies in and below its folder, and what everybody who introduced it may change. A nil Reach
 // contains everything: that of a policy of the host.
@@ -30,15 +34,15 @@ type Signer struct {
 
 // Contains reports whether the policy applies to what lies at a place.
 func (r *Reach) Contains(p Place) bool {
-	return r == nil || r.containsFile(p.File, p.Of) || slices.ContainsFunc(p.Earlier, func(file string) bool { return r.containsFile(file, p.Of) })
+	return r == nil || r.contains(p.File, p.Of.Label()) || slices.ContainsFunc(p.Earlier, func(e Former) bool { return r.contains(e.File, cmp.Or(e.Label, p.Of.Label())) })
 }
 
-func (r *Reach) containsFile(file string, of guest.Ref) bool {
+func (r *Reach) contains(file, label string) bool {
 	if file == "" || !scope.IsWithin(file, r.Folder) {
 		return false
 	}
 	for _, s := range r.Signers {
-		if !scope.HasPath(s.Paths, file) || len(s.Guests) > 0 && !scope.MatchesAny(s.Guests, of.Label()) {
+		if !scope.HasPath(s.Paths, file) || len(s.Guests) > 0 && !scope.MatchesAny(s.Guests, label) {
 			return false
 		}
 	}

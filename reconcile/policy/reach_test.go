@@ -22,8 +22,9 @@ func TestReach(t *testing.T) {
 		"beside":              {&Reach{Folder: "teams/web"}, Place{File: "teams/web-2/a.yaml", Of: web}, false},
 		"above":               {&Reach{Folder: "teams/web"}, Place{File: "teams/a.yaml", Of: web}, false},
 		"no_manifest":         {&Reach{Folder: "."}, Place{Of: web}, false},
-		"left_file":           {&Reach{Folder: "teams/web"}, Place{File: "teams/db/a.yaml", Earlier: []string{"a.yaml", "teams/web/a.yaml"}, Of: web}, true},
-		"removed":             {&Reach{Folder: "teams/web"}, Place{Earlier: []string{"teams/web/a.yaml"}, Of: web}, true},
+		"left_file":           {&Reach{Folder: "teams/web"}, Place{File: "teams/db/a.yaml", Earlier: []Former{{File: "a.yaml"}, {File: "teams/web/a.yaml"}}, Of: web}, true},
+		"left_label":          {&Reach{Folder: ".", Signers: []Signer{{Guests: []string{"VirtualMachine/old-*"}}}}, Place{File: "a.yaml", Earlier: []Former{{File: "a.yaml", Label: "VirtualMachine/old-1"}}, Of: web}, true},
+		"removed":             {&Reach{Folder: "teams/web"}, Place{Earlier: []Former{{File: "teams/web/a.yaml"}}, Of: web}, true},
 		"paths_of_signer":     {&Reach{Folder: ".", Signers: []Signer{{Paths: []string{"teams/web"}}}}, Place{File: "teams/web/a.yaml", Of: web}, true},
 		"outside_paths":       {&Reach{Folder: ".", Signers: []Signer{{Paths: []string{"teams/web"}}}}, Place{File: "teams/db/a.yaml", Of: web}, false},
 		"guests_of_signer":    {&Reach{Folder: ".", Signers: []Signer{{Guests: []string{"VirtualMachine/web-*"}}}}, Place{File: "a.yaml", Of: web}, true},
@@ -128,7 +129,7 @@ func TestRepository(t *testing.T) {
 	for _, test := range []struct {
 		at   Place
 		want int
-	}{{Place{File: "app/a.yaml"}, 1}, {Place{File: "web/a.yaml"}, 0}, {Place{Earlier: []string{"app/a.yaml"}}, 1}, {Place{}, 0}} {
+	}{{Place{File: "app/a.yaml"}, 1}, {Place{File: "web/a.yaml"}, 0}, {Place{Earlier: []Former{{File: "app/a.yaml"}}}, 1}, {Place{}, 0}} {
 		at, want := test.at, test.want
 		subject := &Subject{New: NoGuest, Old: webServer(), Step: destroy, Place: at}
 		if got := len(set.Step(subject)); got != want || set.HasSteps(destroy, at) != (want > 0) {

@@ -110,7 +110,7 @@ func recordText(body journal.Body) string {
 		if len(b.Files) == 0 {
 			return fmt.Sprintf("%d is under the policies of its folder alone", b.VMID)
 		}
-		return fmt.Sprintf("%d is also under the policies that apply to %s", b.VMID, strings.Join(b.Files, ", "))
+		return fmt.Sprintf("%d is also under the policies that apply to %s", b.VMID, strings.Join(slices.DeleteFunc(slices.Concat(b.Files, b.Labels), func(text string) bool { return text == "" }), ", "))
 	case journal.Placed:
 		if b.Node == "" {
 			return fmt.Sprintf("%d needs no node any more", b.VMID)

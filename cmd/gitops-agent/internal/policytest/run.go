@@ -77,7 +77,7 @@ func (c *Case) findings(t *Table) ([]policy.Finding, error) {
 	if c.Step.Order != "" {
 		step.Order = &order.Open{Request: order.Request{Op: step.Op, Guest: step.Guest}, Order: journal.Order{Ordered: journal.Ordered{Signer: c.Step.Order}}}
 	}
-	judge := gate.Gate{Now: c.Time, Rules: gate.NewRules(t.rules, wanted, map[int][]string{step.Guest.VMID: {c.fileIn(t)}}), Seen: seen, Scope: gate.Scope{Introduced: c.introduced(step.Guest)}}
+	judge := gate.Gate{Now: c.Time, Rules: gate.NewRules(t.rules, wanted, map[int][]journal.Former{step.Guest.VMID: {{File: c.fileIn(t)}}}), Seen: seen, Scope: gate.Scope{Introduced: c.introduced(step.Guest)}}
 	if judge.Now.IsZero() {
 		judge.Now = monday
 	}
