@@ -27,6 +27,11 @@ type TreeOptions struct {
 	// Visit is given each file instead of keeping it, so that memory is needed for one file alone. What Files refuses and a file above MaxFile are passed over
 	// then: a visit looks for something in a tree that nothing is made from.
 	Visit func(File)
+
+	// Other is given each file whose name ends in one of OtherSuffixes and is not read. A file above MaxFile is passed over, and so is what is above MaxOther.
+	Other         func(File)
+	OtherSuffixes []string
+	MaxOther      int64 // largest sum of these files, in bytes; default 4 MiB
 }
 
 const (
@@ -39,6 +44,7 @@ func (o TreeOptions) withDefaults() TreeOptions {
 	o.MaxFile = cmp.Or(o.MaxFile, 1<<20)
 	o.MaxTotal = cmp.Or(o.MaxTotal, 64<<20)
 	o.MaxFiles = cmp.Or(o.MaxFiles, 10_000)
+	o.MaxOther = cmp.Or(o.MaxOther, 4<<20)
 	return o
 }
 
@@ -139,6 +145,7 @@ type fileWalk struct {
 	opts    TreeOptions
 	files   []File
 	total   int64
+	others  int64 // bytes that Other was given
 	entries int
 }
 
@@ -218,6 +225,9 @@ func (w *fileWalk) entry(ctx context.Context, dir string, e entry, depth int) er
 func (w *fileWalk) file(ctx context.Context, at string, id ID) error {
 	ends := func(suffix string) bool { return strings.HasSuffix(at, suffix) }
 	if len(w.opts.Suffixes) > 0 && !slices.ContainsFunc(w.opts.Suffixes, ends) || slices.ContainsFunc(w.opts.Skipped, ends) {
+		if w.opts.Other != nil && slices.ContainsFunc(w.opts.OtherSuffixes, ends) {
+			return w.other(ctx, at, id)
+		}
 		return nil
 	}
 	if len(w.files) == w.opts.MaxFiles {
@@ -238,6 +248,23 @@ func (w *fileWalk) file(ctx context.Context, at string, id ID) error {
 		return nil
 	}
 	w.files = append(w.files, File{at, data})
+	return nil
+}
+
+func (w *fileWalk) other(ctx context.Context, at string, id ID) error {
+	limit := min(w.opts.MaxFile, w.opts.MaxOther-w.others)
+	if limit <= 0 {
+		return nil
+	}
+	data, err := w.repo.readLinked(ctx, plumbing.BlobObject, id, limit)
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return nil
+	case err != nil:
+		return fmt.Errorf("path %q: %w", at, err)
+	}
+	w.others += int64(len(data))
+	w.opts.Other(File{at, data})
 	return nil
 }
 

@@ -55,7 +55,7 @@ func aheadOf(ctx context.Context, repo *gitsource.Repository, target string, hea
 func clusterNames(ctx context.Context, repo *gitsource.Repository, tree gitsource.ID) (map[string]bool, error) {
 	names := make(map[string]bool)
 	_, err := repo.Files(ctx, tree, gitsource.TreeOptions{
-		Suffixes: []string{".yaml", ".yml"}, Skipped: []string{encrypted.SOPS.Suffix()},
+		Suffixes: manifest.Suffixes(), Skipped: []string{encrypted.SOPS.Suffix()},
 		Visit: func(f gitsource.File) {
 			for _, name := range manifest.ClusterNames(manifest.File{Path: f.Path, Data: f.Data}) {
 				names[name] = true

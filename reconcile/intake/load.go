@@ -66,6 +66,9 @@ func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 	if err != nil {
 		return manifest.Set{}, refuseManifests(commit, err)
 	}
+	if len(scope.Paths) > 1 {
+		set.WarnOfEmpty(scope.Paths, files)
+	}
 	if set.Cluster.Name != scope.Cluster {
 		return manifest.Set{}, &RefusedError{
 			Commit: commit, Reason: report.RefusedCluster,

@@ -16,8 +16,8 @@ const (
 	maxManifests     = 10_000
 )
 
-// ManifestFiles reads the manifests of a tree, in some folders and files or in the whole tree, and in the folders that their Cluster imports. Encrypted
-// files are none. An import that the tree does not have, or that leads out of it, has no files: the parser reports it with its position.
+// ManifestFiles reads the manifests of a tree, in some folders and files or in the whole tree, and in the folders that their Cluster imports. With them are
+// files that are manifests by their content alone, of which the parser warns. Encrypted files are none. An import that the tree does not have, or that leads out of it, has no files: the parser reports it with its position.
 func ManifestFiles(ctx context.Context, repo *gitsource.Repository, tree gitsource.ID, paths []string) ([]manifest.File, error) {
 	r := manifestReader{repo: repo, tree: tree, known: make(map[string]bool)}
 	if err := r.read(ctx, paths, false); err != nil {
@@ -35,7 +35,7 @@ func ManifestFiles(ctx context.Context, repo *gitsource.Repository, tree gitsour
 			return nil, err
 		}
 	}
-	return r.files, nil
+	return append(r.files, r.misnamed...), nil
 }
 
 // manifestReader collects files within the bounds of all of them together.
@@ -44,12 +44,19 @@ type manifestReader struct {
 	tree  gitsource.ID
 	files []manifest.File
 	known map[string]bool // paths of the files
-	size  int64
+
+	misnamed []manifest.File
+	size     int64
 }
 
 func (r *manifestReader) read(ctx context.Context, paths []string, imported bool) error {
 	found, err := r.repo.Files(ctx, r.tree, gitsource.TreeOptions{
-		Paths: paths, Suffixes: []string{".yaml", ".yml"}, Skipped: []string{encrypted.SOPS.Suffix()},
+		Paths: paths, Suffixes: manifest.Suffixes(), Skipped: []string{encrypted.SOPS.Suffix()},
+		OtherSuffixes: manifest.OtherSuffixes(), Other: func(f gitsource.File) {
+			if file := (manifest.File{Path: f.Path, Data: f.Data, Imported: imported}); file.IsMisnamed() {
+				r.misnamed = append(r.misnamed, file)
+			}
+		},
 		MaxTotal: max(1, maxManifestBytes-r.size), MaxFiles: max(1, maxManifests-len(r.files)), // 0 is the default
 	})
 	if err != nil {

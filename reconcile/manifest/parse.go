@@ -55,6 +55,7 @@ func (p *parser) warnings() []Problem {
 		p.checkShared(r)
 		p.checkGateways(r)
 		p.checkSchedules(r)
+		p.checkNames(r)
 	}
 	return r.sorted()
 }
@@ -64,8 +65,12 @@ func (p *parser) read(files []File) {
 	var cluster *document
 	for _, f := range files {
 		if !f.isManifest() {
+			if f.IsMisnamed() {
+				p.misnamed = append(p.misnamed, f.Path)
+			}
 			continue
 		}
+		p.anyRead = true
 		for _, n := range f.documents(p.report) {
 			doc := newDocument(n, p.report)
 			if doc == nil || f.Imported && !p.mayBeImported(doc) || p.isDuplicate(doc) {
@@ -94,7 +99,7 @@ func (p *parser) read(files []File) {
 		}
 	}
 	if cluster == nil {
-		p.report.add(Problem{Message: NoCluster, Hint: "add a document of kind: Cluster"})
+		p.report.add(Problem{Message: NoCluster, Hint: p.clusterHint()})
 	}
 	p.checkImports(files)
 }

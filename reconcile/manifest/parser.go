@@ -23,6 +23,8 @@ type parser struct {
 	setOf    map[string]string        // label of the guest -> name of its GuestSet
 	named    map[string]bool          // classes that a guest names
 	partial  map[string]guest.Desired // label of the guest -> what was understood of it
+	misnamed []string                 // files: see IsMisnamed
+	anyRead  bool                     // a file is a manifest by its name
 }
 
 func newParser() *parser {

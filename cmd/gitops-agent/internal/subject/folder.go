@@ -23,6 +23,7 @@ const (
 	maxFolderFile  = 1 << 20  // bytes
 	maxFolderTotal = 64 << 20 // bytes
 	maxFolderFiles = 10_000
+	maxLookedAt    = 4 << 20 // bytes of files with other endings
 )
 
 // ReadDirs reads and parses directories as one source. It returns a *manifest.Problems for manifests that the agent would refuse.
@@ -53,6 +54,13 @@ func read(ctx context.Context, folders []folder, parse parser) (manifest.Set, er
 	if err != nil {
 		return set, err
 	}
+	if len(folders) > 1 {
+		prefixes := make([]string, 0, len(folders))
+		for _, f := range folders {
+			prefixes = append(prefixes, f.prefix)
+		}
+		set.WarnOfEmpty(prefixes, files)
+	}
 	if _, err = set.Lower(nil); err != nil {
 		return set, err
 	}
@@ -78,7 +86,7 @@ func GuestLabels(ctx context.Context, dir string) []string {
 
 // readFolders reads the YAML files of some folders, like those of source.paths.
 func readFolders(ctx context.Context, folders []folder) ([]manifest.File, error) {
-	var files []manifest.File
+	var files, misnamed []manifest.File
 	var total int64
 	for _, f := range folders {
 		if err := f.read(ctx); err != nil {
@@ -87,12 +95,13 @@ func readFolders(ctx context.Context, folders []folder) ([]manifest.File, error)
 		if err := f.readImports(ctx); err != nil {
 			return nil, err
 		}
+		misnamed = append(misnamed, f.misnamed...)
 		files, total = append(files, f.files...), total+f.size
 		if len(files) > maxFolderFiles || total > maxFolderTotal {
 			return nil, fmt.Errorf("read %s: more than %d files or %d MiB", f.dir, maxFolderFiles, maxFolderTotal>>20)
 		}
 	}
-	return files, nil
+	return append(files, misnamed...), nil
 }
 
 // typedPrefix returns what the paths of a directory's files begin with: the directory as the user typed it if that is below the working directory; otherwise
@@ -119,6 +128,9 @@ type folder struct {
 	imported bool   // a Cluster imports it
 	files    []manifest.File
 	size     int64
+
+	misnamed []manifest.File // manifests by their content alone
+	looked   int64           // bytes of the files that were read to find them
 }
 
 func (f *folder) read(ctx context.Context) error {
@@ -139,8 +151,10 @@ func (f *folder) read(ctx context.Context) error {
 			return nil
 		case entry.Type()&fs.ModeSymlink != 0:
 			return &gitsource.TreeError{Path: path.Join(f.prefix, name), Reason: "symbolic link"}
-		case entry.Type().IsRegular() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) && !strings.HasSuffix(name, encrypted.SOPS.Suffix()):
+		case entry.Type().IsRegular() && hasEnding(name, manifest.Suffixes()) && !strings.HasSuffix(name, encrypted.SOPS.Suffix()):
 			return f.add(root, name)
+		case entry.Type().IsRegular() && hasEnding(name, manifest.OtherSuffixes()):
+			return f.look(root, name)
 		}
 		return nil
 	})
@@ -150,6 +164,27 @@ func (f *folder) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", f.dir, err)
 	}
+	return nil
+}
+
+func hasEnding(name string, endings []string) bool {
+	return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(name, ending) })
+}
+
+// look adds a file that is a manifest by its content alone. A file that is larger than a manifest may be is none.
+func (f *folder) look(root *os.Root, name string) error {
+	info, err := root.Stat(name)
+	if err != nil || info.Size() > min(maxFolderFile, maxLookedAt-f.looked) {
+		return err
+	}
+	data, err := root.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if file := (manifest.File{Path: path.Join(f.prefix, name), Data: data, Imported: f.imported}); file.IsMisnamed() {
+		f.misnamed = append(f.misnamed, file)
+	}
+	f.looked += int64(len(data))
 	return nil
 }
 
