@@ -48,7 +48,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		p.Conditions = append(p.Conditions, blocked...)
 		return p
 	}
-	if c := volumes.createBlockedBy(d); c != nil {
+	if c := volumes.createBlockedBy(d, want.Remembered); c != nil {
 		p.Conditions = append(p.Conditions, *c)
 		return p
 	}

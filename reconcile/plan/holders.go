@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
 )
 
@@ -176,8 +177,14 @@ func otherSlot(live guest.Observed, key, volume string) string {
 }
 
 // createBlockedBy returns the condition that blocks creating a guest with a volume that another guest uses, or nil.
-func (h holders) createBlockedBy(d *guest.Desired) *Condition {
+func (h holders) createBlockedBy(d *guest.Desired, remembered map[int]journal.Guarded) *Condition {
 	for _, a := range guest.WantedAttachments(*d) {
+		if loss, isLoss := h.takenFromGuarded(d, a, remembered); isLoss {
+			return &Condition{
+				Type: Blocked, Reason: reason.InUse, Message: fmt.Sprintf("%s: %s is an unused volume of %s, whose guard %s stands for its data", a.Key, a.Volume, loss.Guest, loss.Field),
+				Hint: reason.AttachLater.Text,
+			}
+		}
 		if why := h.attachBlockedBy(d.VMID, a.Volume); why != "" {
 			return &Condition{Type: Blocked, Reason: reason.InUse, Message: a.Key + ": " + why, Hint: reason.DetachVolume.Text}
 		}

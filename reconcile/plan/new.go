@@ -27,7 +27,7 @@ func New(want Desired, got cluster.Snapshot) Plan {
 		if d.VMID != 0 {
 			named[d.VMID] = true
 		}
-		p := planGuest(want, d, got, volumes)
+		p := withTakenVolumes(planGuest(want, d, got, volumes), want, d, got, volumes)
 		if !d.Backup { // whether backups cover the others is found once for all of them
 			p = withOrders(withTouches(p, got.Guests[d.VMID]), want, d, got)
 		}

@@ -118,6 +118,7 @@ var (
 	CreateAgain         = Remedy{Text: "undo the edit, or create the guest or the volume again; spec.ignoreFields with {field} accepts it as it is, and may go with a later commit", Edits: []Edit{{Manifest, "spec.ignoreFields", "{field}"}}}
 	SetInGuest          = Remedy{Text: "undo the edit, or make the change inside the guest, and then list {field} under spec.ignoreFields, which takes the guest as it is and may go with a later commit", Edits: []Edit{{Manifest, "spec.ignoreFields", "{field}"}}}
 	DetachVolume        = Remedy{Text: "detach it from that guest, or name another volume"}
+	AttachLater         = Remedy{Text: "create the guest without the volume, and add the volume when the guest exists: that step names what an approval releases"}
 	AttachLost          = Remedy{Text: "the agent attaches the volume when it is among the guest's unused volumes ({command} on {node} finds a volume that still exists); or attach the right volume by hand, or name it in the manifest; approve the step only if an empty volume is wanted", Command: "{command}", Edits: []Edit{{Manifest, "spec.disks.SLOT.volume", ""}}}
 	InSpite             = Remedy{Text: "the task succeeded in spite of the warning"}
 	CorrectWindow       = Remedy{Text: "correct lifecycle.window", Edits: []Edit{{Manifest, "spec.lifecycle.window", ""}}}

@@ -90,7 +90,7 @@ var rows = []Row{
 	{
 		Name: InUse, Types: []Type{TypeBlocked, TypeWarned}, Held: TypeBlocked, Act: FixCluster, Severity: SeverityWarning, Events: []event.Name{event.StepHeld}, Notice: usedNotice,
 		Sentence: "something else uses what the plan would remove, destroy or attach, as the text says: an object, the volume of another guest, a former file of an Image with `prune: true`, or a guest with a replication job, which Proxmox does not destroy",
-		Remedies: []Remedy{RemoveUsers, RemoveReplication, FreeVolume, DetachVolume, ReleaseVolume, ReassignVolume, DeletedLater},
+		Remedies: []Remedy{RemoveUsers, RemoveReplication, FreeVolume, DetachVolume, AttachLater, ReleaseVolume, ReassignVolume, DeletedLater},
 		Docs:     "If only the check before the removal of an object shows that, the agent looks again three times within a minute, then every half an hour, and at once after a step of its own on a guest or the firewall and with the next revision. See [manifests.md](manifests.md#files-that-are-deleted)",
 	},
 	{
