@@ -40,7 +40,7 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	if changed && !p.InForce.Resumed {
 		clearFailures(e.tracks)
 	}
-	e.revision.source.Error, e.revision.fetchErr, e.revision.unread = "", p.Err, p.Unchecked
+	e.revision.source.Polled, e.revision.source.Error, e.revision.fetchErr, e.revision.unread = p.Began, "", p.Err, p.Unchecked
 	e.revision.source.Reason = gitsource.FaultOf(p.Err)
 	if p.Err != nil {
 		e.revision.source.Error = p.Err.Error()

@@ -86,7 +86,7 @@ with Sigstore, compares them with the cluster, and carries out the changes.`,
 	completeWords(root, "log-level", words)
 	root.AddCommand(
 		newInitCommand(p), newRunCommand(p), newPlanCommand(p), newCommentCommand(p), newAdoptCommand(p), newValidateCommand(p), newRenderCommand(p), newVerifyCommand(p), newEvidenceCommand(p), newStatusCommand(p), newFleetCommand(p), newApproveCommand(p), newOrderCommand(p),
-		newConfigCommand(p), newJournalCommand(p), newAllowRewriteCommand(p), newPauseCommand(p), newResumeCommand(p), newRetryCommand(p), newRecoverCommand(p), newNotifyCommand(p),
+		newConfigCommand(p), newJournalCommand(p), newAllowRewriteCommand(p), newPauseCommand(p), newResumeCommand(p), newRetryCommand(p), newSyncCommand(p), newRecoverCommand(p), newNotifyCommand(p),
 		newPolicyCommand(p),
 		newSchemaCommand(p), newVersionCommand(p), newCompletionCommand(p),
 	)
@@ -121,7 +121,6 @@ var wordsOfOthers = map[string]string{
 	"import":   "gitops-agent adopt writes the manifests of existing guests",
 	"logs":     "the agent logs to stderr: journalctl -u gitops-agent; gitops-agent journal show lists what it did",
 	"rollback": "git revert, in a signed commit that is pushed, brings manifests back; gitops-agent order rollback KIND/NAME name=SNAPSHOT a guest to a snapshot",
-	"sync":     "the running agent fetches the branch by itself; gitops-agent status --wait waits until it has converged",
 }
 
 // groupArgs checks the arguments of a command that only groups other commands.

@@ -44,11 +44,16 @@ func Handler(opts Options) http.Handler {
 	return Secure(below(opts.Path, routes), opts.Logger)
 }
 
-// Local returns a handler for GET /status.json alone, for the commands on the agent's host: their connections are checked before, so Access and Path have no effect.
+// Local returns a handler for GET /status.json and POST /poll, which lets the agent fetch the branch now, for the commands on the agent's host: their connections are checked before, so
+// Access and Path have no effect.
 func Local(opts Options) http.Handler {
 	s := newSite(opts)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status.json", s.serveJSON)
+	mux.HandleFunc("POST /poll", func(w http.ResponseWriter, _ *http.Request) {
+		opts.Hint()
+		w.WriteHeader(http.StatusAccepted)
+	})
 	return Secure(mux, s.opts.Logger)
 }
 

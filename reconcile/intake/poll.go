@@ -40,6 +40,7 @@ var errRevoked = errors.New("the accepted revision no longer verifies, and no si
 // Polled is the outcome of one poll.
 type Polled struct {
 	Head      gitsource.Head      // its commit is the candidate: newer commits that name only other clusters count as not seen yet
+	Began     time.Time           // when the poll began: what was pushed before it is seen
 	At        time.Time           // when the head was fetched
 	InForce   InForce             // the revision in force after the poll
 	Refusal   *report.Refused     // why the head was refused; nil if it was not
@@ -54,7 +55,7 @@ type Polled struct {
 func (in *Intake) Poll(ctx context.Context) Polled {
 	started, before := time.Now(), in.force.Since
 	p := in.poll(ctx)
-	p.InForce = in.force
+	p.Began, p.InForce = started, in.force
 	if policy, err := in.policy(); err == nil {
 		p.Root = policy.Root()
 	}

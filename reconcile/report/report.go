@@ -76,6 +76,7 @@ type Source struct {
 	Refused     *Refused     `json:"refused,omitempty"`
 	Waiting     *WaitingHead `json:"waiting,omitempty"`
 	Ahead       *Ahead       `json:"ahead,omitempty"`
+	Polled      time.Time    `json:"polled,omitzero"`      // when the last poll that has ended began, also one that failed
 	LastSuccess time.Time    `json:"lastSuccess,omitzero"` // of a fetch
 	Reason      fault.Fault  `json:"reason"`               // whether the last fetch succeeded, and if not, why
 	Error       string       `json:"error,omitempty"`      // of the last fetch

@@ -270,9 +270,14 @@ var errLarge = fmt.Errorf("the reply is %w", bounds.ErrExceeded)
 
 // get requests a document of at most limit bytes.
 func (c Client) get(ctx context.Context, path string, limit int64) ([]byte, error) {
+	return c.request(ctx, http.MethodGet, path, limit)
+}
+
+// request sends a request, and returns its reply of at most limit bytes.
+func (c Client) request(ctx context.Context, method, path string, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, method, c.url+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +297,7 @@ func (c Client) get(ctx context.Context, path string, limit int64) ([]byte, erro
 	}
 	defer func() { _ = reply.Body.Close() }()
 	switch reply.StatusCode {
-	case http.StatusOK:
+	case http.StatusOK, http.StatusAccepted:
 	case http.StatusUnauthorized:
 		return nil, term.WithHint(fmt.Errorf("%s returned %s", request.URL, reply.Status), "log in with --token-file, or with --user and --password-file")
 	case http.StatusNotFound:

@@ -20,12 +20,7 @@ import (
 // WriteReport prints the agent's report: the revision in force, problems of the agent as a whole, one line per selected guest, and a summary of all guests.
 func WriteReport(out io.Writer, r report.Report, s selection.Selection) {
 	p := term.NewPalette(out)
-	_, _ = fmt.Fprintf(out, "Cluster %s: %s\n", term.Printable(r.Cluster), stateOf(r, p))
-	head := term.Table{Indent: "  "}
-	for _, row := range headRows(r) {
-		head.Add(row...)
-	}
-	head.Write(out, p)
+	WriteHead(out, r)
 	s.Group = cmp.Or(s.Group, selection.Ungrouped)
 	selected := 0
 	for _, group := range s.Apply(r.Guests) {
@@ -54,6 +49,17 @@ func WriteReport(out io.Writer, r report.Report, s selection.Selection) {
 		_, _ = fmt.Fprintf(out, "%d of %s selected\n", selected, size(r))
 	}
 	_, _ = fmt.Fprintln(out, summary(r))
+}
+
+// WriteHead prints whether the cluster is converged, the revision in force, and problems of the agent as a whole.
+func WriteHead(out io.Writer, r report.Report) {
+	p := term.NewPalette(out)
+	_, _ = fmt.Fprintf(out, "Cluster %s: %s\n", term.Printable(r.Cluster), stateOf(r, p))
+	head := term.Table{Indent: "  "}
+	for _, row := range headRows(r) {
+		head.Add(row...)
+	}
+	head.Write(out, p)
 }
 
 // Select returns the document with the selected guests only, in the order of the selection, as JSON.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +57,37 @@ func (c Client) Await(ctx context.Context, w Wait) (document report.Document, bo
 				what = "rollouts not done"
 			}
 			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("%s in %s: %s", what, w.Timeout, outstanding(document.Report, w.Revision, lastErr)))
+		}
+	}
+}
+
+// Sync lets the agent of this host fetch the branch now, and returns its report when that has succeeded or failed. Together with an error it returns the last
+// document, if there was one.
+func (c Client) Sync(ctx context.Context, timeout time.Duration, progress *term.Progress) (document report.Document, body []byte, err error) {
+	defer progress.End()
+	deadline, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	begun := time.Now()
+	if _, err := c.request(deadline, http.MethodPost, "/poll", maxStatus); err != nil {
+		return document, nil, fmt.Errorf("let the agent fetch the branch: %w", err)
+	}
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		if d, b, err := c.Read(deadline); err == nil {
+			document, body = d, b
+			if d.Source.Polled.After(begun) {
+				return document, body, nil
+			}
+		}
+		progress.Show("waiting for the newest commit of %s", document.Source.Branch)
+		select {
+		case <-tick.C:
+		case <-deadline.Done():
+			if ctx.Err() != nil {
+				return document, body, ctx.Err()
+			}
+			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("the agent has not fetched and checked the branch in %s", timeout))
 		}
 	}
 }
