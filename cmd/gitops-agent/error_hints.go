@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"syscall"
 
@@ -10,6 +11,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/verify"
 )
 
@@ -44,7 +46,7 @@ func hintFor(err error) string {
 	case gitsource.FaultOf(err) == fault.Incomplete:
 		return gitsource.CompleteRemote
 	case errors.Is(err, gitsource.ErrUnreachable):
-		return "check source.remotes, source.branch and the credentials; the accepted revision stays in force"
+		return cmp.Or(reason.Outage(reason.Source, string(gitsource.FaultOf(err))).Remedy.Text, "check source.remotes, source.branch and the credentials; the accepted revision stays in force")
 	default:
 		return ""
 	}

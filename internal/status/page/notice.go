@@ -189,7 +189,8 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 	}
 	if r.Source.Error != "" {
 		list = append(list, notice{
-			Tone: warn, Title: words.Titled("The remote could not be read", string(r.Source.Reason)), Text: r.Source.Error + "\n" + inForce, Since: timeView{r.Source.LastSuccess, now}, Heading: staleHeading,
+			Tone: warn, Title: words.Titled("The remote could not be read", string(r.Source.Reason)), Text: r.Source.Error + "\n" + inForce,
+			Hint: reason.Outage(reason.Source, string(r.Source.Reason)).Remedy.Text, Since: timeView{r.Source.LastSuccess, now}, Heading: staleHeading,
 		})
 	}
 	if r.Source.RootExpired {

@@ -143,8 +143,12 @@ func (a *Audit) chosen(ctx context.Context) (selection, error) {
 	if errors.Is(err, gitsource.ErrNotFound) && a.repository.fetchTag(ctx, a.revision) {
 		chosen, err = a.choose(ctx, a.revision)
 	}
-	if a.remote && errors.Is(err, gitsource.ErrNotFound) {
+	switch {
+	case !errors.Is(err, gitsource.ErrNotFound):
+	case a.remote:
 		err = term.WithHint(err, "name a commit of the branch that --branch names, or a tag of the remote")
+	case a.repo.Lacks() == "":
+		err = term.WithHint(err, "the repository does not have it: name a branch, a tag or a commit of it, and fetch first what only the remote has")
 	}
 	if err != nil {
 		return selection{}, err

@@ -20,6 +20,9 @@ func (s trustSettings) base() verify.Base {
 	return verify.Base{Commit: gitsource.ID(s.config.Trust.Anchor)}
 }
 
+// maxBelowTip is how many commits may be between a tip and what was accepted, so that the tip is known to be above that.
+const maxBelowTip = 50_000
+
 // refuseBranch makes the verdict on a single accepted commit a refusal if the agent would refuse a branch with it because of an older commit: one below it that was
 // not accepted yet. A signed commit on top of an unsigned one does not help.
 func (a *Audit) refuseBranch(ctx context.Context, chosen selection, verdicts []verdict) error {
@@ -30,7 +33,7 @@ func (a *Audit) refuseBranch(ctx context.Context, chosen selection, verdicts []v
 	if v.Object != tip || !v.Accepted {
 		return nil
 	}
-	path, err := verify.FirstParents(ctx, a.repo, a.base.Commit, tip, verify.MaxCommits, nil)
+	path, err := verify.FirstParents(ctx, a.repo, a.base.Commit, tip, maxBelowTip, nil)
 	if err != nil || len(path) < 2 {
 		return nil //nolint:nilerr // the commit is not above what was accepted, or nothing is between: it stands for itself
 	}
@@ -38,6 +41,11 @@ func (a *Audit) refuseBranch(ctx context.Context, chosen selection, verdicts []v
 	rejected := new(verify.RejectedError)
 	if !errors.As(err, &rejected) {
 		return err
+	}
+	if rejected.Reason == verify.ReasonTooManyCommits {
+		v.Accepted, v.below, v.Reason, v.Hint = false, path[0], rejected.Reason, rejected.Hint
+		v.Err = fmt.Errorf("it is signed by an accepted signer, and the agent refuses a branch with it because of what is below it: %w", err)
+		return nil
 	}
 	if rejected.Commit == tip || rejected.Commit == "" {
 		return nil // what is wrong with the commit itself as a tip is a warning: warnAboutTarget

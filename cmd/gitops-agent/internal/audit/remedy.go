@@ -84,6 +84,9 @@ func (r remedies) commands(i int) []string {
 	if !found {
 		return nil
 	}
+	if v.below != "" {
+		return before // the object itself is signed, and its remedy has the commands for the commit below it
+	}
 	again := r.signAgain(i)
 	if len(again) == 0 {
 		return []string{"# review the history, and have it verified from there on, in the agent's config:", "trust:", "  anchor: ID  # of a newer commit: git rev-parse HEAD"}

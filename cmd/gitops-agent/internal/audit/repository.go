@@ -79,13 +79,23 @@ func (r Repository) open(ctx context.Context, config agent.Config, shown *term.P
 		dir = config.RepositoryDir()
 	}
 	repo, err := OpenLocal(dir)
+	if hint, _ := term.Hint(err); hint == otherRepository {
+		switch {
+		case r.Where != "":
+			err = term.WithHint(err, "name the directory of a clone, or of a folder within it, or the URL of a remote")
+		case config.StateDir != "":
+			err = term.WithHint(err, "the agent makes it at its first fetch; until then: "+otherRepository)
+		}
+	}
 	return openRepository{repo, nil, func() error { return nil }}, err
 }
+
+const otherRepository = "name a repository with --repo DIR"
 
 // OpenLocal opens the repository in a directory. Its errors have a hint.
 func OpenLocal(dir string) (*gitsource.Repository, error) {
 	repo, err := gitsource.OpenRepository(dir)
-	hint := "name a repository with --repo DIR"
+	hint := otherRepository
 	var format *gitsource.FormatError
 	if errors.As(err, &format) {
 		hint = format.Remedy

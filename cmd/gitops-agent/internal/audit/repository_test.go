@@ -86,7 +86,7 @@ func TestFormatHasARemedy(t *testing.T) {
 	git("config", "--file", filepath.Join(reftable, "config"), "extensions.refstorage", "reftable")
 	for where, want := range map[string]string{
 		sha256: "git init --object-format=sha1", "file://" + sha256: "git init --object-format=sha1", reftable: "git refs migrate --ref-format=files",
-		t.TempDir(): "name a repository with --repo DIR",
+		t.TempDir(): "name the directory of a clone",
 	} {
 		_, _, err := Repository{Where: where}.Open(t.Context(), agent.Config{}, term.NewProgress(io.Discard))
 		if hint, _ := term.Hint(err); !strings.Contains(hint, want) {

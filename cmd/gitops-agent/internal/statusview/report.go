@@ -128,6 +128,9 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Yellow, "trusted root", "the previous one stays in force: "+r.Source.RootError)
 	}
 	add(term.Red, "source", withReason(string(r.Source.Reason), r.Source.Error))
+	if r.Source.Error != "" {
+		add(term.Plain, "remedy", reason.Outage(reason.Source, string(r.Source.Reason)).Remedy.Text)
+	}
 	for _, remote := range r.Source.Remotes {
 		if remote.Error != "" && remote.State != report.RemoteAnswers {
 			add(term.Yellow, "remote", fmt.Sprintf("%s (%s): %s", remote.URL, remote.State, remote.Error))
