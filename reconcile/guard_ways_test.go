@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/reason"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
@@ -96,22 +97,34 @@ func TestGuardsHoldWhereverTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestAuthorOfAReachApproves lets alice bring a guest into the reach of a job of another person, by a pool that its manifest or its class names. With separateApprover her own approval does not count.
+// TestAuthorOfAReachApproves lets alice bring a guest into the reach of a job of another person, or out of it, in each way in which a job selects guests. With separateApprover her own approval
+// does not count.
 func TestAuthorOfAReachApproves(t *testing.T) {
 	t.Parallel()
-	second := func(guests string) string {
-		return "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: second}\nspec: {schedule: hourly, storage: local, retention: {keepLast: 1}, guests: {" + guests + "}}\n"
+	job := func(name, schedule, retention, guests string) string {
+		return "apiVersion: proxmox.gitops/v1alpha1\nkind: BackupJob\nmetadata: {name: " + name + "}\nspec: {schedule: \"" + schedule + "\", storage: local, retention: {" + retention + "}, guests: {" + guests + "}}\n"
 	}
-	tests := map[string]struct {
-		before, after map[string]string
-	}{
-		"pool": {
-			map[string]string{"web.yaml": vmYAML("web-1", 201, "backup: required"), "second.yaml": second("pool: lab")},
-			map[string]string{"web.yaml": vmYAML("web-1", 201, "backup: required") + "  pool: lab\n"},
-		},
+	second := func(guests string) string { return job("second", "hourly", "keepLast: 1", guests) }
+	nightly := func(guests string) string { return job("nightly", "02:00", "keepLast: 3", guests) }
+	web, other, labs := vmYAML("web-1", 201, "backup: required"), vmYAML("other-1", 202), labelled("other-1", 202, "tier: lab")
+	inLab := labelled("web-1", 201, "tier: lab") + "  backup: required\n"
+	set := func(label string) string {
+		return "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestSet\nmetadata: {name: webs, labels: {tier: " + label + "}}\nspec:\n" +
+			"  virtualMachine: {node: pve1, source: {clone: {name: tmpl-debian-12}}, memory: {size: 1Gi}, backup: required}\n  members:\n  - {name: web-1, vmid: 201}\n"
+	}
+	type files = map[string]string
+	tests := map[string]struct{ before, after files }{
+		"pool":         {files{"web.yaml": web, "second.yaml": second("pool: lab")}, files{"web.yaml": web + "  pool: lab\n"}},
+		"label":        {files{"web.yaml": web, "other.yaml": labs, "second.yaml": second("labels: {tier: lab}")}, files{"web.yaml": inLab}},
+		"out_of_label": {files{"web.yaml": inLab, "other.yaml": labs, "job.yaml": nightly("labels: {tier: lab}")}, files{"web.yaml": web}},
+		"selector":     {files{"web.yaml": inLab, "other.yaml": labelled("other-1", 202, "tier: web"), "second.yaml": second("labels: {tier: web}")}, files{"second.yaml": second("labels: {tier: lab}")}},
+		"guest_set":    {files{"web.yaml": set("web"), "other.yaml": labs, "second.yaml": second("labels: {tier: lab}")}, files{"web.yaml": set("lab")}},
+		"vmid":         {files{"web.yaml": web, "other.yaml": other, "second.yaml": second("vmids: [202]")}, files{"second.yaml": second("vmids: [201, 202]")}},
+		"all":          {files{"web.yaml": web, "other.yaml": other, "second.yaml": second("vmids: [202]")}, files{"second.yaml": second("all: true")}},
+		"except":       {files{"web.yaml": web, "other.yaml": other, "second.yaml": second("all: true, except: [201]")}, files{"second.yaml": second("all: true")}},
 		"class": {
-			map[string]string{"web.yaml": vmYAML("web-1", 201, "class: [kept]", "backup: required"), "class.yaml": classYAML + "    memory: {size: 1Gi}\n", "second.yaml": second("pool: lab")},
-			map[string]string{"class.yaml": classYAML + "    memory: {size: 1Gi}\n    pool: lab\n"},
+			files{"web.yaml": vmYAML("web-1", 201, "class: [kept]", "backup: required"), "class.yaml": classYAML + "    memory: {size: 1Gi}\n", "second.yaml": second("pool: lab")},
+			files{"class.yaml": classYAML + "    memory: {size: 1Gi}\n    pool: lab\n"},
 		},
 	}
 	for name, test := range tests {
@@ -121,23 +134,23 @@ func TestAuthorOfAReachApproves(t *testing.T) {
 				l.trustSigners(aliceMay(verify.RoleApprove), verify.Signer{Name: "pia", Issuer: pia.Issuer, Subject: pia.Subject, May: []verify.Role{verify.RoleChange}},
 					verify.Signer{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: approveOnly})
 				l.sim.AddPool("lab", "")
-				l.files["job.yaml"] = strings.Replace(requiredJob("02:00", ", retention: {keepLast: 3}"), "[201, 202]", "[201]", 1)
+				l.files["job.yaml"] = nightly("vmids: [201]")
 				l.set(test.before)
 				l.push("guests and jobs", pia)
 				defer l.start()()
 				l.converge()
 				l.set(test.after)
 				l.push("into its reach", alice)
-				eventually(l, "the hold", func() bool {
-					held := l.object("VirtualMachine/web-1").Held
-					return len(held) > 0 && held[0].Reason == reason.Guard
-				})
-				digest := l.object("VirtualMachine/web-1").Held[0].Digest
+				held := func() (held []report.HeldStep) {
+					for _, label := range []string{"VirtualMachine/web-1", "BackupJob/second", "BackupJob/nightly"} {
+						held = append(held, l.object(label).Held...)
+					}
+					return held
+				}
+				eventually(l, "the hold", func() bool { return len(held()) == 1 && held()[0].Reason == reason.Guard })
+				digest := held()[0].Digest
 				l.waitForAcceptance(l.push(approve(digest), alice))
-				eventually(l, "the approval that does not count", func() bool {
-					held := l.object("VirtualMachine/web-1").Held
-					return len(held) > 0 && len(held[0].Uncounted) == 1
-				})
+				eventually(l, "the approval that does not count", func() bool { return len(held()) == 1 && len(held()[0].Uncounted) == 1 })
 				l.push(approve(digest), olga)
 				l.converge()
 			})

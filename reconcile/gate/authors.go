@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
@@ -26,7 +27,7 @@ func (a authors) add(s Scope, label journal.Label, fields ...string) {
 
 // Authors returns the names of the signers who introduced what a step does: who weakened a guard, who removed the manifest of a guest that is
 // destroyed, who wrote the source or the permission of a guest that is created again, and else who wrote the keys that the step changes or brings into
-// effect.
+// effect. The labels of a guest that an object selects by them belong to these keys.
 func (s Scope) Authors(step plan.Step) map[string]bool {
 	if step.Order != nil && step.Order.Scheduled != nil {
 		names := make(authors)
@@ -42,6 +43,11 @@ func (s Scope) Authors(step plan.Step) map[string]bool {
 	names, label := make(authors), guard.LabelOf(step.Guest)
 	if step.Op == cluster.OpDestroy || step.Op == cluster.OpObjectRemove {
 		names.add(s, label, FieldVMID) // a manifest that still has the label has another vmid
+	}
+	if step.Object != nil {
+		for _, key := range step.Object.Chosen {
+			names.add(s, s.labelOf(key.VMID), FieldLabels)
+		}
 	}
 	if step.Op == cluster.OpDeleteFile {
 		names.add(s, label, journal.AllFields)
@@ -61,6 +67,14 @@ func (s Scope) Authors(step plan.Step) map[string]bool {
 		names.add(s, label, c.Key)
 	}
 	return names
+}
+
+// labelOf returns the label of the manifest of a guest, or the last one that it had.
+func (s Scope) labelOf(vmid int) journal.Label {
+	if i := slices.IndexFunc(s.Guests, func(d guest.Desired) bool { return d.VMID == vmid }); i >= 0 {
+		return guard.LabelOf(s.Guests[i].Ref)
+	}
+	return journal.Label{Kind: s.Owned[vmid].Kind, Name: s.Owned[vmid].Name}
 }
 
 // weakeners returns the names of the signers who wrote the values of a weaker guard.

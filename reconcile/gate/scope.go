@@ -23,6 +23,7 @@ const (
 	FieldSource   = "spec.source"
 	FieldRecreate = "spec.lifecycle.recreate"
 
+	FieldLabels    = "metadata.labels"
 	FieldSnapshots = "spec.snapshots"
 	FieldFolder    = "spec.folder" // of the manifest, recorded while there are policies of the repository
 	FieldGuards    = "spec.guards" // of the Cluster

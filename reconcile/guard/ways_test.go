@@ -75,7 +75,7 @@ func guardsByWays() []guarded {
 		{"`separateApprover`", map[string]cell{
 			"object": by("reconcile TestRepositoryPolicy"),
 			"field":  by("reconcile TestIncidentAuthorApprovesTheOwnWeakening"),
-			"label":  none("**does not hold**: a label has no recorded author, so the approval of the person who brings a guest into the list of a job by a label counts"),
+			"label":  by(reach),
 			"pool":   by(reach),
 			"class":  by(reach),
 			"file":   by("reconcile TestIncidentAuthorApprovesTheOwnStep"),

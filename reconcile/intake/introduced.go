@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
@@ -152,7 +153,9 @@ func withoutGoneKeys(list []journal.Introduction, d guest.Desired) []journal.Int
 }
 
 // isSpecField reports whether a field of a record is no native key.
-func isSpecField(field string) bool { return len(field) >= 4 && field[:4] == "spec" }
+func isSpecField(field string) bool {
+	return strings.HasPrefix(field, "spec") || field == gate.FieldLabels
+}
 
 // LimitsOf returns the limits of the policy's signers for the gate.
 func LimitsOf(policy *verify.Policy) gate.Limits {

@@ -129,6 +129,7 @@ type ObjectStep struct {
 	Whole   *ContentChange    // of a step about an item that is part of a change which weakens guards; nil if it weakens none
 	Fills   bool              // the list differs from the wanted one before the step
 	Reaches []object.Key      // guests, pools and edge.Everything that the object reaches before and after the step
+	Chosen  []object.Key      // guests that the step brings into the object or takes out of it, if their labels decide that
 	Guarded map[string]string // new texts of the keys on which guards of guests depend, as they are recorded; of a list at its end
 }
 
@@ -699,13 +700,24 @@ func (o objectPlan) change(key, from, to string, origin guest.Origin) {
 	o.Changes = append(o.Changes, guest.Change{Key: key, From: from, To: to, Class: guest.Live, Write: write, Value: to, Origin: origin, Note: note})
 }
 
+// chosen returns the guests that enter or leave the object because of their labels.
+func (o objectPlan) chosen() []object.Key {
+	if len(o.desired.Selects) == 0 {
+		return nil
+	}
+	before, after := o.kind.ReachedBy(kind.Desired{Kind: o.desired.Kind, ID: o.desired.ID}, o.live), o.kind.ReachedBy(o.desired, cluster.Object{})
+	return slices.DeleteFunc(slices.Concat(before, after), func(key object.Key) bool {
+		return key.VMID == 0 || slices.Contains(before, key) && slices.Contains(after, key)
+	})
+}
+
 // step adds the step that makes a change.
 func (o objectPlan) step(c kind.Change, reason string, takes bool) {
 	slices.Sort(c.Delete)
 	c.Agreed = sureTexts(o.owned)
 	s := Step{
 		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes, File: o.desired.Origin.File,
-		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers(), Guarded: changedGuardKeys(o.kind, c), Reaches: o.kind.ReachedBy(o.desired, o.live)},
+		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers(), Guarded: changedGuardKeys(o.kind, c), Reaches: o.kind.ReachedBy(o.desired, o.live), Chosen: o.chosen()},
 		Loses:  weakenings(o.kind, c, o.want, o.got),
 	}
 	if o.exists {
