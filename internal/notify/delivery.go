@@ -18,17 +18,24 @@ const (
 	giveUp     = time.Hour
 )
 
-// permanentError means that another attempt would fail for the same reason.
+// permanentError means that the receiver did not take a message, and that another attempt would fail for the same reason.
 type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
+
+// untakenError means that the receiver did not take a message. After any other error it may have taken it.
+type untakenError struct{ err error }
+
+func (e *untakenError) Error() string { return e.err.Error() }
+func (e *untakenError) Unwrap() error { return e.err }
 
 // delivery sends the messages of one receiver, one at a time and in their order, as far as they can be sent: a message that fails waits for its next attempt,
 // and those after it do not wait for it.
 type delivery struct {
 	receiver Receiver
 	onResult func(Result)
+	onChange func() // is called after notices changed
 	log      *slog.Logger
 
 	mu      sync.Mutex
@@ -50,8 +57,8 @@ type queued struct {
 	overtaken bool          // a later message was sent, so it fails for a reason of its own
 }
 
-func newDelivery(r Receiver, onResult func(Result), log *slog.Logger) *delivery {
-	return &delivery{receiver: r, onResult: onResult, log: log, changed: make(chan struct{}, 1)}
+func newDelivery(r Receiver, onResult func(Result), onChange func(), log *slog.Logger) *delivery {
+	return &delivery{receiver: r, onResult: onResult, onChange: onChange, log: log, changed: make(chan struct{}, 1)}
 }
 
 // add adds a message. If the queue is full, the oldest message that has failed is dropped, or this one if none has.
@@ -59,10 +66,12 @@ func (d *delivery) add(m Message) {
 	d.mu.Lock()
 	isFull := len(d.waiting) == maxQueued
 	if oldest := slices.IndexFunc(d.waiting, (*queued).hasFailed); isFull && oldest >= 0 {
+		d.waiting[oldest].become(late, false)
 		d.waiting, isFull = slices.Delete(d.waiting, oldest, oldest+1), false
 		d.onResult(Dropped)
 	}
 	if isFull {
+		m.become(late, false)
 		d.onResult(Dropped)
 	} else {
 		d.added++
@@ -111,7 +120,8 @@ func (d *delivery) run(ctx context.Context) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for range d.waiting {
+	for _, q := range d.waiting {
+		q.become(late, false)
 		d.onResult(Dropped)
 	}
 	d.waiting = nil
@@ -144,10 +154,16 @@ func (d *delivery) next(now time.Time) (take *queued, wait time.Duration, ended 
 	return take, 0, false
 }
 
-// attempt sends a message. If it fails for a reason that may pass, the message waits again.
+// attempt sends what of a message is still to be sent. If it fails for a reason that may pass, the message waits again.
 func (d *delivery) attempt(ctx context.Context, q *queued) {
+	q.Events = slices.DeleteFunc(q.Events, func(e Event) bool { return !e.notice.leave() })
+	if len(q.Events) == 0 {
+		return
+	}
+	defer d.onChange()
 	err := d.receiver.Send(ctx, q.Message)
 	if err == nil {
+		q.become(taken, false)
 		d.onResult(Sent)
 		d.passed(q)
 		return
@@ -155,7 +171,15 @@ func (d *delivery) attempt(ctx context.Context, q *queued) {
 	isFirst := !q.hasFailed()
 	wait := min(max(2*q.wait, firstRetry), lastRetry)
 	var permanent *permanentError
-	if errors.As(err, &permanent) || time.Since(q.queued)+wait > giveUp {
+	var untaken *untakenError
+	isPermanent := errors.As(err, &permanent)
+	isUncertain := !isPermanent && !errors.As(err, &untaken)
+	if isLate := time.Since(q.queued)+wait > giveUp; isPermanent || isLate {
+		state := late
+		if isPermanent {
+			state = refused
+		}
+		q.become(state, isUncertain)
 		d.onResult(Failed)
 		d.log.WarnContext(ctx, "notification not sent", "receiver", d.receiver.Name, "error", err)
 		return
@@ -164,6 +188,9 @@ func (d *delivery) attempt(ctx context.Context, q *queued) {
 		d.log.WarnContext(ctx, "notification not sent yet", "receiver", d.receiver.Name, "error", err)
 	}
 	d.onResult(Retried)
+	if q.attempt.result == nil { // otherwise the send still runs
+		q.become(waiting, isUncertain)
+	}
 	q.wait, q.due = wait, time.Now().Add(wait/2+rand.N(wait/2+1)) //nolint:gosec // jitter needs no secure numbers
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -81,18 +81,18 @@ func (r Receiver) sendEmail(ctx context.Context, m Message) error {
 		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", o.Address)
 	}
 	if err != nil {
-		return err
+		return withoutConnection(err, err)
 	}
 	conn = &boundedConn{conn, maxMailReplies}
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	client, err := smtp.NewClient(conn, config.ServerName)
 	if err != nil {
-		return asPermanent(err)
+		return asReply(err, err)
 	}
 	if o.TLS == StartTLS {
 		if err := client.StartTLS(config); err != nil {
-			return asPermanent(err)
+			return asReply(err, err)
 		}
 	}
 	if o.Username != "" {
@@ -101,10 +101,11 @@ func (r Receiver) sendEmail(ctx context.Context, m Message) error {
 			return err
 		}
 		if err := client.Auth(smtp.PlainAuth("", o.Username, password, config.ServerName)); err != nil {
-			return asPermanent(redacted(err, password))
+			return asReply(err, redacted(err, password))
 		}
 	}
-	return asPermanent(transmit(client, o, m))
+	err = transmit(client, o, m)
+	return asReply(err, err)
 }
 
 // maxMailReplies bounds what a mail server may send in one connection, in bytes, with the certificates of STARTTLS. The client of net/smtp reads lines of any length.
@@ -183,11 +184,14 @@ func encodedAddress(text string) string {
 	return address.String()
 }
 
-// asPermanent marks a reply of the server with a status of 5xx, which does not change with another attempt.
-func asPermanent(err error) error {
+// asReply returns an error with the text of shown. It says that the server did not take the mail, if it replied so: a status of 5xx does not change with another attempt.
+func asReply(err, shown error) error {
 	var reply *textproto.Error
-	if errors.As(err, &reply) && reply.Code >= 500 {
-		return &permanentError{err}
+	switch {
+	case !errors.As(err, &reply):
+		return shown
+	case reply.Code >= 500:
+		return &permanentError{shown}
 	}
-	return err
+	return &untakenError{shown}
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -125,19 +126,31 @@ func testEnd(t *testing.T, row event.Row, end event.Name) {
 	}
 	begin := func() { l.tell(row.Name, fieldsOf(row)...) }
 	finish := func() { l.tell(end, fieldsOf(endRow)...) }
+	wantEnd := func(what string) {
+		t.Helper()
+		if endRow.Lasts() {
+			l.reports(worstReport(end))
+		}
+		finish()
+		want(what, 1, endRow)
+		if endRow.Lasts() { // the receiver knows the problem that this event began
+			next, _ := event.RowOf(cmp.Or(endRow.End, endRow.EndedBy[0]))
+			l.tell(next.Name, fieldsOf(next)...)
+			want(what+" of what ended it", 1, next)
+			l.reports(worstReport(row.Name))
+		}
+	}
 
 	begin()
 	want("the begin", 1, row)
-	finish()
-	want("the end", 1, endRow)
+	wantEnd("the end")
 	finish()
 	want("another end", 0, endRow)
 
 	begin()
 	want("the begin before other routes", 1, row)
 	l.n.Configure(l.settings(other)) // a has no route any more
-	finish()
-	want("the end after other routes", 1, endRow)
+	wantEnd("the end after other routes")
 
 	l.n.Configure(l.settings(route, other))
 	begin()
@@ -158,8 +171,7 @@ func testEnd(t *testing.T, row event.Row, end event.Name) {
 		want("the same begin after a restart", 0, row)
 		stop()
 		stop = l.start(t, file, other)
-		finish()
-		want("the end after another restart", 1, endRow)
+		wantEnd("the end after another restart")
 		begin() // no receiver is told
 		want("a begin for no receiver", 0, row)
 		stop()

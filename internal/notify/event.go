@@ -34,6 +34,9 @@ type Event struct {
 	Tags []string
 	// Repeated is when a problem was sent again because it still exists, zero if this is the first time.
 	Repeated time.Time
+
+	began  string  // the sentence of the begin, of an end whose receiver may not know it
+	notice *notice // of an event about problems for one receiver
 }
 
 // maxAttribute bounds the text of an attribute, in bytes. Chat services refuse long messages.

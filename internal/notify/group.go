@@ -1,6 +1,9 @@
 package notify
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // maxGroup bounds the events of one message. More are counted.
 const maxGroup = 50
@@ -28,18 +31,32 @@ type group struct {
 	events []Event
 	more   int
 	due    time.Time // zero while it is empty
+	change int       // the newest change of the memory that is written before the group is sent
 }
 
-// add adds an event that may be sent at a time.
+// add adds an event that may be sent at a time, or counts it. An end is not only counted: it has to be sent in a later message.
 func (g *group) add(e Event, at time.Time) {
+	switch isFull := len(g.events) == maxGroup; {
+	case isFull && e.notice != nil && e.notice.isEnd:
+		e.notice.become(withdrawn, false)
+		return
+	case isFull:
+		e.notice.become(refused, false)
+		g.more++
+	default:
+		g.events = append(g.events, e)
+	}
 	if g.due.IsZero() || at.Before(g.due) {
 		g.due = at
 	}
-	if len(g.events) == maxGroup {
-		g.more++
-		return
+}
+
+// clean leaves out what is not to be sent any more.
+func (g *group) clean() {
+	g.events = slices.DeleteFunc(g.events, func(e Event) bool { return e.notice.isWithdrawn() })
+	if len(g.events) == 0 && g.more == 0 {
+		g.due = time.Time{}
 	}
-	g.events = append(g.events, e)
 }
 
 // Severity returns the highest severity of the events.

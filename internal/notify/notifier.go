@@ -2,13 +2,14 @@ package notify
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"gitops-agent/internal/durable"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
@@ -34,7 +35,7 @@ type Options struct {
 	Report func() report.Report
 	// OnResult is called for each result, from several goroutines. Default: nothing.
 	OnResult func(Result)
-	// File remembers which problems were sent to whom, so that their ends are sent to the same receivers after a restart. "" remembers nothing.
+	// File remembers which receivers took which problems, and what they did not take yet. "" remembers nothing.
 	File string
 	// Logger logs messages that were not sent. It must not be a logger of this notifier. Default: no log.
 	Logger *slog.Logger
@@ -64,6 +65,8 @@ type Notifier struct {
 
 	active   atomic.Bool // there are routes
 	settling sync.Mutex  // guards that settings contains the newest ones
+
+	write func(path string, content []byte, mode fs.FileMode) error
 }
 
 // New returns a notifier without receivers.
@@ -74,7 +77,7 @@ func New(opts Options) *Notifier {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Notifier{opts: opts, handed: make(chan Event, maxHanded), settings: make(chan Settings, 1)}
+	return &Notifier{opts: opts, handed: make(chan Event, maxHanded), settings: make(chan Settings, 1), write: durable.Write}
 }
 
 // Configure replaces the settings. It does not wait. What waits for the receivers of before is still sent to them. Problems are remembered, so that a
@@ -118,16 +121,19 @@ type dispatcher struct {
 	queues   map[string]*delivery // by the name of the receiver
 	groups   []group              // two for each route: what is sent soon, and what waits for the end of quiet hours
 	problems map[string]*problem
+	held     []heldNews
 	sending  sync.WaitGroup
-
-	changed   bool // the problems, since they were saved
-	saveFails bool
+	touched  chan struct{} // has an element after a delivery changed notices
+	memory   memory
 }
 
-// Run dispatches until ctx ends. It then tries for three seconds to send what waits.
+// Run dispatches until ctx ends. It then tries for three seconds to send what waits, and waits for as long for the disk.
 func (n *Notifier) Run(ctx context.Context) {
-	d := &dispatcher{Notifier: n, problems: make(map[string]*problem)}
-	d.load()
+	d := &dispatcher{Notifier: n, problems: make(map[string]*problem), touched: make(chan struct{}, 1)}
+	d.memory = memory{file: n.opts.File, log: n.opts.Logger, write: n.write, written: make(chan written, 1)}
+	for _, p := range d.memory.load() {
+		d.problems[problemKey(p.begin.Event)] = p
+	}
 	ended, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	ticker := time.NewTicker(checkPeriod)
@@ -144,8 +150,12 @@ func (n *Notifier) Run(ctx context.Context) {
 			d.configure(ended, s)
 		case e := <-n.handed:
 			d.take(e, time.Now())
+		case <-d.touched:
+			d.catchUp(time.Now())
 		case <-ticker.C:
-			d.repeat(time.Now())
+			d.look(time.Now())
+		case w := <-d.memory.written:
+			d.memory.note(w, time.Now())
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
@@ -154,11 +164,11 @@ func (n *Notifier) Run(ctx context.Context) {
 		}
 		timer.Stop()
 		d.send(time.Now(), false)
-		d.save()
+		d.memory.save(d.problems, time.Now())
 	}
 }
 
-// finish sends what waits, for a bounded time.
+// finish sends what waits and saves what was sent, for a bounded time.
 func (d *dispatcher) finish(end context.CancelFunc) {
 	for {
 		select {
@@ -170,11 +180,12 @@ func (d *dispatcher) finish(end context.CancelFunc) {
 		break
 	}
 	d.send(time.Now(), true)
-	d.save()
 	d.closeQueues()
 	timer := time.AfterFunc(endTimeout, end)
 	defer timer.Stop()
 	d.sending.Wait()
+	d.noteAll(time.Now())
+	d.memory.saveLast(d.problems)
 }
 
 func (d *dispatcher) closeQueues() {
@@ -184,8 +195,16 @@ func (d *dispatcher) closeQueues() {
 	d.queues = nil
 }
 
-// configure replaces receivers and routes. The receivers of before send what waits for them, except for what waits for the end of quiet hours: that goes
-// to the new routes, which may have other quiet hours.
+// touch lets the dispatcher read what became of notices. Deliveries call it.
+func (d *dispatcher) touch() {
+	select {
+	case d.touched <- struct{}{}:
+	default:
+	}
+}
+
+// configure replaces receivers and routes. The receivers of before send what waits for them, except for what the new settings decide about: problems of receivers that
+// stay, and what waits for the end of quiet hours, because the new routes may have other quiet hours.
 func (d *dispatcher) configure(ctx context.Context, s Settings) {
 	now := time.Now()
 	quiet := make(map[string]group) // by the receiver
@@ -197,147 +216,90 @@ func (d *dispatcher) configure(ctx context.Context, s Settings) {
 			quiet[receiver], *g = kept, group{}
 		}
 	}
+	for _, kept := range quiet {
+		for _, e := range kept.events {
+			if e.notice != nil {
+				e.notice.withdraw()
+			}
+		}
+	}
+	for _, r := range s.Receivers {
+		d.reconsider(r.Name)
+	}
 	d.send(now, true)
 	d.closeQueues()
 	d.now, d.groups, d.queues = s, make([]group, 2*len(s.Routes)), make(map[string]*delivery, len(s.Receivers))
 	for _, r := range s.Receivers {
-		q := newDelivery(r, d.opts.OnResult, d.opts.Logger)
+		q := newDelivery(r, d.opts.OnResult, d.touch, d.opts.Logger)
 		d.queues[r.Name] = q
 		d.sending.Go(func() { q.run(ctx) })
 	}
 	for receiver, kept := range quiet {
 		d.keep(receiver, kept, now)
 	}
+	d.catchUp(now)
 }
 
-// keep adds events that waited for the end of quiet hours to the first route of their receiver that selects them. Without such a route they are not
-// wanted any more.
+// keep adds events that waited for the end of quiet hours to the route of their receiver that selects them. Without such a route they are not wanted any more. The
+// events of problems are not among them: what is still true of them is sent in any case.
 func (d *dispatcher) keep(receiver string, kept group, now time.Time) {
 	for _, e := range kept.events {
-		i := slices.IndexFunc(d.now.Routes, func(r Route) bool { return r.Receiver == receiver && r.selects(e) })
-		if i < 0 {
+		i := d.route(receiver, e, now)
+		if i < 0 || e.notice != nil {
 			continue
 		}
-		d.add(i, e, nil, now) // nil: the receiver was noted as told when the event happened
-		g := &d.groups[2*i]
-		if g.due.IsZero() {
-			g = &d.groups[2*i+1]
-		}
+		g := d.add(i, e, now)
 		g.more, kept.more = g.more+kept.more, 0
 	}
 }
 
-// take notes which problem an event begins or ends, and adds it to the groups of the routes that select it. The end of a problem goes to those who were told of its
-// begin too.
-func (d *dispatcher) take(e Event, now time.Time) {
-	e.Tags = tagsOf(e, d.opts.Report())
-	told := d.endProblems(e)
-	var p *problem
-	if row, lasts := lastingRow(e.Name); lasts {
-		key, text := problemKey(row, e), Text(e)
-		p = d.problems[key]
-		if p == nil || p.text != text {
-			p = &problem{text: text, sent: make(map[string]time.Time)}
-			d.problems[key] = p
-		}
-		p.event, p.gone, p.isOld = e, 0, false
-	}
+// route returns the route by which a receiver gets an event first, -1 if none selects the event.
+func (d *dispatcher) route(receiver string, e Event, now time.Time) int {
+	first, at := -1, time.Time{}
 	for i, r := range d.now.Routes {
-		if r.selects(e) {
-			d.add(i, e, p, now)
-			delete(told, r.Receiver)
-		}
-	}
-	for receiver, begin := range told {
-		d.tellEnd(receiver, begin, e, now)
-	}
-}
-
-// tellEnd sends the end of a problem to a receiver that was told of its begin: by the route that would send the begin, or else by any route of the receiver, or without
-// one.
-func (d *dispatcher) tellEnd(receiver string, begin, end Event, now time.Time) {
-	route := slices.IndexFunc(d.now.Routes, func(r Route) bool { return r.Receiver == receiver && r.selects(begin) })
-	if route < 0 {
-		route = slices.IndexFunc(d.now.Routes, func(r Route) bool { return r.Receiver == receiver })
-	}
-	if route >= 0 {
-		d.add(route, end, nil, now)
-		return
-	}
-	d.hold(receiver, Message{Events: []Event{end}, Cluster: d.now.Cluster, Link: d.now.Link}, now)
-}
-
-// add adds an event to the group of a route. A problem that the receiver was told about is not sent again before its time: after a reload the engine
-// logs present problems once more.
-func (d *dispatcher) add(route int, e Event, p *problem, now time.Time) {
-	r := d.now.Routes[route]
-	if p != nil {
-		if last, told := p.sent[r.Receiver]; told && (r.RepeatInterval == 0 || now.Sub(last) < r.RepeatInterval) && !last.Equal(now) {
-			return
-		}
-		p.sent[r.Receiver], d.changed = now, true
-	}
-	if at := r.sendAt(e, now); at.After(now) {
-		d.groups[2*route+1].add(e, at)
-	} else {
-		d.groups[2*route].add(e, now.Add(r.GroupWait))
-	}
-}
-
-// repeat adds problems again that still exist, and the ends of those that ended without an event: while the agent did not run. Without receivers, as while another
-// agent leads, nothing is known to have ended.
-func (d *dispatcher) repeat(now time.Time) {
-	if len(d.now.Receivers) == 0 {
-		return
-	}
-	newest := d.opts.Report()
-	for key, p := range d.problems {
-		if !p.exists(newest) {
-			if p.gone++; p.gone >= looksUntilOver {
-				delete(d.problems, key)
-				d.changed = true
-				d.overOf(p, newest, now)
-			}
+		if r.Receiver != receiver || !r.selects(e) {
 			continue
 		}
-		p.gone = 0
-		for i, r := range d.now.Routes {
-			last, told := p.sent[r.Receiver]
-			if r.RepeatInterval > 0 && told && now.Sub(last) >= r.RepeatInterval && r.selects(p.event) {
-				e := p.event
-				e.Repeated = now
-				d.add(i, e, p, now)
-			}
+		if due := r.sendAt(e, now); first < 0 || due.Before(at) {
+			first, at = i, due
 		}
 	}
+	return first
 }
 
-// overOf sends the end of a problem that ended without an event to those who were told of its begin.
-func (d *dispatcher) overOf(p *problem, newest report.Report, now time.Time) {
-	if p.isOfNone(newest) && p.event.Name != event.StepHeld {
-		return
+// add adds an event to the group of a route.
+func (d *dispatcher) add(route int, e Event, now time.Time) *group {
+	r := d.now.Routes[route]
+	g, at := &d.groups[2*route], now.Add(r.GroupWait)
+	if quiet := r.sendAt(e, now); quiet.After(now) {
+		g, at = &d.groups[2*route+1], quiet
 	}
-	for receiver := range p.sent {
-		d.tellEnd(receiver, p.event, p.over(now), now)
+	if e.notice != nil {
+		g.clean()
+		g.change = d.memory.change
 	}
+	g.add(e, at)
+	return g
 }
 
-// untilDue returns the time until the first group is due.
+// untilDue returns the time until the first group is due, or the memory may be written.
 func (d *dispatcher) untilDue(now time.Time) time.Duration {
-	wait := checkPeriod
+	wait := min(checkPeriod, d.memory.untilDue(now))
 	for i := range d.groups {
-		if due := d.groups[i].due; !due.IsZero() {
-			wait = min(wait, due.Sub(now))
+		if g := &d.groups[i]; !g.due.IsZero() {
+			wait = min(wait, d.memory.after(g.change, g.due).Sub(now))
 		}
 	}
 	return max(wait, 0)
 }
 
-// send passes the groups that are due, or all, to the queues of their receivers. It does not wait.
+// send passes the groups that are due, or all, to the queues of their receivers. It does not wait. A group with begins is due when they are in the memory: the agent may
+// crash after it is sent.
 func (d *dispatcher) send(now time.Time, all bool) {
 	for i := range d.groups {
 		g := &d.groups[i]
-		if g.due.IsZero() || !all && now.Before(g.due) {
+		g.clean()
+		if g.due.IsZero() || !all && now.Before(d.memory.after(g.change, g.due)) {
 			continue
 		}
 		m := Message{Events: g.events, More: g.more, Cluster: d.now.Cluster, Link: d.now.Link}
@@ -346,10 +308,10 @@ func (d *dispatcher) send(now time.Time, all bool) {
 	}
 }
 
-// hold passes a message to the queue of a receiver. A receiver that the config has no more gets nothing.
+// hold passes a message to the queue of a receiver.
 func (d *dispatcher) hold(receiver string, m Message, now time.Time) {
 	q := d.queues[receiver]
-	if q == nil {
+	if q == nil || len(m.Events) == 0 {
 		return
 	}
 	if q.receiver.Kind == Webhook { // its requests have no place for the count
@@ -357,9 +319,18 @@ func (d *dispatcher) hold(receiver string, m Message, now time.Time) {
 			d.opts.OnResult(Dropped)
 		}
 	}
+	sent := 0
 	for _, part := range q.receiver.split(m) {
 		part.queued = now
+		sent += len(part.Events)
 		q.add(part)
+	}
+	for _, e := range m.Events[sent:] { // they are only counted
+		if e.notice != nil && e.notice.isEnd {
+			e.notice.become(withdrawn, false)
+		} else {
+			e.notice.become(refused, false)
+		}
 	}
 }
 

@@ -12,26 +12,35 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// problem is a problem that exists.
+// news is something that happened. It begins a problem, ends some, both, or neither.
+type news struct {
+	Event
+	text   string
+	begins *problem
+	ends   []*problem
+}
+
+// problem is a state that began. It is kept until every receiver that knows its begin took its end.
 type problem struct {
-	event Event
-	text  string
-	sent  map[string]time.Time // by the receiver
-	gone  int                  // looks at the report in a row that did not find it
-	isOld bool                 // told before the start of the agent, and not since
+	begin *news
+	end   *news               // nil while the problem lasts
+	told  map[string]*telling // by the receiver
+	gone  int                 // looks at the report in a row that did not find it
+	isOld bool                // no event told it since the start of the agent
 }
 
 // looksUntilOver is how many looks at the report, a minute apart, must not find a problem: a report may be older than an event.
 const looksUntilOver = 2
 
-// lastingRow returns the row of an event that begins a problem, false if the event begins none.
-func lastingRow(name event.Name) (event.Row, bool) {
-	row, known := event.RowOf(name)
-	return row, known && row.Lasts()
+// lasts reports whether an event begins a problem.
+func lasts(name event.Name) bool {
+	row, isKnown := event.RowOf(name)
+	return isKnown && row.Lasts()
 }
 
-// problemKey identifies the problem that an event with this row begins.
-func problemKey(row event.Row, e Event) string {
+// problemKey identifies the problem that an event begins.
+func problemKey(e Event) string {
+	row, _ := event.RowOf(e.Name)
 	parts := []string{string(row.Name)}
 	for attribute := range strings.FieldsSeq(row.By) {
 		parts = append(parts, e.Attributes[attribute])
@@ -41,52 +50,34 @@ func problemKey(row event.Row, e Event) string {
 
 // ends reports whether an event ends a problem. What the event does not say of the fields that tell problems apart, it ends for all.
 func (p *problem) ends(e Event) bool {
-	row, _ := event.RowOf(p.event.Name)
+	row, _ := event.RowOf(p.begin.Name)
 	if !row.EndsWith(e.Name) {
 		return false
 	}
 	for attribute := range strings.FieldsSeq(row.By) {
-		if value := e.Attributes[attribute]; value != "" && value != p.event.Attributes[attribute] {
+		if value := e.Attributes[attribute]; value != "" && value != p.begin.Attributes[attribute] {
 			return false
 		}
 	}
 	return true
 }
 
-// endProblems forgets the problems that an event ends. It returns, for each receiver that was told of one of them, the event that told it.
-func (d *dispatcher) endProblems(e Event) (told map[string]Event) {
-	for key, p := range d.problems {
-		if !p.ends(e) {
-			continue
-		}
-		for receiver := range p.sent {
-			if told == nil {
-				told = make(map[string]Event)
-			}
-			told[receiver] = p.event
-		}
-		delete(d.problems, key)
-		d.changed = true
-	}
-	return told
-}
-
 // over returns the event that tells that a problem is over, for one that ended while no event could tell it.
 func (p *problem) over(now time.Time) Event {
-	begin, _ := event.RowOf(p.event.Name)
+	begin, _ := event.RowOf(p.begin.Name)
 	name := begin.End
-	if name == "" || p.event.Name == event.StepHeld { // a step that was released is not planned any more either, once it has run
+	if name == "" || p.begin.Name == event.StepHeld { // a step that was released is not planned any more either, once it has run
 		name = begin.EndedBy[0]
 	}
 	row, _ := event.RowOf(name)
-	e := p.event
+	e := p.begin.Event
 	e.Name, e.Time, e.Severity, e.Repeated = name, now, severityOf(row, row.Level), time.Time{}
 	return e
 }
 
 // exists reports whether a problem still exists according to the newest report. What the report does not know still exists.
 func (p *problem) exists(r report.Report) bool {
-	e := p.event
+	e := p.begin.Event
 	if r.Time.IsZero() {
 		return true
 	}
@@ -178,5 +169,10 @@ func holdsDigest(r report.Report, digest string) bool {
 
 // isOfNone reports whether a problem concerns a guest or object that the report does not have: no manifest names it any more, so it is unknown what became of it.
 func (p *problem) isOfNone(r report.Report) bool {
-	return p.event.Guest != "" && guestOf(p.event, r) == nil
+	return p.begin.Guest != "" && guestOf(p.begin.Event, r) == nil
+}
+
+// isRead reports whether a report knows source, cluster and journal, so that a problem that it has exists.
+func isRead(r report.Report) bool {
+	return !r.Time.IsZero() && !r.Source.LastSuccess.IsZero() && r.Proxmox.Ready && r.Guards != nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -155,7 +156,7 @@ func parseHTTP(text string) (*url.URL, error) {
 func (r Receiver) post(ctx context.Context, header http.Header, body []byte) error {
 	text, err := r.URL()
 	if err != nil {
-		return err
+		return &untakenError{err}
 	}
 	u, err := parseHTTP(text)
 	if err != nil {
@@ -170,7 +171,7 @@ func (r Receiver) post(ctx context.Context, header http.Header, body []byte) err
 	if r.Token != nil {
 		token, err := r.tokenFor(u)
 		if err != nil {
-			return err
+			return &untakenError{err}
 		}
 		if token != "" {
 			request.Header.Set("Authorization", "Bearer "+token)
@@ -178,9 +179,18 @@ func (r Receiver) post(ctx context.Context, header http.Header, body []byte) err
 	}
 	status, err := outbound.Send(request, r.CAFile)
 	if err != nil {
-		return redacted(err, u.String())
+		return withoutConnection(err, redacted(err, u.String()))
 	}
 	return checkStatus(status)
+}
+
+// withoutConnection returns an error with the text of shown. It says that the receiver did not take the message, if there was no connection.
+func withoutConnection(err, shown error) error {
+	var failed *net.OpError
+	if errors.As(err, &failed) && failed.Op == "dial" {
+		return &untakenError{shown}
+	}
+	return shown
 }
 
 // checkStatus returns an error for a status other than 2xx.
@@ -190,7 +200,7 @@ func checkStatus(code int) error {
 	}
 	err := fmt.Errorf("the receiver answered with status %d", code)
 	if outbound.IsTemporary(code) {
-		return err
+		return &untakenError{err}
 	}
 	return &permanentError{err}
 }

@@ -401,11 +401,43 @@ func TestEmailFailures(t *testing.T) {
 	if err := NewReceiver(Receiver{Kind: Email, Email: o}).Check(); err == nil || !strings.Contains(err.Error(), "unencrypted") {
 		t.Errorf("got %v, want a refusal", err)
 	}
-	address, _ = mailServer(t, "8BITMIME", "RCPT")
-	var permanent *permanentError
-	err := NewReceiver(Receiver{Kind: Email, Email: EmailOptions{Address: address, TLS: NoTLS, From: "a@example.org", To: []string{"b@example.org"}}}).Send(context.Background(), sample())
-	if !errors.As(err, &permanent) {
-		t.Errorf("got %v, want a permanent error", err)
+	for _, refuse := range []string{"RCPT", "AUTH"} {
+		o.Address, _ = mailServer(t, "AUTH PLAIN", refuse)
+		var permanent *permanentError
+		if err := NewReceiver(Receiver{Kind: Email, Email: o}).Send(context.Background(), sample()); !errors.As(err, &permanent) {
+			t.Errorf("%s is refused: got %v, want a permanent error", refuse, err)
+		}
+	}
+}
+
+// An error says whether the receiver may have taken the message: not without a connection and not after a refusal, but without an answer.
+func TestErrorsSayWhatIsCertain(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := listener.Addr().String()
+	_ = listener.Close()
+	busy, _ := receiver(t, http.StatusServiceUnavailable)
+	mail := func(address string) EmailOptions {
+		return EmailOptions{Address: address, TLS: NoTLS, From: "a@example.org", To: []string{"b@example.org"}}
+	}
+	for name, test := range map[string]struct {
+		receiver  Receiver
+		isCertain bool
+	}{
+		"no connection":          {Receiver{Kind: Webhook, URL: text("http://" + closed)}, true},
+		"no connection for mail": {Receiver{Kind: Email, Email: mail(closed)}, true},
+		"busy":                   {Receiver{Kind: Ntfy, URL: text(busy.URL)}, true},
+		"no file":                {Receiver{Kind: Ntfy, URL: func() (string, error) { return "", errors.New("no such file") }}, true},
+		"no answer":              {Receiver{Kind: Webhook, URL: text("http://" + silent(t)), Timeout: 100 * time.Millisecond}, false},
+		"no answer to a mail":    {Receiver{Kind: Email, Email: mail(silent(t)), Timeout: 100 * time.Millisecond}, false},
+	} {
+		var untaken *untakenError
+		if err := NewReceiver(test.receiver).Send(t.Context(), sample()); err == nil || errors.As(err, &untaken) != test.isCertain {
+			t.Errorf("%s: got %v, want it to be certain that the message was not taken: %t", name, err, test.isCertain)
+		}
 	}
 }
 

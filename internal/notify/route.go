@@ -12,7 +12,7 @@ import (
 // Route selects events for a receiver. Every route that selects an event sends it.
 type Route struct {
 	Receiver string
-	// Events are names or patterns of events, such as "guest.*". Default: DefaultEvents.
+	// Events are names or patterns of events, such as "guest.*". Default: those whose row in the table says so.
 	Events []string
 	// Severity is the lowest severity that is sent. Default: Info.
 	Severity Severity
@@ -35,24 +35,12 @@ type QuietHours struct {
 	Location    *time.Location
 }
 
-// DefaultEvents are the events that a route sends if it names none: the life of revisions and guests, what waits for a person, and what keeps the
-// agent from work.
-func DefaultEvents() []event.Name {
-	var names []event.Name
-	for _, row := range event.Rows() {
-		if row.Default {
-			names = append(names, row.Name)
-		}
-	}
-	return names
-}
-
 // selects reports whether the route sends an event.
 func (r Route) selects(e Event) bool {
 	if slices.Index(Severities(), e.Severity) < slices.Index(Severities(), r.Severity) {
 		return false
 	}
-	if len(r.Events) == 0 && !slices.Contains(DefaultEvents(), e.Name) || len(r.Events) > 0 && !matches(r.Events, string(e.Name)) {
+	if row, _ := event.RowOf(e.Name); len(r.Events) == 0 && !row.Default || len(r.Events) > 0 && !matches(r.Events, string(e.Name)) {
 		return false
 	}
 	if len(r.Guests) > 0 && (e.Guest == "" || !matches(r.Guests, e.Guest)) {

@@ -111,12 +111,12 @@ func (r Receiver) sendShoutrrr(ctx context.Context, m Message) error {
 func (r Receiver) begin(m Message) (chan error, error) {
 	text, err := r.URL()
 	if err != nil {
-		return nil, err
+		return nil, &untakenError{err}
 	}
 	select {
 	case r.running <- struct{}{}:
 	default:
-		return nil, errors.New("several messages before still wait for the service")
+		return nil, &untakenError{errors.New("several messages before still wait for the service")}
 	}
 	sent := make(chan error, 1)
 	go func() {

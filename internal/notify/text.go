@@ -17,6 +17,9 @@ func Text(e Event) string {
 func texts(e Event) (text, remedy string) {
 	a := e.Attributes
 	text = sentence(e)
+	if e.began != "" {
+		text = e.began + " " + text
+	}
 	if !e.Repeated.IsZero() {
 		text = "Still: " + text
 	}
@@ -36,6 +39,9 @@ func shortened(e Event, most int) string {
 	switch {
 	case most == 0 || len(text)+len(remedy) <= most:
 		return text + remedy
+	case e.began != "":
+		e.began = ""
+		return shortened(e, most)
 	case len(remedy) > most/2:
 		return cut(text+remedy, most)
 	}
