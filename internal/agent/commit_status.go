@@ -40,7 +40,7 @@ func (c Config) commitForge() (*commitstatus.Forge, error) {
 	target := &commitstatus.Forge{
 		Kind: forge.Kind(s.Forge), CAFile: s.CAFile, Context: cmp.Or(s.Context, "gitops-agent/"+c.Cluster.Name), Link: c.Notifications.StatusURL,
 		Timeout: cmp.Or(time.Duration(s.Timeout), 15*time.Second),
-		Token:   func() (string, error) { return readFilled("commit_status.token_file", s.TokenFile) },
+		Token:   func() (string, error) { return readBearer("commit_status.token_file", s.TokenFile) },
 	}
 	var problems []error
 	if !slices.Contains(forge.Kinds(), target.Kind) {

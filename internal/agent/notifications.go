@@ -20,7 +20,7 @@ const (
 	defaultRepeat    = 24 * time.Hour
 )
 
-// notificationsFile is the file that remembers which problems were sent to whom, in the state directory.
+// notificationsFile is the file that remembers which receivers took which problems, in the state directory.
 const notificationsFile = "notifications.json"
 
 // notificationSettings returns the receivers and routes of the config, and every problem that needs no file to be found.
@@ -79,7 +79,7 @@ func (r ReceiverConfig) receiver(field string) notify.Receiver {
 	receiver := notify.Receiver{
 		Name: r.Name, Kind: notify.Kind(r.Type), CAFile: r.CAFile, Timeout: time.Duration(r.Timeout),
 		URL:   func() (string, error) { return r.URL, nil },
-		Token: func() (string, error) { return readFilled(field+".token_file", r.TokenFile) },
+		Token: func() (string, error) { return readBearer(field+".token_file", r.TokenFile) },
 		Email: notify.EmailOptions{
 			Address: r.Email.Address, TLS: notify.TLSMode(cmp.Or(r.Email.TLS, string(notify.StartTLS))), From: r.Email.From, To: r.Email.To, Username: r.Email.Username,
 			Password: func() (string, error) { return readFilled(field+".email.password_file", r.Email.PasswordFile) },
@@ -183,3 +183,26 @@ func (c Config) NotificationReceivers() ([]notify.Receiver, error) {
 
 // second returns the error of a call with two results.
 func second[T any](_ T, err error) error { return err }
+
+// readBearer is readFilled for a token that a request carries after the word Bearer. The error says what is wrong with its form, and quotes nothing of it.
+func readBearer(field, path string) (string, error) {
+	token, err := readFilled(field, path)
+	if err != nil {
+		return "", err
+	}
+	word, _, hasSpace := strings.Cut(token, " ")
+	switch {
+	case strings.ContainsAny(token, "\r\n"):
+		err = errors.New("the file has several lines")
+	case hasSpace && slices.Contains([]string{"bearer", "token", "authorization:"}, strings.ToLower(word)):
+		err = errors.New("the file has words before the token")
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		err = errors.New("the token has a space or another character that no token has")
+	case strings.Contains(token, "://"):
+		err = errors.New("the file has a URL")
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %s: %w, want the token alone in one line", field, path, err)
+	}
+	return token, nil
+}

@@ -164,3 +164,28 @@ func TestCheckReadsReceivers(t *testing.T) {
 		t.Errorf("got %d requests, want none", len(asked))
 	}
 }
+
+// The check knows tokens of a wrong form, and quotes nothing of them.
+func TestCheckKnowsTokensOfAWrongForm(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	for content, want := range map[string]string{
+		"Bearer S3cretToken":            "words before the token",
+		"Authorization: Bearer S3cret":  "words before the token",
+		"S3cretToken\nof the server":    "several lines",
+		"S3cret Token":                  "a space",
+		"S3cret\u00a0Token":             "another character",
+		"https://S3cret.example.org/ab": "a URL",
+		"tk_S3cretToken0=\n":            "",
+	} {
+		path := filepath.Join(t.TempDir(), "token")
+		h.write(path, content)
+		h.config.Notifications.Receivers = []agent.ReceiverConfig{{Name: "a", Type: "ntfy", URL: "https://x/y", TokenFile: path}}
+		switch err := h.config.Check(); {
+		case want == "" && err != nil:
+			t.Errorf("%q: got %v, want no error", content, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), "notifications.receivers[0].token_file") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "S3cret")):
+			t.Errorf("%q: got %v, want an error of the file with %q, and no secret", content, err, want)
+		}
+	}
+}
