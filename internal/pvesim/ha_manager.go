@@ -11,9 +11,7 @@ import (
 // haCall turns a power call on a managed guest into a task that only records the requested state. It does nothing for other guests, and
 // managed is then false.
 func (c *call) haCall(typ, word, state string) (rep reply, managed bool, err error) {
-	c.sim.mu.Lock()
-	h := c.sim.ha[c.vmid()]
-	c.sim.mu.Unlock()
+	h := c.managedByHA()
 	if h == nil {
 		return reply{}, false, nil
 	}
@@ -32,6 +30,18 @@ func (c *call) haCall(typ, word, state string) (rep reply, managed bool, err err
 		})
 	})
 	return rep, true, err
+}
+
+// managedByHA returns the resource of the guest of a call, nil if it has none, or if the manager is asked to leave it alone.
+//
+// Source: pve-ha-manager 5.2.0, PVE/HA/Config.pm, vm_is_ha_managed.
+func (c *call) managedByHA() *haResource {
+	c.sim.mu.Lock()
+	defer c.sim.mu.Unlock()
+	if h := c.sim.ha[c.vmid()]; h != nil && h.wish() != haIgnored {
+		return h
+	}
+	return nil
 }
 
 // wish returns the state that the entry asks for.
@@ -230,7 +240,7 @@ func (s *Sim) nodesOfRule(r *haRule, g *guest, h *haResource, nodes []string) []
 	members := map[string]int{} // of the rule, without the guest, by node
 	for _, id := range r.resources() {
 		_, vmid, _ := strings.Cut(id, ":")
-		if o, managed := s.guests[atoi(vmid)], s.ha[atoi(vmid)]; o != nil && managed != nil && id != h.sid() && managed.managerState != "" {
+		if o, managed := s.guests[atoi(vmid)], s.ha[atoi(vmid)]; o != nil && managed != nil && id != h.sid() && managed.managerState != "" && managed.wish() != haIgnored {
 			members[o.node]++
 		}
 	}

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -13,9 +14,7 @@ const fenceRounds = 12
 // haMigrate turns the migration of a managed guest into a request that the manager carries out later. It does nothing for other guests,
 // and managed is then false.
 func (c *call) haMigrate(target string) (rep reply, managed bool, err error) {
-	c.sim.mu.Lock()
-	h := c.sim.ha[c.vmid()]
-	c.sim.mu.Unlock()
+	h := c.managedByHA()
 	if h == nil {
 		return reply{}, false, nil
 	}
@@ -28,10 +27,63 @@ func (c *call) haMigrate(target string) (rep reply, managed bool, err error) {
 			t.logLine("%s", err)
 			return apiErrorf("command 'ha-manager migrate %s %s' failed: exit code 255", h.sid(), target)
 		}
-		t.sim.afterRounds(1, func() { t.sim.haMove(h, target) })
-		return nil
+		return t.requestMove(h, target)
 	})
 	return rep, true, err
+}
+
+// requestMove hands the request for a move to the manager, with those of the guests that rules keep together with the guest. Rules that keep it apart from a guest on the
+// target refuse the request.
+//
+// Source: pve-ha-manager 5.2.0, PVE/CLI/ha_manager.pm, migrate; seen in recording 73.
+func (t *task) requestMove(h *haResource, target string) error {
+	t.sim.mu.Lock()
+	apart, together := t.sim.affinityOf(h)
+	moved := []*haResource{h}
+	var blocking []string
+	for _, o := range apart {
+		if g := t.sim.guests[o.vmid]; g != nil && g.node == target {
+			blocking = append(blocking, o.sid())
+		}
+	}
+	for _, o := range together {
+		if g := t.sim.guests[o.vmid]; g != nil && g.node != target {
+			moved = append(moved, o)
+		}
+	}
+	t.sim.mu.Unlock()
+	if len(blocking) > 0 {
+		t.logLine("cannot migrate resource '%s' to node '%s':", h.sid(), target)
+		t.logLine("")
+		for _, sid := range blocking {
+			t.logLine("- resource '%s' on target node '%s' in negative affinity with resource '%s'", sid, target, h.sid())
+		}
+		return apiErrorf("command 'ha-manager migrate %s %s' failed: exit code 2", h.sid(), target)
+	}
+	for _, o := range moved[1:] {
+		t.logLine("also migrate resource '%s' in positive affinity with resource '%s' to target node '%s'", o.sid(), h.sid(), target)
+	}
+	for _, o := range moved {
+		t.sim.afterRounds(1, func() { t.sim.haMove(o, target) })
+	}
+	return nil
+}
+
+// affinityOf returns the resources that enabled rules keep apart from a resource, and those that they keep together with it, by vmid. The state is locked.
+func (s *Sim) affinityOf(h *haResource) (apart, together []*haResource) {
+	for _, id := range slices.Sorted(maps.Keys(s.ha)) {
+		o := s.ha[id]
+		for _, r := range s.rulesWithGroups() {
+			switch {
+			case o == h || o.wish() == haIgnored || r.values["type"] != resourceAffinity || r.values["disable"] == "1" || r.shared([]string{h.sid(), o.sid()}) < 2:
+			case r.values["affinity"] == "negative":
+				apart = append(apart, o)
+			default:
+				together = append(together, o)
+			}
+		}
+	}
+	return apart, together
 }
 
 // haRequestMove requests the migration of a managed guest, which the manager carries out later. The reply does not wait for it.
@@ -133,6 +185,9 @@ func (s *Sim) haMove(h *haResource, target string) {
 		return
 	}
 	node, before := g.node, h.managerState
+	if before == haMigrating {
+		before = haStarted // it moves on
+	}
 	h.managerState = haMigrating
 	s.mu.Unlock()
 	m := migration{kind: g.kind, vmid: g.vmid, target: target, online: true, copiesDisks: true}
@@ -143,12 +198,24 @@ func (s *Sim) haMove(h *haResource, target string) {
 	})
 }
 
-// endHAMove gives a resource the state that it had before the manager moved its guest, wherever that is now: the manager repeats nothing.
+// endHAMove gives a resource the state that it had before the manager moved its guest, wherever that is now: the manager repeats nothing. In the same round it looks
+// where its rules want the guest, and moves it on without another state in between.
 func (s *Sim) endHAMove(h *haResource, state string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.managerState == haMigrating {
+	g, ends, next := s.guests[h.vmid], h.managerState == haMigrating, ""
+	if ends {
 		h.managerState = state
+	}
+	if ends && state == haStarted && h.wish() == haStarted && g != nil && g.running && !slices.Contains(s.down, g.node) {
+		next = s.haTarget(g, h)
+	}
+	again := next != "" && next != g.node && s.ha[h.vmid] == h
+	if again {
+		h.managerState = haMigrating
+	}
+	s.mu.Unlock()
+	if again {
+		s.haMove(h, next)
 	}
 }
 

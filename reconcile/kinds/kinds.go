@@ -45,6 +45,22 @@ const Replications = replication.Name
 // AffinityRules is the kind whose objects say where the HA manager runs guests.
 const AffinityRules = affinity.Name
 
+// AffinityRule is what an enabled rule of affinity means for its guests.
+type AffinityRule = affinity.Rule
+
+// Conflict is a contradiction between the placement of a guest and a rule of affinity.
+type Conflict = affinity.Conflict
+
+// LiveRules returns the enabled rules of affinity that Proxmox has.
+func LiveRules(objects []kind.Desired, live map[string]cluster.Object) []AffinityRule {
+	return affinity.LiveRules(objects, live)
+}
+
+// Conflicts returns the contradictions between the placement of guests and the rules of affinity that manifests describe.
+func Conflicts(objects []kind.Desired, guests []guest.Desired) []Conflict {
+	return affinity.Conflicts(objects, guests)
+}
+
 // BackupEdits returns what a backup job backs up less now than before, by its keys. A key that is missing before has not changed.
 func BackupEdits(before, now map[string]string) []kind.Weakening { return backupjob.Edits(before, now) }
 

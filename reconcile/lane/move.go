@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/kinds"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/queue"
 )
 
@@ -36,6 +39,7 @@ type move struct {
 	asked time.Time    // when the lane began to look at the latest
 	quiet time.Time    // since when there is no sign of the move
 	began bool         // it was seen on its way
+	there bool         // it was seen on the target, where the manager had not ended the move
 
 	round  time.Time // the newest one of the manager
 	rounds int       // since there is no sign of the move
@@ -70,7 +74,7 @@ func (w *Worker) follow(ctx context.Context, m *move) (arrived bool, err error) 
 	now := time.Now()
 	seen := noRow == nil && listed
 	switch {
-	case seen && row.Node == m.call.Params["target"] && row.Lock == "":
+	case seen && row.Node == m.call.Params["target"] && row.Lock == "" && !row.HAMoves():
 		return true, nil
 	case seen && row.HAMoves():
 		return false, w.followOnItsWay(ctx, m, row, master, noMaster == nil, now)
@@ -124,6 +128,7 @@ func (w *Worker) followOnItsWay(ctx context.Context, m *move, row cluster.Row, m
 		}
 	}
 	m.began, m.quiet = true, now
+	m.there = m.there || row.Node == m.call.Params["target"] && row.Lock == ""
 	w.waits.Store(m.upid, "the HA manager moves the guest")
 	if locked && masterRead {
 		m.count(master, now)
@@ -157,11 +162,28 @@ func (w *Worker) notMoved(ctx context.Context, m *move, row cluster.Row, master 
 		case known && task.Running:
 			m.rounds = 0
 			return nil
+		case m.there || known && task.OK():
+			return fmt.Errorf("%w for good: it was on %s, and is on %s now%s", errNotMoved, m.call.Params["target"], row.Node, w.rulesOn(ctx, m.call))
 		}
 		return fmt.Errorf("%w: it began to move it, and ended that; its log is in the journal of pve-ha-crm on %s", errMoveUnknown, node)
 	}
 	return fmt.Errorf("%w: it has dropped the request, as it does without a word if the guest counts as there already, or if the target is offline or in maintenance; its log is in the journal of pve-ha-crm on %s",
 		errNotMoved, node)
+}
+
+// rulesOn says which rules that Proxmox has now are about the guest of a call, or what else may be the cause.
+func (w *Worker) rulesOn(ctx context.Context, call cluster.Call) string {
+	live := observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{kinds.AffinityRules: {}})[kinds.AffinityRules]
+	var labels []string
+	for _, r := range kinds.LiveRules(w.basis().Objects, live.ByID) {
+		if slices.Contains(r.Guests, guest.Ref{Kind: call.Kind, VMID: call.VMID}.HAName()) {
+			labels = append(labels, r.Label)
+		}
+	}
+	if len(labels) == 0 {
+		return "; another request moved it, or a node that left maintenance got it back"
+	}
+	return "; " + strings.Join(labels, ", ") + " decides where it runs"
 }
 
 // moveTask returns the newest task that has moved the guest since the request, on the node that the guest was asked to leave and on the one where it is. Known

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kinds"
 	"gitops-agent/reconcile/manifest/tree"
+	"gitops-agent/reconcile/reason"
 )
 
 // checkVMIDs reports vmids that two guests have, vmids outside the cluster's range, and guests for which no vmid can be chosen.
@@ -66,6 +68,22 @@ func sibling(unknown, self string, labels []string) string {
 		return kind + "/" + meant
 	}
 	return ""
+}
+
+// checkPlacements reports guests that the agent would move to nodes from which a rule of affinity makes the HA manager move them away.
+func (p *parser) checkPlacements() {
+	guests := make([]guest.Desired, 0, len(p.set.Guests))
+	for i := range p.set.Guests {
+		guests = append(guests, p.set.Guests[i].desired)
+	}
+	for _, c := range kinds.Conflicts(p.set.Objects, guests) {
+		migrate := p.specs[c.Guest].shared().placement.migrate
+		p.report.add(Problem{
+			Origin: guest.Origin(migrate.at), Guest: c.Guest, Field: migrate.path, New: true,
+			Message: fmt.Sprintf("got migrate: %s, but %s %s", migrate.value, c.Rule, c.Says),
+			Hint:    "at " + c.Origin.String() + "; " + reason.RuleDecides.Text,
+		})
+	}
 }
 
 // checkVolumes reports volumes of guests that two slots claim: both guests would write to the volume.

@@ -39,6 +39,7 @@ func (p *parser) parse(files []File) {
 	slices.SortFunc(p.set.Images, func(a, b image.Desired) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
 	p.checkObjects()
+	p.checkPlacements()
 	p.checkVMIDs()
 	p.checkDependencies()
 	p.checkOrder()

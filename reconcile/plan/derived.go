@@ -20,6 +20,9 @@ type derived struct {
 	live        func() *edge.Graph          // the edges of the objects as they are
 	refs        func() map[string]guest.Ref // of the guests that manifests name, by label
 	managedByHA func() map[int]bool         // vmids
+	nodesByHA   func() map[string]string    // of the guests that the HA manager runs, by its names
+	rules       func() []kinds.AffinityRule // that Proxmox has and that are enabled
+	conflicts   func() []kinds.Conflict     // of placements and rules of manifests
 
 	editedJobs func() map[string]string // what backup jobs that somebody has edited back up less, by id
 
@@ -44,6 +47,17 @@ func newDerived(want Desired, got cluster.Snapshot) *derived {
 		return refs
 	})
 	d.managedByHA = sync.OnceValue(func() map[int]bool { return managedByHA(got) })
+	d.nodesByHA = sync.OnceValue(func() map[string]string { return nodesByHA(got) })
+	d.rules = sync.OnceValue(func() []kinds.AffinityRule {
+		return kinds.LiveRules(want.Objects.whole().Wanted, got.Objects[kinds.AffinityRules].ByID)
+	})
+	d.conflicts = sync.OnceValue(func() []kinds.Conflict {
+		guests := want.Guests
+		if want.ClusterContext != nil {
+			guests = want.Others
+		}
+		return kinds.Conflicts(want.Objects.whole().Wanted, guests)
+	})
 	d.editedJobs = sync.OnceValue(func() map[string]string { return editedJobs(d.want.Objects.whole(), got) })
 	return d
 }

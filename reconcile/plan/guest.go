@@ -70,9 +70,13 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, former, live)...)
 	p = withFirewall(p, d, live, got)
 	row, _ := got.Inventory.Row(d.VMID)
-	p = withHAState(p, live, row)
+	p = withRules(withHAState(p, live, row), want, d, live, row, got)
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
+		return p
+	}
+	if row.HAMoves() {
+		p.Conditions = append(p.Conditions, Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: "the HA manager moves the guest"})
 		return p
 	}
 	p = planExisting(p, d, live, !isOwned)
@@ -163,10 +167,7 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 		p.Conditions = append(p.Conditions, c)
 	}
 	if guest.OnOtherNode(*d, live) {
-		p.Conditions = append(p.Conditions, Condition{
-			Type: Warned, Reason: reason.OtherNode, Message: fmt.Sprintf("it is on %s, and its manifest names %s", live.Node, d.Node),
-			Hint: reason.CorrectNode.Text,
-		})
+		p.Conditions = append(p.Conditions, otherNodeCondition(p, d, live))
 	}
 	p.Steps = changeSteps(p, d, live)
 	if step, ok := firewallStep(p, d, live); ok {

@@ -29,7 +29,7 @@ type Objects struct {
 	Guarded []kind.Guarded                           // guests with guards that objects can weaken, sorted by vmid
 	Seen    map[object.Key]journal.Seen              // what the agent last saw in effect
 
-	places bool // a guest under HA is to be placed: the rules of affinity are read
+	places bool // a guest under HA is to be placed, or may be moved to its node: the rules of affinity are read
 
 	all *Objects // with the objects of all labels, if these are the objects of one label
 }
@@ -48,7 +48,7 @@ func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.Sta
 	}
 	o.Guarded = guardedGuests(guests, state, o.Orphans)
 	for i := range guests {
-		o.places = o.places || toPlaceUnderHA(&guests[i], state)
+		o.places = o.places || toPlaceUnderHA(&guests[i], state) || mayMoveUnderHA(&guests[i])
 	}
 	return o
 }
@@ -79,6 +79,11 @@ func toPlaceUnderHA(d *guest.Desired, state journal.State) bool {
 	}
 	_, isOwned := state.Owned[d.VMID]
 	return !isOwned
+}
+
+// mayMoveUnderHA reports whether the agent moves a guest that HA may manage, also without its manifest.
+func mayMoveUnderHA(d *guest.Desired) bool {
+	return (d.Migrate == guest.MigrateOffline || d.Migrate == guest.MigrateOnline) && (d.HA == nil || !d.HA.Absent)
 }
 
 // hasGuardsOfObjects reports whether a guest has guards that changes of objects can weaken.
@@ -134,7 +139,8 @@ type ObjectStep struct {
 }
 
 // Reads returns the kinds whose objects have to be read, with the ids of those that matter. A kind is not read that no manifest and no record names, and whose guard
-// no guest has. The rules of affinity are also read while a guest under HA is to be placed.
+// no guest has. The rules of affinity are also read while a guest that may be under HA is to be placed, or
+// to be moved to its node.
 func (o Objects) Reads() map[guest.Kind][]string {
 	reads := make(map[guest.Kind][]string)
 	for _, d := range o.Wanted {

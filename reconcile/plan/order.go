@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/order"
 )
 
-// withOrders adds the steps of the guest's orders. A guest gets none while it is locked or its run state is not known, and if it was not read or is not the
+// withOrders adds the steps of the guest's orders. A guest gets none while it is locked, on its way or its run state is not known, and if it was not read or is not the
 // guest that its manifest means: its orders wait. If an end of its protection waits, its orders wait until it is taken back. An order about snapshots waits until they were read. An order that the guest does not allow becomes a step that ends the order.
 func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) Guest {
 	orders := want.Orders[d.VMID]
@@ -19,6 +19,9 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		return p
 	}
 	live, seen := got.Guests[d.VMID]
+	if row, _ := got.Inventory.Row(d.VMID); row.HAMoves() {
+		return p
+	}
 	if !seen || got.Absent[d.VMID] != "" || live.Lock != "" || live.Status == guest.StatusUnknown || !isSameGuest(p, d) {
 		return p
 	}

@@ -12,6 +12,7 @@ import (
 
 // Rule is what an enabled rule means for the nodes of its guests.
 type Rule struct {
+	ID     string         // in Proxmox
 	Label  string         // "AffinityRule/web-apart", or "the rule web-apart" of one without a manifest
 	Guests []string       // labels such as "VirtualMachine/web-1", and Proxmox's names such as "vm:201", sorted
 	Nodes  map[string]int // of a rule about nodes: the priority of each; nil otherwise
@@ -30,6 +31,7 @@ func Rules(objects []kind.Desired, live map[string]cluster.Object) []Rule {
 		wanted[d.ID] = true
 		text := func(key string) string { t, _ := d.Text(key); return t }
 		r := newRule(d.Label(), text)
+		r.ID = d.ID
 		for _, g := range d.Guests {
 			r.Guests = append(r.Guests, g.Label)
 		}
@@ -41,7 +43,9 @@ func Rules(objects []kind.Desired, live map[string]cluster.Object) []Rule {
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		keys := live[id].Keys
 		if !wanted[id] && keys[keyDisable] == "" {
-			list = append(list, newRule("the "+nouns[keys[keyType]]+" "+id, func(key string) string { return keys[key] }))
+			r := newRule("the "+nouns[keys[keyType]]+" "+id, func(key string) string { return keys[key] })
+			r.ID = id
+			list = append(list, r)
 		}
 	}
 	return list
