@@ -101,7 +101,7 @@ func unsafeFile(field, path string, unsafe *hostfile.UnsafeError) error {
 	if absolute, err := filepath.Abs(path); err != nil || absolute != unsafe.Path {
 		where += ": " + unsafe.Path
 	}
-	return &HostFileError{Problem: where + " " + unsafe.Problem + ", so other users may change it, and with it whom the agent trusts", Fix: unsafe.Fix + " " + shell.Word(unsafe.Path)}
+	return &HostFileError{Problem: where + " " + unsafe.Problem + ", so other users may change it, and with it whom the agent trusts", Fix: unsafe.Command(shell.Word)}
 }
 
 // ownerOf returns the owner of a path, if it is known.

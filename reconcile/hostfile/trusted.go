@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -14,13 +16,22 @@ import (
 type UnsafeError struct {
 	Path    string // of the file or of the folder
 	Problem string // "has mode 0666" or "belongs to user 1000"
-	Fix     string // the command without the path, "chmod go-w"
+
+	fix repair
 }
 
 // Error returns the problem and the command.
 func (e *UnsafeError) Error() string {
-	return fmt.Sprintf("%s %s, so other users may change what the agent trusts: %s %s", e.Path, e.Problem, e.Fix, e.Path)
+	return fmt.Sprintf("%s %s, so other users may change what the agent trusts: %s", e.Path, e.Problem, e.Command(func(path string) string { return path }))
 }
+
+// Command returns the command that makes the file safe, for the user of this process. Word makes a path a word of a shell.
+func (e *UnsafeError) Command(word func(path string) string) string {
+	return e.fix.command + " " + word(e.fix.path) + e.fix.rest
+}
+
+// A repair is a command: what is before a path, the path, and what is after it.
+type repair struct{ command, path, rest string }
 
 // maxLinks is how many links the way to a file may have, as of the Linux kernel.
 const maxLinks = 40
@@ -48,8 +59,9 @@ func CheckTrusted(path string, users ...int) error {
 		case err != nil:
 			return err
 		}
-		if err := checkOwnerAndMode(at, info, users); err != nil {
-			return err
+		if unsafe := checkOwnerAndMode(at, info, users); unsafe != nil {
+			unsafe.fix = newRepair(path, unsafe, info, os.Geteuid())
+			return unsafe
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if links++; links > maxLinks {
@@ -76,7 +88,7 @@ func parts(path string) []string {
 	return slices.DeleteFunc(strings.Split(path, "/"), func(name string) bool { return name == "" || name == "." })
 }
 
-func checkOwnerAndMode(path string, info fs.FileInfo, users []int) error {
+func checkOwnerAndMode(path string, info fs.FileInfo, users []int) *UnsafeError {
 	owner, known := info.Sys().(*syscall.Stat_t)
 	if !known {
 		return nil
@@ -90,9 +102,63 @@ func checkOwnerAndMode(path string, info fs.FileInfo, users []int) error {
 	}
 	switch {
 	case !slices.Contains(users, int(owner.Uid)):
-		return &UnsafeError{Path: path, Problem: fmt.Sprintf("belongs to user %d", owner.Uid), Fix: "chown root"}
+		return &UnsafeError{Path: path, Problem: fmt.Sprintf("belongs to user %d", owner.Uid)}
 	case mode&fs.ModeSymlink == 0 && mayWrite != 0 && !isSticky:
-		return &UnsafeError{Path: path, Problem: fmt.Sprintf("has mode %04o", mode.Perm()), Fix: "chmod go-w"}
+		return &UnsafeError{Path: path, Problem: fmt.Sprintf("has mode %04o", mode.Perm())}
 	}
 	return nil
+}
+
+// newRepair returns how a user makes a file safe. The home of another user stays that user's, and the file leaves it. What lies in a folder of the user becomes the user's, and everything else root's,
+// as the files of Proxmox and of the package are.
+func newRepair(file string, unsafe *UnsafeError, info fs.FileInfo, uid int) repair {
+	owner := ownerOf(info)
+	sudo := "sudo "
+	if uid == 0 {
+		sudo = ""
+	}
+	if strings.HasPrefix(unsafe.Problem, "has mode") {
+		if owner == uid {
+			sudo = ""
+		}
+		return repair{sudo + "chmod go-w", unsafe.Path, ""}
+	}
+	switch inHome := isInHome(unsafe.Path, homeOf(owner)); {
+	case inHome && uid == 0:
+		return repair{"move it out of that home and name its new place: mv", file, " /etc/gitops-agent/"}
+	case inHome:
+		return repair{"copy it to your own home and name its new place: cp", file, ` "$HOME"/`}
+	}
+	chown := sudo + "chown "
+	if info.Mode()&fs.ModeSymlink != 0 {
+		chown += "-h "
+	}
+	if folder, err := os.Stat(filepath.Dir(unsafe.Path)); err == nil && uid != 0 && ownerOf(folder) == uid {
+		return repair{chown + strconv.Itoa(uid), unsafe.Path, ""}
+	}
+	return repair{chown + "root", unsafe.Path, ""}
+}
+
+// ownerOf returns the owner of a file, root if it is not known.
+func ownerOf(info fs.FileInfo) int {
+	if owner, known := info.Sys().(*syscall.Stat_t); known {
+		return int(owner.Uid)
+	}
+	return 0
+}
+
+// homeOf returns the home of a user, "" if it is not known.
+func homeOf(uid int) string {
+	if found, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return filepath.Clean(found.HomeDir)
+	}
+	return ""
+}
+
+// isInHome reports whether a path is the home of its owner or in it. Without a known home, what is below /home counts.
+func isInHome(path, home string) bool {
+	if home == "" || home == "/" || home == "." {
+		return strings.HasPrefix(path, "/home/")
+	}
+	return path == home || strings.HasPrefix(path, home+"/")
 }
