@@ -28,7 +28,7 @@ type Reader struct {
 type Client struct {
 	*Reader
 	api     *pve.Client
-	started sync.Map // UPIDs that Do returned, until Wait is called with them, and whether the call had no secret
+	started sync.Map // UPIDs that Do returned, until Wait returned their end, and whether the call had no secret
 }
 
 var (

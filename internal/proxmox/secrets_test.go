@@ -62,16 +62,21 @@ func TestTextsOfTasksWithSecrets(t *testing.T) {
 	tests := map[string]struct {
 		call  *cluster.Call // nil: the task is of an earlier process
 		upid  string
+		fails bool // the first reading of its status
 		shown bool
 	}{
-		"secret": {&passwordCall, upid, false}, "no_secret": {&plain, upid, true}, "unknown_call": {nil, upid, false}, "other_task": {nil, other, true},
+		"secret": {&passwordCall, upid, false, false}, "no_secret": {&plain, upid, false, true}, "unknown_call": {nil, upid, false, false}, "other_task": {nil, other, false, true},
+		"no_secret_after_a_failed_reading": {&plain, upid, true, true}, "secret_after_a_failed_reading": {&passwordCall, upid, true, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			fails := test.fails
 			client := inProcess(t, roundTrip(func(req *http.Request) (stubReply, error) {
 				switch {
 				case req.Method == http.MethodPost:
 					return ok(`"` + test.upid + `"`), nil
+				case fails:
+					return respond(403, "Permission check failed", ""), nil
 				case strings.HasSuffix(req.URL.Path, "/log"):
 					return respond(200, "OK", `{"data":[{"n":1,"t":"bad aHVudGVyMg=="},{"n":2,"t":"TASK ERROR: no"}],"total":2}`), nil
 				case strings.HasSuffix(req.URL.Path, "/tasks"):
@@ -83,6 +88,12 @@ func TestTextsOfTasksWithSecrets(t *testing.T) {
 				if _, err := client.Do(t.Context(), *test.call, nil); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if fails {
+				if _, err := client.Wait(t.Context(), test.upid); err == nil {
+					t.Fatal("got no error of the reading that fails")
+				}
+				fails = false
 			}
 			task, err := client.Wait(t.Context(), test.upid)
 			if err != nil || task.Outcome != cluster.TaskFailed {

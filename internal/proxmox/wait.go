@@ -27,13 +27,17 @@ const (
 
 // Wait is Reader.Wait. It polls a task that Do has just started after a short time, and any other task at once, which has often ended.
 func (c *Client) Wait(ctx context.Context, name string) (cluster.Task, error) {
-	plain, isNew := c.started.LoadAndDelete(name)
+	plain, isNew := c.started.Load(name)
 	if isNew {
 		if err := sleep(ctx, headStart); err != nil {
 			return cluster.Task{}, fmt.Errorf("wait for %s: %w", name, err)
 		}
 	}
-	return c.wait(ctx, name, plain == true)
+	task, err := c.wait(ctx, name, plain == true)
+	if err == nil || errors.Is(err, cluster.ErrNoTask) { // otherwise it is waited for again
+		c.started.Delete(name)
+	}
+	return task, err
 }
 
 // Limits of the lines that are read of a log.
