@@ -73,3 +73,47 @@ func TestListOfGuestsLagsBehindAPerson(t *testing.T) {
 		}
 	})
 }
+
+// TestFirstRoundAsksNodesForRunStates reads a fleet of which a person has just started and stopped guests, as a new process does. The lists of the nodes, which do not lag, confirm the
+// run states of the others, so that a first reading of the fleet costs no further call for each guest.
+func TestFirstRoundAsksNodesForRunStates(t *testing.T) {
+	runLabOn(t, pvesim.Options{Guests: 60, Seed: 7, ResourcesPeriod: 10 * time.Second}, func(t *testing.T, l *lab) {
+		time.Sleep(11 * time.Second)
+		var vmids []int
+		for _, g := range l.sim.Guests() {
+			vmids = append(vmids, g.VMID)
+		}
+		_, err := observe.ReadAll(l.Context(), l.cluster, vmids, nil, nil)
+		l.ok(err)
+		time.Sleep(11 * time.Second)
+		_, err = observe.ReadAll(l.Context(), l.cluster, vmids, nil, nil) // the list is as old as this
+		l.ok(err)
+		changed := make(map[int]guest.Status)
+		for _, g := range l.sim.Guests()[:40] {
+			kind, call, after := "qemu", "stop", guest.StatusStopped
+			if g.Kind == pvesim.LXC {
+				kind = "lxc"
+			}
+			if !l.sim.Running(g.VMID) {
+				call, after = "start", guest.StatusRunning
+			}
+			if len(changed) < 4 && g.VMID%3 == 0 {
+				l.callAs("root@pam!full", "POST", fmt.Sprintf("/nodes/%s/%s/%d/status/%s", g.Node, kind, g.VMID, call), "")
+				changed[g.VMID] = after
+			}
+		}
+		time.Sleep(3 * time.Second)
+		l.sim.ResetCounters()
+		seen, err := observe.ReadAll(l.Context(), l.cluster, vmids, nil, nil)
+		l.ok(err)
+		reads := l.sim.Counters().Reads
+		for vmid, want := range changed {
+			if got := seen.Guests[vmid].Status; got != want {
+				t.Errorf("got guest %d %s, want %s", vmid, got, want)
+			}
+		}
+		if most := len(vmids) + len(changed) + 4; len(changed) != 4 || reads > most {
+			t.Errorf("got %d calls for %d guests of which %d changed, want at most %d", reads, len(vmids), len(changed), most)
+		}
+	})
+}

@@ -28,6 +28,9 @@ type readJob struct {
 	listed  bool
 	version guest.Version
 
+	states      *runStates   // of the guests of the node, nil if the guest itself is asked
+	inInventory guest.Status // the run state there, which may lag
+
 	firewall, names bool // also read the guest's firewall, and its aliases and sets
 
 	snapshots bool // also read the guest's snapshots
@@ -68,14 +71,17 @@ func (o *Observer) launch(ctx context.Context, r *round, vmids []int) {
 	jobs := make(map[string][]readJob)
 	for _, vmid := range vmids {
 		row, listed := o.rowOf(vmid)
+		inInventory, _ := o.inventory.Row(vmid)
 		jobs[row.Node] = append(jobs[row.Node], readJob{
 			round: r, row: row, listed: listed, version: o.inventory.Version, snapshots: r.request.Snapshots[vmid], firewall: o.firewallDue(vmid, now), names: o.firewalls[vmid],
+			inInventory: inInventory.Status,
 		})
 		o.flying[vmid] = flight{since: now, node: row.Node}
 		delete(o.due, vmid)
 	}
 	o.expect(r, len(vmids))
 	for name, list := range jobs {
+		shareRunStates(name, list)
 		n := o.nodes[name]
 		if n == nil {
 			n = &nodeReads{}
@@ -85,7 +91,7 @@ func (o *Observer) launch(ctx context.Context, r *round, vmids []int) {
 			o.calls.Go(func() { // one goroutine reads many guests, so that its stack grows once
 				for job, more := n.next(); more; job, more = n.next() {
 					began := time.Now()
-					reading := Find(ctx, o.reader, job.row, job.listed, job.version)
+					reading := Find(ctx, o.reader, job.states.confirm(ctx, o.reader, job.row, job.inInventory), job.listed, job.version)
 					if job.snapshots && reading.Err == nil && reading.Absence == "" {
 						reading.Seen, _ = WithSnapshots(ctx, o.reader, reading.Seen) // without them the order waits for the next reading
 					}
