@@ -127,6 +127,7 @@ var otherSituations = map[string]string{
 	"RepairHA":            "a guest that the HA manager gave up, which TestGuestThatTheHAManagerGaveUp repairs",
 	"CloneReaches":        "a clone on another node than its template",
 	"LessMemory":          "a guest that needs more memory than its node has",
+	"FreeStorage":         "a storage without the space for a disk",
 	"UnlockMoved":         "a migration that ended in the middle",
 	"StartHibernated":     "a guest that was hibernated",
 	"AnotherID":           "a rule of the HA manager whose type changes",

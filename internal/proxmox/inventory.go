@@ -126,7 +126,8 @@ func decodeResources(body string) (rows []cluster.Row, nodes nodeList, err error
 // otherResource is what a resource has that is not a guest.
 type otherResource struct {
 	kind, status, storage string
-	mem, disk             int64 // bytes in use
+	plugin                string // the type of a storage
+	mem, disk             int64  // bytes in use
 	shared                bool
 }
 
@@ -144,7 +145,7 @@ func (n *nodeList) add(row cluster.Row, other otherResource) {
 		n.capacity.Nodes = append(n.capacity.Nodes, cluster.NodeCapacity{Node: row.Node, MaxMem: row.MaxMem, Mem: other.mem, CPUs: row.MaxCPU})
 	case "storage":
 		n.capacity.Storages = append(n.capacity.Storages, cluster.StorageCapacity{
-			Node: row.Node, Storage: other.storage, Size: row.MaxDisk, Used: other.disk, Shared: other.shared, Available: other.status == "available",
+			Node: row.Node, Storage: other.storage, Size: row.MaxDisk, Used: other.disk, Shared: other.shared, Available: other.status == "available", Thick: other.plugin == "lvm",
 		})
 	}
 }
@@ -198,6 +199,8 @@ func decodeResource(c *reply.Cursor) (row cluster.Row, other otherResource, err 
 			row.Uptime = uptimeOf(text)
 		case "storage":
 			other.storage = text
+		case "plugintype":
+			other.plugin = text
 		case "shared":
 			other.shared = reply.Scalar(text).Flag()
 		case "mem":

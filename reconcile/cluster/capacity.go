@@ -22,6 +22,7 @@ type StorageCapacity struct {
 	Size, Used    int64 // bytes
 	Shared        bool
 	Available     bool // the node can use it now
+	Thick         bool // a volume takes its whole size when it is made, as on LVM without a thin pool
 }
 
 // Storage returns a storage on a node, and whether the list has it.

@@ -88,6 +88,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	if existed {
 		step.Reason, step.GoneVMID = "existed, and is gone", gone.VMID
 	}
+	step.Hindrance = storageLacksSpace(spaceOfNew(d, got.Inventory), call.Node, got.Inventory)
 	p.Node = call.Node
 	if call.CloneOf != 0 {
 		p.Changes = takenOver(p.Changes, d, got.Guests[call.CloneOf])

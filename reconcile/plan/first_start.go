@@ -10,7 +10,8 @@ import (
 	"gitops-agent/reconcile/reason"
 )
 
-// Hindrance is what keeps a guest that does not run from being started, by a step of its plan, by the HA manager or by an order. The zero value is none.
+// Hindrance is what keeps a guest that does not run from being started, by a step of its plan, by the HA manager or by an order, or a disk from being made or
+// from growing, by its step. The zero value is none.
 type Hindrance struct {
 	Reason  reason.Name
 	Message string

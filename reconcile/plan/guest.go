@@ -82,6 +82,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	p = planExisting(p, d, live, !isOwned)
 	p.hindrance = hindranceOf(p, want, d, live, owned, got.Inventory)
 	withHindrance(p.Steps, p.hindrance)
+	holdGrowth(p.Steps, live, got.Inventory)
 	return p
 }
 

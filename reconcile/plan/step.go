@@ -49,7 +49,7 @@ type Step struct {
 
 	File      string      // of an Image or an object of package kinds: where its manifest lies; "" without one
 	Object    *ObjectStep // of an object of package kinds
-	Hindrance Hindrance   // of a step that starts the guest: what keeps it from being started
+	Hindrance Hindrance   // what keeps the guest from being started, of a step that starts it, or a disk from being made or from growing
 
 	runs    bool // the guest ran when the step was planned
 	resumes bool // of a rollback: the snapshot contains the memory, so the guest runs afterwards

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/guest/form"
+	"gitops-agent/reconcile/reason"
+)
+
+// storageLacksSpace returns the hindrance of a step that takes bytes of storages on a node, by storage. A storage that takes what is written and no more hinders only when it is
+// full. What is not known hinders nothing.
+func storageLacksSpace(needs map[string]int64, node string, inventory cluster.Inventory) Hindrance {
+	for _, storage := range slices.Sorted(maps.Keys(needs)) {
+		c, listed := inventory.Capacity.Storage(node, storage)
+		left, need := max(c.Size-c.Used, 0), needs[storage]
+		if !listed || !c.Available || c.Size == 0 || need <= 0 || left > 0 && (!c.Thick || need <= left) {
+			continue
+		}
+		return Hindrance{
+			Reason: reason.Impossible, Hint: reason.FreeStorage.Text,
+			Message: fmt.Sprintf("the storage %s has %s left on %s, and this takes %s", storage, inGiB(left), node, inGiB(need)),
+		}
+	}
+	return Hindrance{}
+}
+
+// spaceOfNew returns what creating a guest takes, by storage. Of a template the list of guests has one size. What an image or a backup contains is not known.
+func spaceOfNew(d *guest.Desired, inventory cluster.Inventory) map[string]int64 {
+	needs := make(map[string]int64)
+	if clone := d.Source.Clone; clone != nil {
+		if template, err := FindTemplate(d, inventory); err == nil && clone.Full && clone.Storage != "" {
+			needs[clone.Storage] = template.MaxDisk
+		}
+		return needs
+	}
+	for i := range d.Intents {
+		if in := &d.Intents[i]; in.Verb == guest.Want && in.Sub["storage"] != "" {
+			size, _ := form.ParseSize(in.Sub["size"]) // without a size it has that of its image, which is not known
+			needs[in.Sub["storage"]] += size
+		}
+	}
+	return needs
+}
+
+// holdGrowth notes in the steps that grow a disk, or copy one to another storage, that the storage lacks the space for it.
+func holdGrowth(steps []Step, live guest.Observed, inventory cluster.Inventory) {
+	for i := range steps {
+		s := &steps[i]
+		if s.Op != cluster.OpResize && s.Op != cluster.OpMove || s.Hindrance.IsSet() {
+			continue
+		}
+		c := s.Changes[0]
+		volume, need := diskOf(live, c.Key)
+		storage, _, _ := strings.Cut(volume, ":")
+		switch {
+		case need == 0:
+			continue
+		case s.Op == cluster.OpMove:
+			storage = c.Value
+		default:
+			want, _ := form.ParseSize(c.Value)
+			need = want - need
+		}
+		s.Hindrance = storageLacksSpace(map[string]int64{storage: need}, live.Node, inventory)
+	}
+}
+
+// diskOf returns the volume of a disk and its size, 0 if it is not known.
+func diskOf(live guest.Observed, key string) (volume string, size int64) {
+	volume, rest, _ := strings.Cut(live.Keys[key].Text, ",")
+	for _, pair := range strings.Split(rest, ",") {
+		if text, isSize := strings.CutPrefix(pair, "size="); isSize {
+			size, _ = form.ParseSize(text)
+		}
+	}
+	return strings.TrimPrefix(volume, "file="), size
+}
+
+// inGiB returns bytes for people.
+func inGiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
