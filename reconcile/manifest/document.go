@@ -31,7 +31,7 @@ func (d *document) fields() []field {
 func (m *metadata) fields() []field {
 	return []field{
 		{"name", "", "Name within the repository, unique in its kind.", text(&m.name, dnsName)},
-		{"labels", "", "Names and values to select guests by. Not sent to the cluster.", withExamples(dictionary(&m.labels, labelName), `{"tier": "web", "stage": "prod"}`)},
+		{"labels", "", "Names and values to select guests by. Not sent to the cluster.", withExamples(labels(&m.labels), `{"tier": "web", "stage": "prod"}`)},
 		{"annotations", "", "Names and values for other tools. Not sent to the cluster.", dictionary(&m.annotations, labelName)},
 	}
 }

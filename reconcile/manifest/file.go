@@ -83,6 +83,9 @@ func (s *Set) WarnOfEmpty(folders []string, files []File) {
 func (f File) documents(r *report) []*tree.Node {
 	documents, problems := tree.Read(f.Path, f.Data)
 	r.addTree(problems)
+	if c, is := tree.Lookalike(f.Path); is {
+		r.add(Problem{Origin: guest.Origin{File: f.Path, Line: 1, Column: 1}, New: true, Message: "the path of the file: " + tree.SeemsOther(c), Hint: "rename the file or its folder"})
+	}
 	return documents
 }
 

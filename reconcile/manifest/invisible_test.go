@@ -63,7 +63,7 @@ func TestAdoptEscapesInvisibleCharacters(t *testing.T) {
 	}
 }
 
-// TestRenderEscapesInvisibleCharacters renders a guest whose manifest has such characters in escapes, and in the name of its file.
+// TestRenderEscapesInvisibleCharacters renders a guest whose manifest, as an earlier release accepted it, has such characters in escapes, and in the name of its file.
 func TestRenderEscapesInvisibleCharacters(t *testing.T) {
 	t.Parallel()
 	for name, character := range invisible {
@@ -76,7 +76,7 @@ func TestRenderEscapesInvisibleCharacters(t *testing.T) {
 			text := "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: web-1, labels: {tier: \"a " + escape + "b\"}}\n" +
 				"spec: {vmid: 201, node: pve1, source: {blank: {}}, description: \"one" + escape + "two\\nthree\"}\n"
 			files := []manifest.File{{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: "web" + character + "memory: 1.yaml", Data: []byte(text)}}
-			set, err := manifest.Parse(files)
+			set, err := manifest.ParseAccepted(files)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestRenderEscapesInvisibleCharacters(t *testing.T) {
 				t.Fatalf("got %s and %v, want escapes alone", rendered, err)
 			}
 			files[1].Data = rendered
-			again, err := manifest.Parse(files)
+			again, err := manifest.ParseAccepted(files)
 			if err != nil || again.Guests[0].Labels["tier"] != "a "+character+"b" {
 				t.Fatalf("got %v and %+v from %s, want the label back", err, again.Guests, rendered)
 			}

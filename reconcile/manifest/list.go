@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gitops-agent/reconcile/manifest/tree"
 )
@@ -102,13 +104,21 @@ func dictionary(into *textMap, names *textRule) value {
 	return dictionaryValue{into: into, names: names}
 }
 
+// labels is a mapping of names to values that are compared with those of other labels. So a value does not look like another one.
+func labels(into *textMap) value {
+	return dictionaryValue{into: into, names: labelName, compared: true}
+}
+
 // nativeMap is a mapping of native keys to native values.
-func nativeMap(into *textMap) value { return dictionaryValue{into, nativeKey, true} }
+func nativeMap(into *textMap) value {
+	return dictionaryValue{into: into, names: nativeKey, native: true}
+}
 
 type dictionaryValue struct {
-	into   *textMap
-	names  *textRule
-	native bool
+	into     *textMap
+	names    *textRule
+	native   bool
+	compared bool
 }
 
 func (v dictionaryValue) decode(d decoder, n *tree.Node) {
@@ -131,9 +141,30 @@ func (v dictionaryValue) decode(d decoder, n *tree.Node) {
 			below.problem(e.Value.At, wrong.message, wrong.hint)
 			continue
 		}
+		if v.compared {
+			below.checkCompared(e.Value.At, s)
+		}
 		(*v.into)[e.Name] = opt[string]{place{e.Value.Key, below.path}, s, true}
 	}
 }
+
+// checkCompared reports a text that is compared with others and looks like another one.
+func (d decoder) checkCompared(at tree.Position, text string) {
+	c, is := tree.Lookalike(text)
+	other := strings.IndexFunc(text, func(r rune) bool { return unicode.IsSpace(r) && r != ' ' })
+	switch {
+	case is:
+	case other >= 0:
+		c, _ = utf8.DecodeRuneInString(text[other:])
+	case strings.TrimSpace(text) != text:
+		c = ' '
+	default:
+		return
+	}
+	d.newProblem(at, tree.SeemsOther(c), hintCompared)
+}
+
+const hintCompared = "use the letters of one script, and of another script a word that is not read as a Latin one; no spaces at the ends, and only common ones within"
 
 func (v dictionaryValue) parse(n *tree.Node) (string, *rejection) {
 	switch {

@@ -25,7 +25,7 @@ func newMember(kind guest.Kind) *member {
 	m := &member{kind: kind, spec: map[string]bool{}}
 	m.rows = []field{
 		{"name", "", "Name of the guest within the repository, unique in its kind. Required.", text(&m.name, dnsName)},
-		{"labels", "", "Labels of the guest, over those of the set.", dictionary(&m.labels, labelName)},
+		{"labels", "", "Labels of the guest, over those of the set.", labels(&m.labels)},
 		{"addresses", "", "Addresses by slot: of cloudInit.ip for virtual machines, of networks for containers. A list contains IPv4 and IPv6.", withExamples(addressesValue{&m.addresses, slotsOf(kind, "net"), anyText}, `{"net0": "10.0.20.11/24"}`)},
 	}
 	if kind == guest.VirtualMachine {

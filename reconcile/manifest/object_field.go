@@ -79,7 +79,7 @@ func bindForm(form kind.Form) (value, func() (kind.Value, bool)) {
 		}
 	case kind.Labels:
 		into := &labelMap{}
-		return labelsValue{dictionary(&into.labels, labelName), into}, func() (kind.Value, bool) {
+		return labelsValue{labels(&into.labels), into}, func() (kind.Value, bool) {
 			v, set := valueOf(into.opt, "")
 			v.Labels = make(map[string]string, len(into.labels))
 			for name, text := range into.labels {

@@ -123,6 +123,9 @@ func decodePolicy(doc *document, r *report) policy.Rule {
 	} else {
 		r.add(Problem{Origin: guest.Origin(doc.at), Guest: doc.label(), Field: "spec", Message: "got no spec, want one with when and message"})
 	}
+	if c, is := tree.Lookalike(s.when.value); is {
+		d.below("when").newProblem(s.when.at, tree.SeemsOther(c), hintCompared)
+	}
 	rule := policy.Rule{
 		Name: doc.meta.name.value, Description: s.description.value, On: policy.On(s.on.value), Operations: texts(s.operations), When: s.when.value,
 		Result: policy.Result(s.result.value), Approvals: s.approvals.value, Message: s.message.value, Expression: s.expression.value, Origin: guest.Origin(doc.at),

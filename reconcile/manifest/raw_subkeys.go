@@ -13,7 +13,7 @@ import (
 // withRaw adds the row raw to the rows of an object whose rows are sub-keys of one native key. The row raw accepts the sub-keys without a
 // field. Native is the key with a dot, "rootfs.", or only the dot for the current slot.
 func withRaw(into *textMap, native, example string, rows []field) []field {
-	v := rawSubKeys{dictionaryValue{into, nativeKey, true}, rows}
+	v := rawSubKeys{dictionaryValue{into: into, names: nativeKey, native: true}, rows}
 	doc := "Native sub-keys that have no field here, with their native values. An empty text wants a sub-key unset."
 	return append(rows, field{"raw", native, doc, withExamples(v, example)})
 }

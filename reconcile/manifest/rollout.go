@@ -113,7 +113,7 @@ func (s *rolloutSelector) fields() []field {
 	return []field{
 		{"classes", "", "GuestClasses, one of which the guest has, also by another class or by a selector of the class.", list(&s.classes, className, "")},
 		{"guests", "", "Patterns of Kind/name, one of which must match.", withExamples(list(&s.guests, guestLabel, ""), `["VirtualMachine/web-*"]`)},
-		{"labels", "", "Labels that a guest must have, each with this value.", withExamples(dictionary(&s.labels, labelName), `{"tier": "web"}`)},
+		{"labels", "", "Labels that a guest must have, each with this value.", withExamples(labels(&s.labels), `{"tier": "web"}`)},
 	}
 }
 

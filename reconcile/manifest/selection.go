@@ -21,7 +21,7 @@ type selector struct {
 func (s *selector) fields() []field {
 	return []field{
 		{"paths", "", "Files of guests, relative to the folder of the Cluster's file, in or below the folder of the class: * matches any part of a name, ** any folders. One must match.", list(&s.paths, pathPattern, "")},
-		{"labels", "", "Labels that a guest must have, each with this value.", withExamples(dictionary(&s.labels, labelName), `{"tier": "web"}`)},
+		{"labels", "", "Labels that a guest must have, each with this value.", withExamples(labels(&s.labels), `{"tier": "web"}`)},
 		{"order", "", "Classes of lower order are merged first; classes of the same order by name. Default: 0.", integer(&s.order, -1000, 1000)},
 	}
 }

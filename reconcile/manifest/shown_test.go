@@ -27,3 +27,38 @@ func TestDirectionalCharacters(t *testing.T) {
 		t.Errorf("got %v and the warnings %v, want the accepted value read", err, set.Warnings)
 	}
 }
+
+// A label, the path of a file and an expression of a policy are compared with other texts: one that looks like another text is refused, and read in a revision that an older release accepted.
+func TestWhatIsComparedLooksLikeNothingElse(t *testing.T) {
+	t.Parallel()
+	const head = "apiVersion: proxmox.gitops/v1alpha1\n"
+	vm := func(labels string) string {
+		return head + "kind: VirtualMachine\nmetadata: {name: web-1, labels: {" + labels + "}}\nspec: {vmid: 201}\n"
+	}
+	tests := map[string]struct{ path, text, want string }{
+		"plain":           {"web.yaml", vm("tier: web, town: M\u00fcnchen, note: \u043f\u0440\u043e\u0434 2"), ""},
+		"mixed_label":     {"web.yaml", vm("tier: w\u0435b"), "U+0435"},
+		"escaped_label":   {"web.yaml", vm(`tier: "web\u200b"`), "U+200B"},
+		"space_at_end":    {"web.yaml", vm("tier: \"web \""), "U+0020"},
+		"no_break_space":  {"web.yaml", vm("tier: web\u00a01"), "U+00A0"},
+		"tab":             {"web.yaml", vm("tier: \"web\t1\""), "U+0009"},
+		"folder":          {"w\u0435b/web.yaml", vm("tier: web"), "w\u0435b/web.yaml:1:1"},
+		"file":            {"we\u200bb.yaml", vm("tier: web"), "U+200B"},
+		"labels_of_a_job": {"job.yaml", head + "kind: BackupJob\nmetadata: {name: nightly}\nspec: {schedule: daily, guests: {labels: {tier: w\u0435b}}}\n", "U+0435"},
+		"class":           {"class.yaml", head + "kind: GuestClass\nmetadata: {name: a}\nspec: {select: {labels: {tier: w\u0435b}}}\n", "U+0435"},
+		"policy":          {"policy.yaml", head + "kind: Policy\nmetadata: {name: a}\nspec: {when: \"guest.labels.tier == 'w\u0435b'\", message: no}\n", "U+0435"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := []manifest.File{{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: test.path, Data: []byte(test.text)}}
+			_, err := manifest.Parse(files)
+			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("got %v, want %q", err, test.want)
+			}
+			if _, err := manifest.ParseAccepted(files); err != nil {
+				t.Errorf("got %v, want the accepted text read", err)
+			}
+		})
+	}
+}

@@ -13,20 +13,24 @@ import (
 // Source: Unicode Standard Annex 9, Directional Formatting Characters.
 func isDirection(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
-// unseen are letters and marks that take no place, beside those of package unicode's Cf: fillers of Hangul.
-var unseen = []rune{'\u115f', '\u1160', '\u3164', '\uffa0'}
+// IsUnseen reports whether people do not see a character, and see no space in its place: format characters, fillers, selectors of variants and what else has no shape.
+//
+// Source: Unicode Standard Annex 44, Default_Ignorable_Code_Point.
+func IsUnseen(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
 
-// IsUnseen reports whether people do not see a character, and see no space in its place.
-func IsUnseen(r rune) bool { return unicode.Is(unicode.Cf, r) || slices.Contains(unseen, r) }
-
-// isDeceptive reports whether a value with the character itself is shown as another value. A joiner is meant between the parts of an emoji and in scripts whose letters it
-// joins.
+// isDeceptive reports whether a value with the character itself is shown as another value. A joiner or a selector of a variant is meant between the parts of an emoji and in scripts whose
+// letters it joins or varies.
 func isDeceptive(r, before rune) bool {
-	if r == '\u200c' || r == '\u200d' {
+	if r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Variation_Selector, r) {
 		return before <= unicode.MaxLatin1 || unicode.In(before, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Nd)
 	}
 	return IsUnseen(r)
 }
+
+// keycap ends an emoji of a digit: between both is a selector of a variant.
+const keycap = '\u20e3'
 
 // written returns the character as it is written in double quotes.
 func written(r rune) string {
@@ -40,9 +44,10 @@ func written(r rune) string {
 // is a name, no character is unseen, however it is written.
 func (b *builder) deceptive(text string, isKey bool) (rune, bool) {
 	before := ' '
-	for _, r := range text {
+	for i, r := range text {
 		_, isReported := invisible[r]
 		switch {
+		case r == '\ufe0f' && !isKey && strings.HasPrefix(text[i+len("\ufe0f"):], string(keycap)):
 		case r < unicode.MaxLatin1 && r != '\u00ad', isReported:
 		case isKey && IsUnseen(r), isDeceptive(r, before) && bytes.Contains(b.file.data, []byte(string(r))):
 			return r, true
