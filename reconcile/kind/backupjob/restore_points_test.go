@@ -5,10 +5,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
+	"gitops-agent/internal/pvesim/effect"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
@@ -115,92 +114,14 @@ func mixed(r *rand.Rand, now, other map[string]string) map[string]string {
 	return keys
 }
 
-// restorePoints returns the restore points of guest 201, as "storage time", when some jobs have run for three weeks, and then others for three weeks.
+// restorePoints returns the restore points of guest 201 when some jobs have run, and then others.
 func restorePoints(jobs map[string]cluster.Object, pool string, next map[string]cluster.Object, to string) map[string]bool {
-	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	kept := map[string][]time.Time{} // the newest first
-	for hour := range 6 * 7 * 24 {
-		if hour == 3*7*24 {
-			jobs, pool = next, to
+	keysOf := func(objects map[string]cluster.Object) effect.Backups {
+		keys := effect.Backups{}
+		for id, o := range objects {
+			keys[id] = o.Keys
 		}
-		now := begin.Add(time.Duration(hour) * time.Hour)
-		for _, id := range slices.Sorted(maps.Keys(jobs)) {
-			if keys := jobs[id].Keys; comesAt(keys["schedule"], now) && selects201(keys, pool) {
-				run(kept, keys, now.Add(time.Duration(id[0])*time.Second))
-			}
-		}
+		return keys
 	}
-	points := map[string]bool{}
-	for storage, times := range kept {
-		for _, at := range times {
-			points[storage+" "+at.Format(time.DateTime)] = true
-		}
-	}
-	return points
-}
-
-func comesAt(schedule string, now time.Time) bool {
-	midnight := now.Hour() == 0
-	return schedule == "hourly" || schedule == "daily" && midnight || schedule == "sat" && midnight && now.Weekday() == time.Saturday
-}
-
-func selects201(keys map[string]string, pool string) bool {
-	switch {
-	case keys["enabled"] == "0", keys["bwlimit"] == "1": // a backup at this speed does not end
-		return false
-	case keys["pool"] != "":
-		return keys["pool"] == pool
-	case keys["vmid"] != "":
-		return strings.Contains(keys["vmid"], "201")
-	}
-	return keys["all"] == "1"
-}
-
-// run makes a backup and prunes the group of the guest on the storage.
-//
-// Source: PVE::VZDump exec_backup_task; PVE::Storage prune_mark_backup_group.
-func run(kept map[string][]time.Time, keys map[string]string, now time.Time) {
-	storage, limit := keys["storage"], 0
-	keep := map[string]int{}
-	for part := range strings.SplitSeq(keys["prune-backups"], ",") {
-		var n int
-		name, text, _ := strings.Cut(part, "=")
-		_, _ = fmt.Sscan(text, &n)
-		keep[name] = n
-		limit += n
-	}
-	keepsAll := keep["keep-all"] > 0
-	if keys["remove"] == "0" && !keepsAll && len(kept[storage]) >= limit {
-		return
-	}
-	kept[storage] = append([]time.Time{now}, kept[storage]...)
-	if keys["remove"] == "0" || keepsAll {
-		return
-	}
-	marks := map[time.Time]string{}
-	mark := func(count int, format string) {
-		if count == 0 {
-			return
-		}
-		included, fresh := map[string]bool{}, map[string]bool{}
-		for _, at := range kept[storage] {
-			if marks[at] == "keep" {
-				included[at.Format(format)] = true
-			}
-		}
-		for _, at := range kept[storage] {
-			switch period := at.Format(format); {
-			case marks[at] != "" || included[period]:
-			case fresh[period]:
-				marks[at] = "remove"
-			case len(fresh) >= count:
-				return
-			default:
-				fresh[period], marks[at] = true, "keep"
-			}
-		}
-	}
-	mark(keep["keep-last"], time.DateTime)
-	mark(keep["keep-daily"], time.DateOnly)
-	kept[storage] = slices.DeleteFunc(kept[storage], func(at time.Time) bool { return marks[at] != "keep" })
+	return effect.RestorePoints(keysOf(jobs), effect.Guest{VMID: 201, Pool: pool}, keysOf(next), effect.Guest{VMID: 201, Pool: to})
 }
