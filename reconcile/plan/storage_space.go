@@ -8,7 +8,6 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/guest/form"
 	"gitops-agent/reconcile/reason"
 )
 
@@ -40,8 +39,7 @@ func spaceOfNew(d *guest.Desired, inventory cluster.Inventory) map[string]int64 
 	}
 	for i := range d.Intents {
 		if in := &d.Intents[i]; in.Verb == guest.Want && in.Sub["storage"] != "" {
-			size, _ := form.ParseSize(in.Sub["size"]) // without a size it has that of its image, which is not known
-			needs[in.Sub["storage"]] += size
+			needs[in.Sub["storage"]] += guest.DiskSize(in.Sub["size"]) // without a size it has that of its image, which is not known
 		}
 	}
 	return needs
@@ -55,7 +53,7 @@ func holdGrowth(steps []Step, live guest.Observed, inventory cluster.Inventory) 
 			continue
 		}
 		c := s.Changes[0]
-		volume, need := diskOf(live, c.Key)
+		volume, need := guest.LiveDisk(live, c.Key)
 		storage, _, _ := strings.Cut(volume, ":")
 		switch {
 		case need == 0:
@@ -63,22 +61,10 @@ func holdGrowth(steps []Step, live guest.Observed, inventory cluster.Inventory) 
 		case s.Op == cluster.OpMove:
 			storage = c.Value
 		default:
-			want, _ := form.ParseSize(c.Value)
-			need = want - need
+			need = guest.DiskSize(c.Value) - need
 		}
 		s.Hindrance = storageLacksSpace(map[string]int64{storage: need}, live.Node, inventory)
 	}
-}
-
-// diskOf returns the volume of a disk and its size, 0 if it is not known.
-func diskOf(live guest.Observed, key string) (volume string, size int64) {
-	volume, rest, _ := strings.Cut(live.Keys[key].Text, ",")
-	for _, pair := range strings.Split(rest, ",") {
-		if text, isSize := strings.CutPrefix(pair, "size="); isSize {
-			size, _ = form.ParseSize(text)
-		}
-	}
-	return strings.TrimPrefix(volume, "file="), size
 }
 
 // inGiB returns bytes for people.
