@@ -95,7 +95,7 @@ func (w *Worker) hasStatus(ctx context.Context, call cluster.Call, want guest.St
 
 // freshRow returns the guest's row of a new inventory. Its node and lock are current; its run state may lag.
 func (w *Worker) freshRow(ctx context.Context, vmid int) (cluster.Row, bool, error) {
-	inventory, err := w.inventory.read(ctx)
+	inventory, err := w.inventory.Now(ctx)
 	if err != nil {
 		return cluster.Row{}, false, err
 	}

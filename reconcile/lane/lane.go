@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/object"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/volumes"
 )
@@ -42,7 +43,8 @@ type Worker struct {
 	hooks   Hooks
 	confirm func(ctx context.Context, recent time.Duration) error
 
-	inventory  *inventoryReader
+	inventory  *observe.Shared[cluster.Inventory]
+	moves      *observe.Shared[movesSeen]
 	taskTimes  cluster.TaskTimes
 	hanging    hangingTasks
 	progress   progresses
@@ -69,7 +71,8 @@ func New(opts Options) *Worker {
 	return &Worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
 		started: time.Now(), waited: waitedBefore(opts.Journal), volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
-		inventory: &inventoryReader{reader: opts.Cluster}, taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[object.Key]*HangingTaskError), looked: make(map[object.Key]bool)},
+		inventory: observe.NewShared(func(ctx context.Context) (cluster.Inventory, error) { return opts.Cluster.Inventory(ctx) }),
+		moves:     observe.NewShared(lookForMoves(opts.Cluster)), taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[object.Key]*HangingTaskError), looked: make(map[object.Key]bool)},
 	}
 }
 

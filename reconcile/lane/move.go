@@ -67,12 +67,37 @@ func (w *Worker) waitForMove(ctx context.Context, call cluster.Call, upid string
 	}
 }
 
-// follow looks at a move once. The list of guests is read after the round of the manager, so it shows what the manager did in it.
+// movesSeen is what lanes see of all moves. A reading that failed shows nothing.
+type movesSeen struct {
+	master            cluster.HAMaster
+	guests            cluster.Inventory
+	noMaster, noGuest error
+}
+
+// lookForMoves returns a function that reads the list of guests after the round of the manager, so that the list shows what the manager did in the round.
+func lookForMoves(reader cluster.Reader) func(context.Context) (movesSeen, error) {
+	return func(ctx context.Context) (movesSeen, error) {
+		var seen movesSeen
+		seen.master, seen.noMaster = reader.HAMaster(ctx)
+		seen.guests, seen.noGuest = reader.Inventory(ctx)
+		return seen, ctx.Err() // the end of one lane is no failure for the others
+	}
+}
+
+// follow looks at a move once. Lanes that follow moves at the same time share their looks, so that many moves cost no more calls than one.
 func (w *Worker) follow(ctx context.Context, m *move) (arrived bool, err error) {
-	master, noMaster := w.cluster.HAMaster(ctx)
-	row, listed, noRow := w.freshRow(ctx, m.call.VMID)
+	since := time.Now().Add(-effectPoll)
+	if m.asked.After(since) {
+		since = m.asked
+	}
+	look, err := w.moves.Since(ctx, since)
+	if err != nil {
+		return false, nil //nolint:nilerr // the lane ends, and its caller says so
+	}
+	master, noMaster := look.master, look.noMaster
+	row, listed := look.guests.Row(m.call.VMID)
 	now := time.Now()
-	seen := noRow == nil && listed
+	seen := look.noGuest == nil && listed
 	switch {
 	case seen && row.Node == m.call.Params["target"] && row.Lock == "" && !row.HAMoves():
 		return true, nil
@@ -84,7 +109,7 @@ func (w *Worker) follow(ctx context.Context, m *move) (arrived bool, err error) 
 			return false, w.notMoved(ctx, m, row, master)
 		}
 	}
-	trouble := errors.Join(noMaster, noRow)
+	trouble := errors.Join(noMaster, look.noGuest)
 	why := m.waitsFor(master, trouble, now)
 	w.waits.Store(m.upid, why)
 	if now.Sub(m.quiet) >= haTimeout {
@@ -138,12 +163,15 @@ func (w *Worker) followOnItsWay(ctx context.Context, m *move, row cluster.Row, m
 	if !overdue && m.rounds < actsWithin {
 		return nil
 	}
-	task, known := w.moveTask(ctx, m, row)
+	task, unknown := w.moveTask(ctx, m, row)
+	known := unknown == nil
 	switch {
 	case known && task.Running && overdue:
 		return &HangingTaskError{Op: cluster.OpMigrate, UPID: task.UPID, Limit: limit}
 	case known && task.Running:
 		m.rounds = 0
+	case overdue && !known:
+		return fmt.Errorf("%w: it has moved it for more than %s, and the tasks cannot be read, so one may still move it: %w", errMoveUnknown, limit, unknown)
 	case overdue:
 		return fmt.Errorf("%w: it has moved it for more than %s, and no task does that", errMoveUnknown, limit)
 	case known && row.Lock != "":
@@ -156,14 +184,16 @@ func (w *Worker) followOnItsWay(ctx context.Context, m *move, row cluster.Row, m
 func (w *Worker) notMoved(ctx context.Context, m *move, row cluster.Row, master cluster.HAMaster) error {
 	node := cmp.Or(master.Node, "the node of its master")
 	if m.began {
-		switch task, known := w.moveTask(ctx, m, row); {
-		case known && task.Outcome == cluster.TaskFailed:
+		switch task, unknown := w.moveTask(ctx, m, row); {
+		case unknown == nil && task.Outcome == cluster.TaskFailed:
 			return fmt.Errorf("%w: %w", errNotMoved, cluster.NewTaskError(task))
-		case known && task.Running:
+		case unknown == nil && task.Running:
 			m.rounds = 0
 			return nil
-		case m.there || known && task.OK():
+		case m.there || unknown == nil && task.OK():
 			return fmt.Errorf("%w for good: it was on %s, and is on %s now%s", errNotMoved, m.call.Params["target"], row.Node, w.rulesOn(ctx, m.call))
+		case unknown != nil:
+			return fmt.Errorf("%w: it began to move it, and its task is unknown: %w", errMoveUnknown, unknown)
 		}
 		return fmt.Errorf("%w: it began to move it, and ended that; its log is in the journal of pve-ha-crm on %s", errMoveUnknown, node)
 	}
@@ -186,12 +216,12 @@ func (w *Worker) rulesOn(ctx context.Context, call cluster.Call) string {
 	return "; " + strings.Join(labels, ", ") + " decides where it runs"
 }
 
-// moveTask returns the newest task that has moved the guest since the request, on the node that the guest was asked to leave and on the one where it is. Known
-// is false if a list could not be read or shows none.
-func (w *Worker) moveTask(ctx context.Context, m *move, row cluster.Row) (task cluster.Task, known bool) {
+// moveTask returns the newest task that has moved the guest since the request, on the node that the guest was asked to leave and on its present node. It is the zero
+// Task if the lists show none. A list that cannot be read is an error.
+func (w *Worker) moveTask(ctx context.Context, m *move, row cluster.Row) (task cluster.Task, err error) {
 	request, err := w.cluster.Wait(ctx, m.upid)
 	if err != nil {
-		return cluster.Task{}, false
+		return cluster.Task{}, fmt.Errorf("read the task of the request: %w", err)
 	}
 	types := []string{"qmigrate"}
 	if m.call.Kind == guest.Container {
@@ -202,9 +232,8 @@ func (w *Worker) moveTask(ctx context.Context, m *move, row cluster.Row) (task c
 	for _, node := range slices.Compact(nodes) {
 		tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: node, VMID: m.call.VMID, Types: types, Since: request.Start})
 		if err != nil {
-			return cluster.Task{}, false
+			return cluster.Task{}, fmt.Errorf("list the tasks of %s: %w", node, err)
 		}
-		known = true
 		for _, t := range tasks {
 			if task.UPID == "" || t.Running || !task.Running && t.Start.After(task.Start) {
 				task = t
@@ -216,7 +245,7 @@ func (w *Worker) moveTask(ctx context.Context, m *move, row cluster.Row) (task c
 			task = ended
 		}
 	}
-	return task, known
+	return task, nil
 }
 
 // Waiting returns what a lane waits for after the task of a call has ended, "" if it does not wait, or only for what comes for certain.

@@ -253,7 +253,7 @@ func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snaps
 	}
 	if errors.Is(reading.Err, observe.ErrMoved) || !listed && reading.Absence == cluster.Hidden {
 		var err error
-		if got.Inventory, err = w.inventory.read(ctx); err != nil {
+		if got.Inventory, err = w.inventory.Now(ctx); err != nil {
 			return got, fmt.Errorf("list guests: %w", err)
 		}
 		if row, listed = got.Inventory.Row(t.Key.VMID); !listed {
