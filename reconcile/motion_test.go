@@ -148,6 +148,25 @@ func (l *lab) approveAll(vmid int) {
 	}
 }
 
+// TestCloneThatDoesNotMoveIsRemoved makes a clone on another node than the node of its template, and every move fails. Its marker is there before the first move, so it
+// is removed without an approval, as its manifest allows.
+func TestCloneThatDoesNotMoveIsRemoved(t *testing.T) {
+	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/migrate$", Kind: pvesim.TaskFails, Text: "no space left on device", Times: -1}))
+		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201, "lifecycle: {destroy: allow}"), "node: pve1", "node: pve2", 1)
+		l.files["db.yaml"] = vmYAML("db-1", 202)
+		l.push("two guests", alice)
+		defer l.start()()
+		eventually(t, "the failure", func() bool { return l.says("migrate", "no space left on device") })
+		if got := l.sim.Config(201); !strings.Contains(got, "tags: gitops-") {
+			t.Errorf("got the configuration %q, want the marker in it", got)
+		}
+		delete(l.files, "web.yaml")
+		l.push("one guest", alice)
+		eventually(t, "the removal", func() bool { return l.sim.Config(201) == "" })
+	})
+}
+
 // TestLinkedCloneStaysWithItsTemplate wants a linked clone on another node than its template, whose disk is on a local storage: it is not created.
 func TestLinkedCloneStaysWithItsTemplate(t *testing.T) {
 	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {

@@ -53,6 +53,18 @@ func KeepUUID(changes []Change, uuid string) []Change {
 	return kept
 }
 
+// DiscIn returns the id of the disc image in the CD-ROM drive of a slot, "" if there is none. A cloud-init drive has no disc.
+func DiscIn(o Observed, key string) string {
+	if !holdsVolume(o.Kind, key) {
+		return ""
+	}
+	volume := volumeOf(o.Keys[key].Text)
+	if _, name, ok := strings.Cut(volume, ":"); !ok || !strings.HasPrefix(name, "iso/") {
+		return ""
+	}
+	return volume
+}
+
 func holdsVolume(kind Kind, key string) bool {
 	r, known := find(kind, key)
 	return known && (r.drive || r.key == "unused" || r.key == "vmstate")

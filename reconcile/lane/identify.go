@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/plan"
 )
 
 // identify completes the ownership record of the guest with what the reading of this turn shows, and returns the state with the new record. The
@@ -21,8 +22,8 @@ func (w *Worker) identify(ctx context.Context, basis *Basis, state journal.State
 		return state, nil
 	}
 	owned, confirmed := ownership.Confirm(before, t.Seen)
-	if d, named := basis.desired(t.Key.VMID); confirmed && named && len(d.Ignore) == 0 {
-		owned.Configuring = false // its manifest ignores nothing
+	if d, named := basis.desired(t.Key.VMID); confirmed && named && len(d.Ignore) == 0 && !plan.CloneLeaves(d, t.Seen) {
+		owned.Configuring = false // its manifest ignores nothing, and it is on its node
 	}
 	if !confirmed {
 		var err error

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -121,11 +122,22 @@ func nodeAfterCreation(d *guest.Desired, created string) string {
 
 // cloneStays returns why a clone could not get from the node of its template to the node of its manifest, "" if nothing is known that prevents it. A clone is created on the
 // node of its template. A linked clone of a disk on a local storage cannot leave that node, since its base stays there, and a full one needs its storage on both nodes.
-// Storages that the token may not see prevent nothing.
+// Proxmox moves no guest with a disc of a local storage, even if the other node has the same disc. Storages that the token may not see prevent nothing.
+//
+// Source: qemu-server, PVE/QemuMigrate.pm, scan_local_volumes ("local cdrom image"); seen in recording 74.
 func cloneStays(d *guest.Desired, got cluster.Snapshot) string {
 	template, isRead := TemplateOf(d, got)
-	if !isRead || d.Node == "" || template.Node == d.Node || slices.Contains(d.Nodes, template.Node) {
+	if !isRead || !CloneLeaves(d, template) {
 		return ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(template.Keys)) {
+		disc := guest.DiscIn(template, key)
+		storage, _, _ := strings.Cut(disc, ":")
+		here, isHere := got.Inventory.Capacity.Storage(template.Node, storage)
+		isChanged := slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == key }) // before the move
+		if disc != "" && isHere && !here.Shared && !isChanged {
+			return fmt.Sprintf("a clone of the template on %s cannot leave that node while it has the disc %s (%s) of a local storage; the manifest wants it on %s", template.Node, disc, key, d.Node)
+		}
 	}
 	clone := d.Source.Clone
 	for _, volume := range guest.Volumes(template) {

@@ -31,6 +31,8 @@ func TestCloneStays(t *testing.T) {
 		"full_on_one":             {guest.Clone{Full: true}, "fast:base-9000-disk-0", "", "on the storage fast, which pve2 does not have"},
 		"full_to_another":         {guest.Clone{Full: true, Storage: "local"}, "fast:base-9000-disk-0", "", ""},
 		"full_to_one":             {guest.Clone{Full: true, Storage: "fast"}, "ceph:base-9000-disk-0", "", "on the storage fast, which pve2 does not have"},
+		"disc_on_both":            {guest.Clone{Full: true}, "ceph:base-9000-disk-0", "local:iso/debian.iso", "while it has the disc local:iso/debian.iso (ide2) of a local storage"},
+		"shared_disc":             {guest.Clone{Full: true, Storage: "local"}, "ceph:base-9000-disk-0", "ceph:iso/debian.iso", ""},
 		"unknown":                 {guest.Clone{}, "hidden:base-9000-disk-0", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

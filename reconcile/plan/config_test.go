@@ -109,7 +109,7 @@ func TestCloudInitIsWrittenAgainIfWanted(t *testing.T) {
 	}
 }
 
-// A clone is created on the node of its template, and migrates to its own node before any other step, whatever migrations are allowed later.
+// A clone is created on the node of its template. It gets its marker and then migrates to its own node before any other step, whatever migrations are allowed later.
 func TestFreshCloneMigratesToItsNode(t *testing.T) {
 	owned := fixture.Owned201()
 	owned.Claiming = true
@@ -124,11 +124,27 @@ func TestFreshCloneMigratesToItsNode(t *testing.T) {
 	for _, s := range p.Steps {
 		got = append(got, string(s.Op)+" "+string(s.Class))
 	}
-	if diff := cmp.Diff([]string{"migrate live", "config live"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"config live", "migrate live", "config live"}, got); diff != "" {
 		t.Errorf("steps differ (-want +got):\n%s", diff)
 	}
-	if got := p.Steps[0].Calls[0].Params["target"]; got != "pve1" {
+	if diff := cmp.Diff(map[string]string{"tags": owned.Tag}, p.Steps[0].Calls[0].Params); diff != "" {
+		t.Errorf("the first step differs (-want +got):\n%s", diff)
+	}
+	if got := p.Steps[1].Calls[0].Params["target"]; got != "pve1" {
 		t.Errorf("got migration to %q, want pve1", got)
+	}
+	if got := p.Steps[2].Calls[0].Params["name"]; got != "web-1" {
+		t.Errorf("got the name %q in the last step, want web-1", got)
+	}
+
+	// With its marker it still moves, and counts as configured only on its node.
+	owned.Claiming, owned.Configuring, owned.Unstarted = false, true, true
+	want.Owned[201] = owned
+	live.Keys["tags"] = guest.Value{Text: owned.Tag}
+	delete(live.Keys, "description")
+	p = New(want, cluster.Snapshot{Guests: map[int]guest.Observed{201: live}}).Guests[0]
+	if p.Configured || len(p.Steps) == 0 || p.Steps[0].Op != cluster.OpMigrate {
+		t.Errorf("got %v, configured %t, want the migration first", p.Steps, p.Configured)
 	}
 }
 

@@ -53,11 +53,12 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	d = WantedNow(d, owned)
 	changes, blocked := differences(want, d, live, owned, former)
 	if owned.Configuring && proof.HasTag {
-		p.Configured = later == d || holdsIgnored(want, later, live, owned, former, changes, blocked)
+		isThere := !CloneLeaves(d, live) || !isFreshClone(d, live, owned, proof)
+		p.Configured = isThere && (later == d || holdsIgnored(want, later, live, owned, former, changes, blocked))
 	}
 	p.Changes = withBoots(volumes.blockTakenVolumes(changes, live), d, want.Applied[d.VMID], owned, live)
 	p.Conditions = append(append(p.Conditions, blocked...), atCreation(want, later, owned)...)
-	if isOwned && proof.IsNew() && d.Source.Clone != nil && live.Status == guest.StatusStopped {
+	if isOwned && isFreshClone(d, live, owned, proof) {
 		p.Changes = adjustFreshClone(p.Changes, d, live)
 	}
 	if isOwned && ownership.HasClaimNote(live.Keys["description"].Text, owned.Tag) {
@@ -80,6 +81,9 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		return p
 	}
 	p = planExisting(p, d, live, !isOwned)
+	if proof.IsNew() {
+		p.Steps = identityBeforeMove(p.Steps, live)
+	}
 	p.hindrance = hindranceOf(p, want, d, live, owned, got.Inventory)
 	withHindrance(p.Steps, p.hindrance)
 	holdGrowth(p.Steps, live, got.Inventory)
@@ -167,7 +171,8 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	if c, needed := needsRoot(p.Changes, live.Ref, live.Node); needed {
 		p.Conditions = append(p.Conditions, c)
 	}
-	if guest.OnOtherNode(*d, live) {
+	moves := slices.ContainsFunc(p.Changes, func(c guest.Change) bool { return c.Write == guest.WriteMigrate })
+	if !moves && guest.OnOtherNode(*d, live) {
 		p.Conditions = append(p.Conditions, otherNodeCondition(p, d, live))
 	}
 	p.Steps = changeSteps(p, d, live)
@@ -193,6 +198,74 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	return p
 }
 
+// isFreshClone reports whether a guest is a clone that the agent has just created, and that was neither started nor seen configured.
+func isFreshClone(d *guest.Desired, live guest.Observed, owned journal.Owned, proof ownership.Evidence) bool {
+	return d.Source.Clone != nil && live.Status == guest.StatusStopped && (proof.IsNew() || owned.Configuring && owned.Unstarted && proof.HasTag)
+}
+
+// CloneLeaves reports whether a fresh clone leaves its node: it was created on the node of its template, and its manifest names another one.
+func CloneLeaves(d *guest.Desired, live guest.Observed) bool {
+	return d.Source.Clone != nil && d.Node != "" && live.Node != d.Node && !slices.Contains(d.Nodes, live.Node)
+}
+
+// identityKeys are the keys by which the agent recognises a guest: its marker, the note of a fresh clone, the uuid of a virtual machine.
+var identityKeys = []string{"description", "smbios1", "tags"}
+
+// identityBeforeMove puts the identity of a new guest before the first step if that moves the guest, so that a clone that cannot reach its node can be removed as a
+// guest of the agent. Changes of discs come before the move too, since Proxmox moves no guest with a disc of a local storage. The rest of the configuration follows the
+// move: it may name what only the other node has.
+func identityBeforeMove(steps []Step, live guest.Observed) []Step {
+	if len(steps) == 0 || steps[0].Op != cluster.OpMigrate {
+		return steps
+	}
+	i := slices.IndexFunc(steps, func(s Step) bool {
+		return s.Op == cluster.OpConfig && slices.ContainsFunc(s.Changes, func(c guest.Change) bool { return c.Key == "tags" })
+	})
+	if i < 0 {
+		return steps
+	}
+	first, rest := splitConfig(steps[i], func(key string) bool { return slices.Contains(identityKeys, key) || guest.DiscIn(live, key) != "" })
+	out := append([]Step{first}, steps[:i]...)
+	if len(rest.Changes) > 0 {
+		out = append(out, rest)
+	}
+	return append(out, steps[i+1:]...)
+}
+
+// splitConfig splits a config step into its changes of some keys, and the others.
+func splitConfig(step Step, isOf func(key string) bool) (of, rest Step) {
+	of, rest = step, step
+	of.Changes, rest.Changes = nil, nil
+	for _, c := range step.Changes {
+		if isOf(c.Key) {
+			of.Changes = append(of.Changes, c)
+		} else {
+			rest.Changes = append(rest.Changes, c)
+		}
+	}
+	call := step.Calls[0]
+	one, other := call, call
+	one.Params, one.Delete, one.Secrets = map[string]string{}, nil, nil
+	other.Params, other.Delete = map[string]string{}, nil
+	for key, value := range call.Params {
+		if isOf(key) {
+			one.Params[key] = value
+		} else {
+			other.Params[key] = value
+		}
+	}
+	for _, key := range call.Delete {
+		if isOf(key) {
+			one.Delete = append(one.Delete, key)
+		} else {
+			other.Delete = append(other.Delete, key)
+		}
+	}
+	of.Calls, rest.Calls = []cluster.Call{one}, append([]cluster.Call{other}, step.Calls[1:]...)
+	of.DetachedVolumes, of.Loses = nil, nil
+	return of, rest
+}
+
 // adjustFreshClone adapts the changes to a clone that the agent has just created and that was never started: no change interrupts it. The protection that it
 // took over from its template is a guard all the same. The clone migrates to its node, since it was created on the node of its template.
 func adjustFreshClone(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
@@ -205,7 +278,7 @@ func adjustFreshClone(changes []guest.Change, d *guest.Desired, live guest.Obser
 			out = append(out, c)
 		}
 	}
-	if d.Node == "" || live.Node == d.Node || slices.Contains(d.Nodes, live.Node) {
+	if !CloneLeaves(d, live) {
 		return out
 	}
 	return append(out, guest.Change{

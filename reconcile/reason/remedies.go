@@ -44,7 +44,7 @@ var (
 	RemoveReplication   = Remedy{Text: "the agent goes on when the job is gone: approve its removal if that is held, or remove a job that no manifest described by hand"}
 	OtherVMIDOrKind     = Remedy{Text: "choose another vmid, or change the manifest's kind", Edits: []Edit{{Manifest, "spec.vmid", ""}, {Manifest, "kind", ""}}}
 	WaitForLock         = Remedy{Text: "wait for the task that holds the lock ({task})"}
-	CloneReaches        = Remedy{Text: "move the template to a shared storage or to that node, name the node of the template, or set source.clone.full: true with a storage that both nodes have", Edits: []Edit{{Manifest, "spec.source.clone", ""}, {Manifest, "spec.node", ""}}}
+	CloneReaches        = Remedy{Text: "move the template to a shared storage or to that node, name the node of the template, set source.clone.full: true with a storage that both nodes have, or eject the disc of the template", Edits: []Edit{{Manifest, "spec.source.clone", ""}, {Manifest, "spec.node", ""}}}
 	RepairHA            = Remedy{Text: "correct what kept it from starting or moving, which the log of pve-ha-lrm on its node has, then: ha-manager set {sid} --state disabled. When the HA manager has taken that, the agent sets what the manifest says", Command: "ha-manager set {sid} --state disabled"}
 	StartHibernated     = Remedy{Text: "start it in Proxmox, which resumes it; do not unlock it, since that destroys its memory"}
 	UnlockMoved         = Remedy{Text: "look at it on both nodes of the migration, then on its node: {tool} unlock {vmid}. A second QEMU may wait on the other node: the next migration there fails, and ends it", Command: "{tool} unlock {vmid}"}
