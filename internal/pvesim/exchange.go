@@ -111,6 +111,8 @@ func (s *Sim) checkNode(c *call) error {
 		return apiErrorf("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
 	case slices.Contains(s.down, n):
 		return &apiError{status: statusUnreachable, message: "No route to host", noBody: true}
+	case slices.Contains(s.starting, n):
+		return &apiError{status: statusUnreachable, message: "Connection refused", noBody: true}
 	}
 	return nil
 }

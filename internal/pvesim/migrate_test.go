@@ -224,7 +224,8 @@ func TestRebootLosesWaitingCalls(t *testing.T) {
 					t.Fatal(err)
 				}
 				done := make(chan struct{})
-				go func() { defer close(done); c.call("POST", vm100+"/status/start") }()
+				var got answer
+				go func() { defer close(done); got = c.call("POST", vm100+"/status/start") }()
 				time.Sleep(time.Minute)
 				c.sim.RebootNode("pve1", time.Minute)
 				time.Sleep(10 * time.Minute)
@@ -234,9 +235,27 @@ func TestRebootLosesWaitingCalls(t *testing.T) {
 				if got := c.sim.Effects(100, Started); got != 0 {
 					t.Errorf("got %d starts, want none", got)
 				}
+				if name == "slow" { // it had reached the node, and the proxy gave up on it before the boot
+					checkReply(t, "a call in the node", got, 596, "Connection timed out")
+				}
 			})
 		})
 	}
+}
+
+// TestCallInABootingNodeIsUnknown boots a node while it works on a call, whose connection ends: the proxy says 596 and not 595, since it had sent the call.
+func TestCallInABootingNodeIsUnknown(t *testing.T) {
+	bubble(t, twoNodes, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "")
+		if err := c.sim.Inject(Fault{Kind: SlowCall, Delay: 10 * time.Second, Method: "POST", Path: "/status/start$"}); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(5*time.Second, func() { c.sim.RebootNode("pve1", time.Minute) })
+		checkReply(t, "a call in the node", c.call("POST", vm100+"/status/start"), 596, "Connection reset by peer")
+		if got := c.sim.Effects(100, Started); got != 0 {
+			t.Errorf("got %d starts, want none", got)
+		}
+	})
 }
 
 func TestRebootOfANode(t *testing.T) {
@@ -251,7 +270,14 @@ func TestRebootOfANode(t *testing.T) {
 		time.Sleep(time.Second)
 		c.sim.RebootNode("pve1", time.Minute)
 		checkReply(t, "while down", c.call("GET", vm100+"/config"), 595, "No route to host")
-		time.Sleep(2 * time.Minute)
+		time.Sleep(time.Minute + time.Second)
+		if list := c.ok("GET", "/nodes").body; strings.Contains(list, `"status":"offline"`) {
+			t.Errorf("nodes: got %s, want the booted one among the members", list)
+		}
+		checkReply(t, "while its proxy starts", c.call("POST", vm100+"/status/stop"), 595, "Connection refused")
+		time.Sleep(time.Second)
+		c.ok("GET", vm100+"/config")
+		time.Sleep(time.Minute)
 		synctest.Wait()
 		if !c.sim.Running(100) || c.sim.Running(101) {
 			t.Errorf("after the boot: got running %v and %v, want the one with onboot alone", c.sim.Running(100), c.sim.Running(101))

@@ -65,8 +65,11 @@ func (s *Sim) sinceBoot(c *call) (again func() bool) {
 	return func() bool { return booted() != was }
 }
 
+// proxyStarts is how long after the cluster counts a booted node as a member its proxy begins to listen, as in recording 75.
+const proxyStarts = 1500 * time.Millisecond
+
 // RebootNode stops a node and starts it again after the time takes. Its running tasks end as killed, the calls that wait in it are lost, and its guests
-// stop. After the start, a task of root@pam starts the guests that have onboot.
+// stop. After the start, calls for it answer 595 until its proxy listens, and a task of root@pam starts the guests that have onboot.
 func (s *Sim) RebootNode(name string, takes time.Duration) {
 	s.StopNode(name)
 	_ = s.locked(func() error {
@@ -88,9 +91,16 @@ func (s *Sim) RebootNode(name string, takes time.Duration) {
 		s.StartNode(name)
 		_ = s.locked(func() error {
 			s.reboots[name] = time.Now()
+			s.starting = append(s.starting, name)
 			return nil
 		})
 		s.startAll(name)
+		s.afterDelay(proxyStarts, func() {
+			_ = s.locked(func() error {
+				s.starting = slices.DeleteFunc(s.starting, func(n string) bool { return n == name })
+				return nil
+			})
+		})
 	})
 }
 

@@ -57,6 +57,7 @@ type Sim struct {
 	masterSince     time.Time              // when a new master came with StartHAMaster; the zero time before
 	noQuorum        bool
 	down            []string // nodes that do not answer
+	starting        []string // nodes that are members of the cluster after a boot, and whose proxy does not listen yet
 	maintenance     []string // nodes that the HA manager keeps its services away from
 	downSince       map[string]time.Time
 	broadcastCopies [frontWorkers]broadcastCopy // the cache of each front worker

@@ -67,14 +67,17 @@ func (s *Sim) runWithinProxyTimeout(c *call) (reply, error) {
 	case o := <-out:
 		return o.rep, o.err
 	case <-timer.C:
-		return reply{}, &apiError{status: statusTimeout, message: "Connection timed out", noBody: true}
+		return reply{}, &apiError{status: statusEnded, message: "Connection timed out", noBody: true}
 	}
 }
 
-// The statuses that the proxy itself returns, with an empty body.
+// The statuses that the proxy itself returns, with an empty body: without a connection nothing of the call was sent. After a connection that ended, or that was silent
+// for too long, the call may act.
+//
+// Source: AnyEvent::HTTP 2.25.
 const (
 	statusUnreachable = 595
-	statusTimeout     = 596
+	statusEnded       = 596
 )
 
 // runOnWorker waits for a worker and runs the call. The call is lost if the node is booted meanwhile.
@@ -91,7 +94,7 @@ func (s *Sim) runOnWorker(c *call) workerResult {
 		return workerResult{err: errClosed}
 	}
 	if rebooted() {
-		return workerResult{err: &apiError{status: statusUnreachable, message: "Connection reset by peer", noBody: true}}
+		return workerResult{err: &apiError{status: statusEnded, message: "Connection reset by peer", noBody: true}}
 	}
 	var o workerResult
 	if c.route.write != nil {
