@@ -88,7 +88,7 @@ func isReported(p plan.Guest) bool { return p.Managed || !p.Empty() }
 // assessGuest returns the state of one guest. Copies are other guests that have its marker. Uses says that a former file of an Image is in use: it is tried again
 // later and later, although the Image is in sync.
 func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []cluster.Row, uses bool, now time.Time) assessment {
-	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(keyOf(p.Ref))}
+	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(keyOf(p.Ref)), awaitsHA: p.AwaitsHA()}
 	if a.sync == report.Synced && !uses && !a.busy && t.retry.over(now) && !e.unsettled[keyOf(p.Ref)] {
 		t.recover() // the guest came in sync without the agent; while a step of it is open, the failure is still true
 		t.noteSuccess()

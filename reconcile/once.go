@@ -21,6 +21,7 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.observe(ctx)
 	e.cycle(ctx)
 	hasWorked := e.opts.Journal.State().Seq != before || !e.Report().Converged
+	until := time.Now().Add(onceHA)
 	for range len(e.guests) + len(e.opts.Journal.State().Owned) + len(e.checked) + 2 { // a guest may release another one that waits for it, each guest once, and each check once
 		if e.isIdle() && !hasWorked {
 			break // every guest has been read, and nothing followed
@@ -32,9 +33,10 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 			return e.Report(), err
 		}
 		e.health.Wait()
-		e.readings.observer.DueAll()
-		e.observe(ctx)
-		e.cycle(ctx)
+		e.lookAgain(ctx)
+		if err := e.awaitHA(ctx, until); err != nil {
+			return e.Report(), err
+		}
 		if e.isIdle() {
 			break
 		}
@@ -42,6 +44,42 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.queue.Close()
 	e.noteWaits(ctx, time.Second)
 	return e.Report(), e.cycleError()
+}
+
+// onceHA is how long Once waits at most for run states that the HA manager has to bring about, and onceLook how often it looks. The manager acts within two rounds of ten seconds,
+// and a shutdown takes as long as the guest does.
+const (
+	onceHA   = 5 * time.Minute
+	onceLook = 2 * time.Second
+)
+
+// lookAgain reads every guest and plans again.
+func (e *Engine) lookAgain(ctx context.Context) {
+	e.readings.observer.DueAll()
+	e.observe(ctx)
+	e.cycle(ctx)
+}
+
+// awaitHA waits, while there is nothing else to do, for the guests that the HA manager is going to start or shut down: others may depend on them.
+func (e *Engine) awaitHA(ctx context.Context, until time.Time) error {
+	awaits := func() bool {
+		for _, t := range e.tracks {
+			if t.now.awaitsHA {
+				return true
+			}
+		}
+		return false
+	}
+	for e.isIdle() && awaits() && e.lease.mayWrite(e.revision.force) && time.Now().Before(until) {
+		select {
+		case <-ctx.Done():
+			e.stop()
+			return ctx.Err()
+		case <-time.After(onceLook):
+		}
+		e.lookAgain(ctx)
+	}
+	return nil
 }
 
 // isIdle reports whether no lane is busy, no result of a lane waits for the engine, no work waits for a claim of the cluster, and no health check

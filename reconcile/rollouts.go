@@ -229,7 +229,7 @@ func (e *Engine) rolloutGuest(p *plan.Guest, d *guest.Desired, judge gate.Gate, 
 		g.Why, g.Trouble = unfinished(p, t, judge)
 	case !seen:
 		g.Why, g.Unknown, g.Trouble = "it was not read", true, true
-	case d != nil && d.State == guest.Running && live.Status != guest.StatusRunning:
+	case d != nil && (d.State == guest.Running || guest.AskedOfHA(d, &live) == guest.StatusRunning) && live.Status != guest.StatusRunning:
 		g.Why, g.Trouble = "it does not run", true
 	case d != nil && d.Health != (guest.Health{}):
 		result := e.health.Result(d.Label())
@@ -270,6 +270,9 @@ func unfinished(p *plan.Guest, t *track, judge gate.Gate) (why string, failed bo
 		case plan.Blocked, plan.IdentityConflict, plan.Failed:
 			return c.Message, true
 		}
+	}
+	if i := slices.IndexFunc(p.Conditions, func(c plan.Condition) bool { return c.Type == plan.WaitsFor }); i >= 0 {
+		return p.Conditions[i].Message, false
 	}
 	return "it is being changed", false
 }

@@ -64,6 +64,7 @@ type assessment struct {
 	approved    []string                   // digests of steps that are not held, "" of one that needs no approval
 	busy        bool                       // its lane works on it, or it waits for its lane
 	queued      bool                       // it waits for its lane
+	awaitsHA    bool                       // the HA manager is going to bring it to its run state
 }
 
 // learn takes the result of a turn of the guest's lane. It reports whether the result is a new failure: the first failure in a row, or the

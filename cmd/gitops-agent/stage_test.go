@@ -47,7 +47,7 @@ type stageKey struct{}
 func stageOf(ts *testscript.TestScript) *stage { return ts.Value(stageKey{}).(*stage) }
 
 func newStage(env *testscript.Env) error {
-	s := &stage{dir: env.WorkDir, sim: pvesim.New(pvesim.Options{TaskTime: 20 * time.Millisecond})}
+	s := &stage{dir: env.WorkDir, sim: pvesim.New(pvesim.Options{TaskTime: 20 * time.Millisecond, HADelay: 200 * time.Millisecond})}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	env.Defer(s.close)

@@ -166,6 +166,14 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("FINGERPRINT", served.fingerprint)
 	case "ha": // VMID, of a guest that the HA manager knows and leaves alone
 		ts.Check(s.sim.ManageByHA(number(1)))
+	case "master": // stops|starts, of the HA manager
+		map[string]func(){"stops": s.sim.StopHAMaster, "starts": s.sim.StartHAMaster}[arg(1)]()
+	case "entry": // VMID, while an agent works: it has added a virtual machine to the HA manager
+		added := func() bool { return s.sim.Counters().Objects["/cluster/ha/resources/vm:"+arg(1)]["POST"] > 0 }
+		for deadline := time.Now().Add(2 * time.Minute); !added() && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		want(added(), "got no entry")
 	case "rule": // ID KEY=TEXT..., a rule of the HA manager made by hand
 		s.sim.SetHARule(arg(1), pairs(args[2:]))
 	case "rulekey": // ID KEY WANT, of such a rule; markers are masked

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,20 @@ import (
 type HAMaster struct {
 	Node    string    // "" if there was none yet
 	RoundAt time.Time // when the last round ended, by the clock of Node, in whole seconds; it stands still without an active master
+}
+
+// masterDead is how long after its last round a master counts as dead. It is Proxmox's own bound for "old timestamp - dead?".
+const masterDead = 30 * time.Second
+
+// Stands returns why the HA manager does not act, "" if it does, or may. Its last round was first seen at seenAt, by the clock of the caller; the zero time if none was.
+func (m HAMaster) Stands(seenAt, now time.Time) string {
+	switch {
+	case m.Node == "":
+		return "the HA manager has no active master"
+	case !seenAt.IsZero() && now.Sub(seenAt) > masterDead:
+		return fmt.Sprintf("the HA manager has no active master: %s ended its last round at %s; a new master takes up to three minutes", m.Node, m.RoundAt.Format(time.TimeOnly+" UTC"))
+	}
+	return ""
 }
 
 // HARequest reports whether a task only hands a request to the HA manager. It ends before anything happens.

@@ -14,6 +14,7 @@ type Snapshot struct {
 	Leftover   map[int]guest.FirewallSeen // by vmid: what the firewalls of free vmids contain; read only before a guest is created
 	Files      map[FilePlace]Files        // where Images have to be; nil if there are none
 	Objects    map[guest.Kind]Objects     // of the kinds that manifests or records name
+	HAStands   string                     // why the HA manager does not act, as far as a guest waits for it; "" if it acts, or if none waits
 	Began      bool                       // an agent has just begun to read the cluster, and no list of guests has failed
 }
 

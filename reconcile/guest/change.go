@@ -46,6 +46,7 @@ type Change struct {
 	Value  string // native text to send; merged with what Proxmox owns. A secret where To is asterisks
 	Waits  bool   // already written: it takes effect at the next start
 	Unsure bool   // of a change that waits: it may be in effect already, so nothing is restarted for it
+	ByHA   bool   // already asked for: the HA manager makes it in its own time; Write is WriteNone
 	Note   string // what happens, in a few words: "link flap", "restart needed", or why the change is impossible
 	Origin Origin // the manifest line that asks for the change
 

@@ -111,6 +111,56 @@ func (c *comparison) compareHA() {
 	c.add(change)
 }
 
+// AskedOfHA returns the run state that the guest's entry with the HA manager asks for, StatusRunning or StatusStopped, and to which the manager brings the guest in its own
+// time; "" if the manifest leaves that open, if it wants another entry first, or if the entry leaves the run state alone.
+func AskedOfHA(d *Desired, o *Observed) Status {
+	wanted, have := d.HA, o.Resource
+	if wanted == nil || wanted.Absent || have == nil || o.Template || ignores(d.Ignore, "ha", "state") {
+		return ""
+	}
+	asked := have.Asks()
+	switch {
+	case wanted.appliedTo(*have).Asks() != asked:
+		return "" // the entry is changed first
+	case wanted.State == "" && (d.State == Running && asked != StatusRunning || d.State == Stopped && asked != StatusStopped):
+		return "" // the manifest names the run state itself, and not the state of the entry
+	}
+	return asked
+}
+
+// RunsUnderHA reports whether the manifest wants the HA manager to keep the guest running. Without a state, a new entry is started.
+func RunsUnderHA(d *Desired) bool {
+	return d.HA != nil && !d.HA.Absent && d.HA.appliedTo(haDefault).Asks() == StatusRunning
+}
+
+// WaitsAt reports whether the entry asks for another run state than a guest has, to which the HA manager will bring it. To the manager a paused guest runs.
+func (h HA) WaitsAt(now Status) bool {
+	switch h.Asks() {
+	case StatusRunning:
+		return now == StatusStopped
+	case StatusStopped:
+		return now == StatusRunning || now == StatusPaused
+	case StatusPaused, StatusUnknown:
+	}
+	return false
+}
+
+// HAUnread reports whether the guest has an entry with the HA manager that its manifest is about and that was not read.
+func HAUnread(d *Desired, o *Observed) bool {
+	return d.HA != nil && o.HA && o.Resource == nil && !ignores(d.Ignore, "ha", "")
+}
+
+// Asks returns the run state that the entry asks for, "" if it leaves that alone.
+func (h HA) Asks() Status {
+	switch h.State {
+	case "started", "enabled":
+		return StatusRunning
+	case "stopped", "disabled":
+		return StatusStopped
+	}
+	return ""
+}
+
 // haCost returns what the HA manager does to the guest when the wanted state changes. The HA manager acts on its own.
 func (c *comparison) haCost(from, to string) (Class, string) {
 	runs := edit{live: c.live}.running()

@@ -20,10 +20,7 @@ import (
 // The HA manager moves a guest some time after the task that asks for it, and it may drop the request. It says so in its own log alone. So a lane
 // looks at the guest, and at the rounds of the manager: a request is read in the round after it, and from then on the guest has the state of a move.
 
-const (
-	actsWithin = 2                // rounds of the manager: the first one may have begun before the request
-	masterDead = 30 * time.Second // since its last round; Proxmox's own bound for "old timestamp - dead?"
-)
+const actsWithin = 2 // rounds of the manager: the first one may have begun before the request
 
 var (
 	// errNotMoved reports that the HA manager did not move a guest, and does not do so any more.
@@ -132,15 +129,10 @@ func (m *move) count(master cluster.HAMaster, now time.Time) {
 
 // waitsFor says what a lane waits for, for people.
 func (m *move) waitsFor(master cluster.HAMaster, trouble error, now time.Time) string {
-	switch {
-	case trouble != nil:
+	if trouble != nil {
 		return "it is unknown whether the HA manager works on the request: its state or the list of guests cannot be read"
-	case master.Node == "":
-		return "the HA manager has no active master"
-	case !m.seenAt.IsZero() && now.Sub(m.seenAt) > masterDead:
-		return fmt.Sprintf("the HA manager has no active master: %s ended its last round at %s; a new master takes up to three minutes", master.Node, m.round.Format(time.TimeOnly+" UTC"))
 	}
-	return "the HA manager has the request to move the guest, and acts in its next round"
+	return cmp.Or(master.Stands(m.seenAt, now), "the HA manager has the request to move the guest, and acts in its next round")
 }
 
 // followOnItsWay returns an error if a move takes longer than a migration may, or if its lock is all that is left of it.

@@ -28,6 +28,36 @@ func (o *Observer) keepHA(vmids []int, resources haResources, began time.Time, e
 	}
 }
 
+// readHA reads the resources of the HA manager, and its master if one of the guests is not in the run state that its resource asks for.
+func readHA(ctx context.Context, reader cluster.Reader, vmids []int, inventory cluster.Inventory) arrival {
+	resources, err := reader.HA(ctx)
+	a := arrival{resources: resources, err: err}
+	waits := func(vmid int) bool {
+		row, listed := inventory.Row(vmid)
+		resource, managed := resources[vmid]
+		return listed && managed && resource.WaitsAt(row.Status) && !row.HAFailed() && !slices.Contains(inventory.Offline, row.Node)
+	}
+	if err != nil || !slices.ContainsFunc(vmids, waits) {
+		return a
+	}
+	if master, err := reader.HAMaster(ctx); err == nil {
+		a.master = &master
+	}
+	return a
+}
+
+// keepMaster stores whether the HA manager acts. Its master is nil if no guest waits for it, or if it could not be read.
+func (o *Observer) keepMaster(master *cluster.HAMaster, now time.Time) {
+	switch {
+	case master == nil:
+		o.master, o.masterSeenAt, o.haStands = cluster.HAMaster{}, time.Time{}, ""
+		return
+	case o.masterSeenAt.IsZero() || *master != o.master:
+		o.master, o.masterSeenAt = *master, now
+	}
+	o.haStands = master.Stands(o.masterSeenAt, now)
+}
+
 // withKnownHA returns the guest with its HA resource as far as the newest answer of the HA manager shows it.
 func (o *Observer) withKnownHA(seen guest.Observed) guest.Observed {
 	switch {

@@ -67,6 +67,7 @@ type arrival struct {
 
 	inventory cluster.Inventory
 	resources haResources
+	master    *cluster.HAMaster // nil if no guest waits for the HA manager, or if it could not be read
 	files     map[cluster.FilePlace]cluster.Files
 	objects   map[guest.Kind]cluster.Objects
 	reading   Reading

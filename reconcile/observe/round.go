@@ -76,6 +76,7 @@ func (o *Observer) Take(ctx context.Context) Progress {
 		case PartHA:
 			delete(o.pending, PartHA)
 			o.keepHA(a.round.request.UnderHA, a.resources, a.began, a.err)
+			o.keepMaster(a.master, time.Now())
 		case PartReady:
 			delete(o.pending, PartReady)
 			p.AskedReady, p.ReadyErr = true, a.err
@@ -139,12 +140,12 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 	o.underHA = setOf(r.request.UnderHA)
 	if len(o.underHA) == 0 {
 		o.resources, o.haTrouble = nil, ""
+		o.keepMaster(nil, time.Now())
 	}
 	o.launch(ctx, r, o.choose(o.notFlying(r.request.VMIDs), time.Now()))
 	if _, pending := o.pending[PartHA]; len(o.underHA) > 0 && !pending {
 		o.call(r, PartHA, func() arrival {
-			resources, err := o.reader.HA(ctx)
-			return arrival{resources: resources, err: err}
+			return readHA(ctx, o.reader, r.request.UnderHA, a.inventory)
 		})
 	}
 	o.launchFiles(ctx, r, a.inventory)

@@ -92,6 +92,9 @@ func goesDown(p *Guest, d *guest.Desired, opts OrderingOptions) string {
 			return "has to stop first"
 		}
 	}
+	if p.byHA() == guest.StatusStopped {
+		return "has to stop first: the HA manager shuts it down"
+	}
 	shall := d != nil && d.State == guest.Stopped || d == nil && opts.Remembered[p.Ref.VMID].Destroy != string(guest.Deny)
 	if shall && slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Type == NotObserved }) {
 		return "was not read, so it may still run"

@@ -71,13 +71,15 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, former, live)...)
 	p = withFirewall(p, d, live, got)
 	row, _ := got.Inventory.Row(d.VMID)
-	p = withRules(withHAState(p, live, row), want, d, live, row, got)
+	p = withRules(withHAState(p, d, live, got), want, d, live, row, got)
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
 	if row.HAMoves() {
-		p.Conditions = append(p.Conditions, Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: "the HA manager moves the guest"})
+		if p.byHA() == "" {
+			p.Conditions = append(p.Conditions, Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: "the HA manager moves the guest"})
+		}
 		return p
 	}
 	p = planExisting(p, d, live, !isOwned)
@@ -182,11 +184,13 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	if claims {
 		p.Steps = adoptFirst(p, d)
 	}
-	if step, ok := rebootStep(p, d, live); ok {
-		p.Steps = append(p.Steps, step)
-	}
-	if step, ok := runStateStep(p, d, live); ok {
-		p.Steps = append(p.Steps, step)
+	if p.byHA() == "" {
+		if step, ok := rebootStep(p, d, live); ok {
+			p.Steps = append(p.Steps, step)
+		}
+		if step, ok := runStateStep(p, d, live); ok {
+			p.Steps = append(p.Steps, step)
+		}
 	}
 	if !claims {
 		p.Steps = keepProtection(p, live)
@@ -292,6 +296,7 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 	var waiting, unsure, impossible []string
 	for _, c := range changes {
 		switch {
+		case c.ByHA:
 		case c.Unsure:
 			unsure = append(unsure, c.Key)
 		case c.Waits:

@@ -55,6 +55,9 @@ func TestRulesHoldMovesAlone(t *testing.T) {
 			if test.entry != "" {
 				want.HA = &guest.HAWanted{State: test.entry}
 				live.HA, live.Resource = true, &guest.HA{State: test.entry, MaxRestart: 1, MaxRelocate: 1}
+				if test.entry == "stopped" {
+					live.Status = guest.StatusStopped
+				}
 			}
 			o := order.Open{Request: order.Request{Op: cluster.OpMigrate, Params: map[string]string{order.KeyTarget: "pve2"}}}
 			o.Identity = fixture.Owned201().Identity

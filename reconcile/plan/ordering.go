@@ -239,7 +239,7 @@ func (b *orderBuilder) noteGuests() {
 		}
 		key, why := nodeOfPlan(p), missingUntilDone(p)
 		waits := func(s Step) bool { return s.Hindrance.Waits() || b.opts.NoNode != nil && b.opts.NoNode(s) }
-		if why != "" && slices.ContainsFunc(p.Steps, waits) {
+		if why != "" && (p.stands || slices.ContainsFunc(p.Steps, waits)) {
 			b.idle[key] = true
 		}
 		if !p.Ref.Kind.IsGuest() {
@@ -265,7 +265,11 @@ func (b *orderBuilder) noteGuests() {
 func (b *orderBuilder) noteUnready(p *Guest, key object.Key) {
 	label, opts := p.Ref.Label(), &b.opts
 	if why := unfinished(p); why != "" && !b.unchanged[key] {
-		b.unmet[key] = unmet{label: label, why: why, rests: opts.Released != nil && !slices.ContainsFunc(p.Steps, opts.Released)}
+		rests := opts.Released != nil && !slices.ContainsFunc(p.Steps, opts.Released)
+		if len(p.Steps) == 0 && p.missing != "" {
+			rests = p.stands
+		}
+		b.unmet[key] = unmet{label: label, why: why, rests: rests}
 		return
 	}
 	if why := opts.NotReady[label]; why != "" {
@@ -332,7 +336,7 @@ func unfinished(p *Guest) string {
 		if locked && len(p.Changes) > 0 {
 			return "has changes left, and is locked"
 		}
-		return ""
+		return p.missing
 	}
 	var ops []string
 	for _, s := range p.Steps {
@@ -358,7 +362,10 @@ func missingUntilDone(p *Guest) string {
 			return "is not running yet"
 		}
 	}
-	return ""
+	if p.byHA() == guest.StatusStopped {
+		return ""
+	}
+	return p.missing
 }
 
 // unusable returns why dependent guests wait for a guest that does not exist and will not be created soon.

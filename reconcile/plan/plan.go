@@ -46,6 +46,9 @@ type Guest struct {
 	file      string    // of an Image: the volume that it is kept as
 	keptOn    []string  // of an Image: where its file is looked for
 	hindrance Hindrance // what keeps the guest from being started
+
+	missing string // why others wait for the run state to which the HA manager has to bring the guest: "is not running yet: ..."; "" if it has it
+	stands  bool   // the HA manager does not do that soon
 }
 
 // Empty reports whether every guest, and every guard, is as wanted.

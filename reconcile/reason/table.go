@@ -209,7 +209,7 @@ var rows = []Row{
 	},
 	{
 		Name: WaitsFor, Types: []Type{TypeWaitsFor}, Held: TypeWaitsFor, Act: Wait, Severity: SeverityInfo, Events: []event.Name{event.StepHeld},
-		Sentence: "other guests or objects of the manifests come first: they are not created, not started, not changed yet, or do not pass the checks in `spec.health` of their manifests; the step does not count as held. Or its turn has not come: the agent works on as many others as it may",
+		Sentence: "other guests or objects of the manifests come first: they are not created, not started, not changed yet, or do not pass the checks in `spec.health` of their manifests; the step does not count as held. Or its turn has not come: the agent works on as many others as it may. Or the HA manager has not brought the guest to the run state yet that its entry asks for",
 		Remedies: []Remedy{LookAtChecks, RaiseLimits},
 		Docs:     "The text names the guest, or the check and what it found; [manifests.md](manifests.md#order) describes the checks",
 	},

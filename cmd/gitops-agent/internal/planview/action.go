@@ -16,7 +16,7 @@ const (
 	actionChange  action = "change"
 	actionDestroy action = "destroy"
 	actionBlocked action = "blocked"
-	actionWaiting action = "waiting" // all changes are written, and take effect after a restart
+	actionWaiting action = "waiting" // all changes are written, and take effect after a restart, or when the HA manager acts
 	actionUnknown action = "unknown" // the guest could not be read
 	actionGuard   action = "guard"   // only a guard would become weaker, after an approval
 	actionWarned  action = "warned"  // the guest is in sync, and a person should know something about it
@@ -35,7 +35,9 @@ func actionOf(p plan.Guest) action {
 	has := func(op cluster.Op) bool {
 		return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Op == op })
 	}
-	waits := func(c plan.Condition) bool { return c.Type != plan.PendingRestart && c.Type != plan.Warned }
+	waits := func(c plan.Condition) bool {
+		return c.Type != plan.PendingRestart && c.Type != plan.WaitsFor && c.Type != plan.Warned
+	}
 	unread := func(c plan.Condition) bool { return c.Type == plan.NotObserved }
 	switch {
 	case slices.ContainsFunc(p.Conditions, unread):
