@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitops-agent/internal/pvesim"
@@ -156,6 +157,47 @@ func remedyCases() []remedyCase {
 			w.ok(w.sim.AddVolume("local:iso/foreign-f00dfacef00d.iso", 1<<20))
 		}, do: func(w *cureWorld) { w.ok(w.sim.RemoveVolume("local:iso/foreign-f00dfacef00d.iso")) }},
 
+		{
+			remedy: "SetComment", subject: "Pool/lines", before: func(w *cureWorld) { w.sim.AddPool("lines", "a\nb") },
+			files: manifestOf("Pool", "lines", ifUnmanaged), edits: []edit{{"spec.comment", "ours"}},
+		},
+		{remedy: "LessMemory", subject: "VirtualMachine/memory-1", files: made("memory-1", 345, "state: running", "memory: {size: 4000Gi}"), edits: []edit{{"spec.memory.size", "1Gi"}}, approve: true},
+		{
+			remedy: "StartHibernated", subject: "VirtualMachine/asleep-1", files: made("asleep-1", 346, "state: running"), cause: func(w *cureWorld) {
+				w.ok(w.sim.SetRunning(346, false))
+				w.ok(w.sim.Edit(346, "lock", "suspended"))
+			}, do: func(w *cureWorld) {
+				w.ok(w.sim.Edit(346, "lock", ""))
+				w.ok(w.sim.SetRunning(346, true))
+			},
+		},
+		{
+			remedy: "AnotherID", subject: "AffinityRule/typed", files: made("ha-3", 347, "ha: {state: started}") + made("ha-4", 348, "ha: {state: started}") +
+				manifestOf("AffinityRule", "typed", "type: node", "nodes: [pve1]", "guests: [VirtualMachine/ha-3, VirtualMachine/ha-4]"),
+			then: manifestOf("AffinityRule", "typed", "type: resource", "affinity: positive", "guests: [VirtualMachine/ha-3, VirtualMachine/ha-4]"), edits: []edit{{"id", "typed-2"}}, approve: true,
+		},
+		{remedy: "ListNodes", subject: "Image/listed", files: imageOf("listed"), before: func(w *cureWorld) {
+			w.sim.Publish("https://images.example/listed.iso", pvesim.WebFile{Size: 1 << 20, Checksums: map[string]string{"sha256": imageSum}})
+		}, edits: []edit{{"spec.nodes", "[pve1, pve2, pve3]"}}},
+		{
+			remedy: "CloneReaches", subject: "VirtualMachine/local-1", before: func(w *cureWorld) {
+				_, err := w.sim.AddTemplate(pvesim.Guest{VMID: 9100, Node: "pve1", Config: "name: tmpl-local\nmemory: 512\nscsi0: local:9100/base-9100-disk-0.qcow2,size=1G\n"})
+				w.ok(err)
+			}, files: vm("local-1", 350, "node: pve2", "source: {clone: {name: tmpl-local, full: false}}"), edits: []edit{{"spec.node", "pve1"}},
+		},
+		{
+			remedy: "GrantPath", world: "grant", subject: "VirtualMachine/grant-1", before: func(w *cureWorld) {
+				lacking := slices.DeleteFunc(slices.Clone(pvesim.DefaultTokens()[1].ACL[0].Privileges), func(p string) bool { return p == "VM.Config.Memory" })
+				w.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Privileges: lacking}})
+			}, files: made("grant-1", 201, "memory: {size: 3Gi}"), do: func(w *cureWorld) {
+				w.sim.SetPrivileges("gitops@pve!agent", pvesim.DefaultTokens()[1].ACL)
+				w.program("retry", "--all")
+			}, want: is(201, "memory", "3072"),
+		},
+		{
+			remedy: "SetInGuest", subject: "Container/keyed-1", files: keyed("keyed-1", 351, "ops"), then: keyed("keyed-1", 351, "dev"), edits: []edit{{"spec.ignoreFields", "[sshKeys]"}},
+		},
+
 		// What the host of the agent does not allow.
 		{remedy: "AllowServer", world: "host", subject: "Image/debian", files: imageOf("debian", "nodes: [pve1]"), before: func(w *cureWorld) {
 			w.editConfig("images.allow", "[other.example]")
@@ -194,6 +236,12 @@ func remedyCases() []remedyCase {
 			w.program("retry", "--all")
 		}},
 	}
+}
+
+// keyed is a container into which a key may log in.
+func keyed(name string, vmid int, key string) string {
+	return manifestOf("Container", name, fmt.Sprintf("vmid: %d", vmid), "node: pve1", "source: {template: {volume: \"local:vztmpl/debian-12.tar.zst\"}}", "unprivileged: true",
+		"rootfs: {storage: local-lvm, size: 4Gi}", "sshKeys: [\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK "+key+"\"]")
 }
 
 // mounted is a container with a mount that only root may set.

@@ -64,6 +64,7 @@ var adviceOnly = map[string]string{
 	"AddToJob":              "a person decides what the manifest shall say",
 	"AfterAdoption":         "it ends by itself, and nothing is to be done",
 	"AfterVMID":             "it ends by itself, and nothing is to be done",
+	"AttachLater":           "a person decides what the manifest shall say",
 	"AwaitCluster":          "it ends by itself, and nothing is to be done",
 	"AwaitDeletion":         "it ends by itself, and nothing is to be done",
 	"AwaitFloor":            "it ends by itself, and nothing is to be done",
@@ -125,12 +126,9 @@ var toldElsewhere = map[string]string{
 // otherSituations are the remedies whose situations no world of this test has. It is not proven that they help.
 var otherSituations = map[string]string{
 	"RepairHA":            "a guest that the HA manager gave up, which TestGuestThatTheHAManagerGaveUp repairs",
-	"CloneReaches":        "a clone on another node than its template",
-	"LessMemory":          "a guest that needs more memory than its node has",
 	"FreeStorage":         "a storage without the space for a disk",
+	"RuleDecides":         "a rule of the HA manager and a node that contradict each other",
 	"UnlockMoved":         "a migration that ended in the middle",
-	"StartHibernated":     "a guest that was hibernated",
-	"AnotherID":           "a rule of the HA manager whose type changes",
 	"AttachLost":          "a volume that is taken out of a slot by hand",
 	"CheckBranch":         "a remote that lacks the branch",
 	"CheckCredentials":    "a remote with credentials",
@@ -145,15 +143,13 @@ var otherSituations = map[string]string{
 	"ExtendSigner":        "a signer with a scope",
 	"FindGuestEditor":     "nine repairs that are undone",
 	"FindObjectEditor":    "nine repairs that are undone",
-	"GrantPath":           "a step that Proxmox refuses to the token",
 	"LeaveOutRootKey":     "a key that the agent does not know to be root's",
-	"ListNodes":           "a storage that nodes do not share",
 	"LookAtChecks":        "a guest that is not ready",
-	"MeantOwned":          "a manifest that loses its vmid",
-	"MeantRenamed":        "a lost state directory",
+	"MeantOwned":          "a manifest that has the name of another manifest's guest",
 	"MeantUUID":           "a uuid of another guest",
+	"MeantRenamed":        "a lost state directory",
 	"MeantUnnamed":        "a node that is offline",
-	"NameAgain":           "a manifest that loses its vmid",
+	"NameAgain":           "a manifest whose vmid changed, with the approvals that this needs",
 	"NameNode":            "a node that is offline",
 	"NewID":               "an object whose fixed field changes",
 	"PromoteFailed":       "a rollout",
@@ -161,8 +157,6 @@ var otherSituations = map[string]string{
 	"PromotePaused":       "a rollout",
 	"RaiseLimits":         "more guests than the agent works on",
 	"RestoreObjectMarker": "a crash within an adoption",
-	"SetComment":          "a comment of several lines",
-	"SetInGuest":          "a password that changes",
 }
 
 // cureWorld is a cluster with an agent, in this process, and its manifests.
@@ -290,12 +284,15 @@ func conditionsOf(r report.Document, label string) (conditions []plan.Condition,
 		}
 		return conditions, string(report.Synced), true
 	}
-	for _, g := range r.Guests {
+	for _, g := range r.Guests { // a manifest that lost its vmid, and the guest that it named, have one label
 		if g.Label() == label {
-			return g.Conditions, string(g.Sync), true
+			conditions, found = append(conditions, g.Conditions...), true
+			if state == "" || state == string(report.Synced) {
+				state = string(g.Sync)
+			}
 		}
 	}
-	return nil, "", false
+	return conditions, state, found
 }
 
 // await looks at the report until each case has nothing to say.

@@ -88,7 +88,7 @@ var (
 	CorrectDenied       = Remedy{Text: "correct what the policy is about; approvals have no effect"}
 	HoldsNothing        = Remedy{Text: "this holds nothing"}
 	RestoreGuest        = Remedy{Text: "restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest", Edits: []Edit{{Manifest, "spec.lifecycle.recreate", "approve"}}}
-	NameAgain           = Remedy{Text: "if the manifest means this guest, add vmid: {vmid} to it", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}}}
+	NameAgain           = Remedy{Text: "if the manifest means this guest, set spec.vmid: {vmid}", Edits: []Edit{{Manifest, "spec.vmid", "{vmid}"}}}
 	OtherSigner         = Remedy{Text: "let a signer without guests write {field}"}
 	ExtendSigner        = Remedy{Text: "let a signer without guests write {field}, or add {limit} to the entry {signer} of trust.signers on the agent's host and restart the agent", Edits: []Edit{{Config, "trust.signers", ""}}}
 	ExtendOrderSigner   = Remedy{Text: "extend the guests, vmids or paths of the entry {signer} of trust.signers, or let another signer sign the order", Edits: []Edit{{Config, "trust.signers", ""}}}
