@@ -85,7 +85,7 @@ func situations() []string {
 		"held":   "VirtualMachine BackupJob Alias IPSet SecurityGroup Cluster", "compared": "backup firewall protection observe destroy policy",
 		"push": "several scoped by-names approved",
 	} {
-		for _, word := range strings.Fields(words) {
+		for word := range strings.FieldsSeq(words) {
 			all = append(all, prefix+" "+word)
 		}
 	}
