@@ -140,7 +140,7 @@ func remedyCases() []remedyCase {
 		},
 		{
 			remedy: "MeantMarked", subject: "VirtualMachine/meant-3", before: found(801, "meant-3", "tags=gitops-4badcafe"), files: vm("meant-3", 0, "node: pve1", "source: {clone: {name: tmpl-debian-12}}"),
-			edits: []edit{{"spec.vmid", ""}, {"spec.adopt", ""}}, do: tag(801, ""),
+			edits: []edit{{"spec.vmid", ""}, {"spec.adopt", ""}}, after: tag(801, ""),
 		},
 		{remedy: "CreateAgain", subject: "VirtualMachine/source-4", files: made("source-4", 336), then: vm("source-4", 336, "node: pve1", "source: {blank: {}}"), edits: []edit{{"spec.ignoreFields", "[source]"}}},
 		{

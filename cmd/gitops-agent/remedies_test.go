@@ -47,6 +47,7 @@ type remedyCase struct {
 	of      string             // label of the manifest that is edited, "" for the subject
 	run     bool               // the printed command
 	do      func(w *cureWorld) // what the text says about the cluster, or about other manifests; after the command
+	after   func(w *cureWorld) // what the text says about the cluster once the edits are in force
 	approve bool               // the steps that the remedy leads to are approved, by the printed commands
 	last    []string           // labels whose manifests are removed at last, as the text says
 
@@ -623,9 +624,20 @@ func (w *cureWorld) run() {
 	if restart {
 		w.stopped()
 	}
-	w.push("the remedies")
+	head := w.push("the remedies")
 	if restart {
 		w.start()
+	}
+	if later := slices.DeleteFunc(slices.Clone(w.cases), func(c remedyCase) bool { return c.after == nil }); len(later) > 0 {
+		w.await("the edits are in force", later, func(r report.Document, _ remedyCase) string {
+			if r.Source.Accepted == nil || r.Source.Accepted.Commit != head {
+				return "the revision is not in force"
+			}
+			return ""
+		})
+		for _, c := range later {
+			c.after(w)
+		}
 	}
 	for _, c := range w.cases {
 		if c.run {
