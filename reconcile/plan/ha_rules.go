@@ -30,6 +30,8 @@ func withRules(p Guest, want Desired, d *guest.Desired, live guest.Observed, row
 		p.Conditions = append(p.Conditions, otherNodeCondition(p, d, live))
 	case list.Err != "":
 		p.Conditions = append(p.Conditions, Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: "it does not move, since the rules of the HA manager, which may decide where it runs, cannot be read: " + list.Err})
+	case d.HA != nil && d.HA.Absent:
+		p.Conditions = append(p.Conditions, Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: "it does not move before the HA manager has forgotten it"})
 	case list.ReadAt.IsZero():
 		p.Conditions = append(p.Conditions, Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: "it does not move before the rules of the HA manager, which may decide where it runs, are read"})
 	default:

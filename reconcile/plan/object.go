@@ -48,7 +48,7 @@ func NewObjects(wanted []kind.Desired, guests []guest.Desired, state journal.Sta
 	}
 	o.Guarded = guardedGuests(guests, state, o.Orphans)
 	for i := range guests {
-		o.places = o.places || toPlaceUnderHA(&guests[i], state) || mayMoveUnderHA(&guests[i])
+		o.places = o.places || toPlaceUnderHA(&guests[i], state) || mayMoveUnderHA(&guests[i], state)
 	}
 	return o
 }
@@ -82,8 +82,9 @@ func toPlaceUnderHA(d *guest.Desired, state journal.State) bool {
 }
 
 // mayMoveUnderHA reports whether the agent moves a guest that HA may manage, also without its manifest.
-func mayMoveUnderHA(d *guest.Desired) bool {
-	return (d.Migrate == guest.MigrateOffline || d.Migrate == guest.MigrateOnline) && (d.HA == nil || !d.HA.Absent)
+func mayMoveUnderHA(d *guest.Desired, state journal.State) bool {
+	isFresh := d.Source.Clone != nil && d.Node != "" && state.Owned[d.VMID].Configuring // a fresh clone goes to its node in any case
+	return (isFresh || d.Migrate == guest.MigrateOffline || d.Migrate == guest.MigrateOnline) && (d.HA == nil || !d.HA.Absent)
 }
 
 // hasGuardsOfObjects reports whether a guest has guards that changes of objects can weaken.
