@@ -57,6 +57,9 @@ func runSync(ctx context.Context, out, notes io.Writer, opts syncOptions) error 
 	if err == nil && document.Source.Error != "" {
 		return errors.New("no remote served the branch")
 	}
+	if head := document.Source.Checking(); err == nil && head != "" {
+		return term.WithStatus(term.ExitTimeout, fmt.Errorf("the agent has fetched %.10s, and cannot check it yet", head))
+	}
 	if refused := document.Source.Refused; err == nil && refused != nil && refused.Commit == document.Source.Head {
 		return term.WithStatus(term.ExitRefused, fmt.Errorf("the agent refuses the newest commit, %.10s", refused.Commit))
 	}
