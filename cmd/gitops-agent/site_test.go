@@ -64,7 +64,7 @@ func newSite(t testing.TB, bin string, simulator ...string) *site {
 	s.ok(os.WriteFile(s.path("trusted_root.json"), root, 0o600))
 	s.startSimulator(simulator)
 	s.address = freeAddress(t)
-	s.ok(os.WriteFile(s.path("webhook"), []byte("a secret of the tests\n"), 0o600))
+	s.ok(os.WriteFile(s.path("webhook"), []byte("a-secret-of-the-tests\n"), 0o600))
 	s.ok(os.WriteFile(s.path("config.yaml"), fmt.Appendf(nil, `
 cluster: {name: home}
 source:
