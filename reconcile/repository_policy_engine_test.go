@@ -215,9 +215,16 @@ func TestRepositoryPolicyOfTheFormerFolder(t *testing.T) {
 	})
 }
 
-// TestRepositoryPolicyOfTheFormerLabel gives a guest another label, which the signer of a policy may not change. The policy applies until that is approved.
+// TestRepositoryPolicyOfTheFormerLabel gives a guest another label, which the signer of a policy may not change. The policy applies until that is approved, also if the agent finds
+// that commit and one of another signer in one poll.
 func TestRepositoryPolicyOfTheFormerLabel(t *testing.T) {
-	runLab(t, nil, func(t *testing.T, l *lab) {
+	t.Run("polled", func(t *testing.T) { giveAnotherLabel(t, false) })
+	t.Run("passed", func(t *testing.T) { giveAnotherLabel(t, true) })
+}
+
+func giveAnotherLabel(t *testing.T, isPassed bool) {
+	t.Helper()
+	runLab(t, nil, func(_ *testing.T, l *lab) {
 		l.trustSigners(aliceMay(), verify.Signer{
 			Name: "wanda", Issuer: wanda.Issuer, Subject: wanda.Subject, May: []verify.Role{verify.RoleChange}, Guests: []string{"VirtualMachine/web-*", "Policy/web-*"},
 		}, verify.Signer{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: approveOnly})
@@ -228,7 +235,13 @@ func TestRepositoryPolicyOfTheFormerLabel(t *testing.T) {
 		l.files["policy.yaml"] = policyYAML("web-memory", tooMuchMemory)
 		l.waitForAcceptance(l.push("a policy", wanda))
 		l.files["web.yaml"] = vmYAML("app-1", 201)
-		l.waitForAcceptance(l.push("another label", alice))
+		if isPassed {
+			l.repo.Push(l.sig, alice, "another label")
+			l.files["other.yaml"] = vmYAML("web-2", 202)
+			l.waitForAcceptance(l.push("another guest", wanda))
+		} else {
+			l.waitForAcceptance(l.push("another label", alice))
+		}
 		l.files["web.yaml"] = vmYAML("app-1", 201, "memory: {size: 8Gi}")
 		l.waitForAcceptance(l.push("memory", alice))
 		l.waitForHold(201, reason.Policy)

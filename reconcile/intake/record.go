@@ -26,7 +26,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	introduced := newIntroduced(accepted, state, rewrote)
 	scope := scopeAfter(state, introduced, LimitsOf(policy))
 	files := lastFiles{in.force.Accepted.files(), accepted.trace.entered}
-	guards := newGuards(accepted, state, scope, files, guard.Accept)
+	guards := newGuards(accepted, before, state, scope, files, guard.Accept)
 	after := guard.After(state, guards)
 	scope.Guests, scope.Guarded, scope.Left = accepted.guests, after.Guarded, after.Left
 	orders := newOrders(accepted.revision, state, scope)
@@ -60,7 +60,8 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 
 // newGuards returns the guards of the Cluster and of the accepted guests that differ from the journal's. A guest without a vmid gets its guards with
 // its identity, and one with an invalid manifest keeps those in force. A manifest whose vmid is outside of its signer's scope does not change the guards of the guest that has the vmid.
-func newGuards(accepted Accepted, state journal.State, scope gate.Scope, files lastFiles, of func(*guest.Desired, journal.State, time.Time) journal.Guarded) []journal.Body {
+// before is the state before the commits that the poll passed, which still has the labels that guests leave.
+func newGuards(accepted Accepted, before, state journal.State, scope gate.Scope, files lastFiles, of func(*guest.Desired, journal.State, time.Time) journal.Guarded) []journal.Body {
 	var bodies []journal.Body
 	if g, changed := guard.AcceptCluster(accepted.set.Cluster.Guards, state); changed {
 		bodies = append(bodies, g)
@@ -81,7 +82,7 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, files l
 		}
 	}
 	after := guard.After(state, bodies)
-	return append(bodies, guard.AcceptPlaces(accepted.guardInput(after, guard.Minimum{}, now), state, accepted.trace.left())...)
+	return append(bodies, guard.AcceptPlaces(accepted.guardInput(after, guard.Minimum{}, now), before, accepted.trace.left())...)
 }
 
 // appendMissing journals what the journal lacks of a resumed revision: guards that older releases did not record, the files of its manifests, and names and entries of
@@ -89,7 +90,7 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, files l
 func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
 	state, files := in.journal.State(), lastFiles{before: accepted.files()}
 	return in.journal.Append(ctx, slices.Concat(
-		newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), files, guard.Resume), in.knownOrders(ctx, state, policy),
+		newGuards(accepted, state, state, scopeAfter(state, nil, LimitsOf(policy)), files, guard.Resume), in.knownOrders(ctx, state, policy),
 		ownership.AcceptObjects(accepted.set.Objects, state, files.ofObject), acceptedFiles(accepted.set.Images, state, files),
 	)...)
 }
