@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/internal/fixture"
@@ -46,25 +44,14 @@ func (u underHA) plan() Guest {
 	return New(Desired{Cluster: "home", Guests: []guest.Desired{u.desired()}, Owned: map[int]journal.Owned{201: fixture.Owned201()}}, got).Guests[0]
 }
 
-// TestSyncedUnderHAIsInTheRunStateAskedFor compares random manifests with random states of the HA manager: a guest that counts as in sync is in the run state that its manifest
+// TestSyncedUnderHAIsInTheRunStateAskedFor compares manifests with all states of the HA manager: a guest that counts as in sync is in the run state that its manifest
 // asks for, whatever the manager says of it. To the manager a paused guest runs.
 func TestSyncedUnderHAIsInTheRunStateAskedFor(t *testing.T) {
-	entries := []string{"started", "stopped", "disabled", "ignored", "enabled"}
+	t.Parallel()
 	synced := 0
-	rapid.Check(t, func(t *rapid.T) {
-		u := underHA{
-			want:   guest.HAWanted{State: rapid.SampledFrom([]string{"started", "stopped", "disabled", "ignored"}).Draw(t, "wanted")},
-			state:  rapid.SampledFrom([]guest.RunState{guest.Ignored, guest.Running, guest.Stopped}).Draw(t, "state"),
-			entry:  rapid.SampledFrom(append(entries, "", "-")).Draw(t, "entry"),
-			status: rapid.SampledFrom([]guest.Status{guest.StatusRunning, guest.StatusStopped, guest.StatusPaused, guest.StatusUnknown}).Draw(t, "status"),
-			stands: rapid.SampledFrom([]string{"", "the HA manager has no active master"}).Draw(t, "stands"),
-			online: rapid.Float64().Draw(t, "online") < 0.8,
-		}
-		u.row.HAState = rapid.SampledFrom([]string{
-			"", "started", "stopped", "request_start", "request_stop", "request_start_balance", "migrate", "relocate", "fence", "recovery", "freeze", "error", "ignored",
-		}).Draw(t, "hastate")
+	for _, u := range statesUnderHA() {
 		if u.want.State == "started" && u.state == guest.Stopped || u.want.State != "started" && u.want.State != "ignored" && u.state == guest.Running {
-			return // refused: states that do not agree
+			continue // refused: states that do not agree
 		}
 		asked := map[string]guest.Status{"started": guest.StatusRunning, "stopped": guest.StatusStopped, "disabled": guest.StatusStopped}[u.want.State]
 		if asked == "" {
@@ -72,7 +59,7 @@ func TestSyncedUnderHAIsInTheRunStateAskedFor(t *testing.T) {
 		}
 		p := u.plan()
 		if !p.Converged() {
-			return
+			continue
 		}
 		synced++
 		byManager := u.want.State != "ignored"
@@ -84,10 +71,38 @@ func TestSyncedUnderHAIsInTheRunStateAskedFor(t *testing.T) {
 		case byManager && asked == guest.StatusRunning && u.status == guest.StatusStopped, byManager && asked == guest.StatusStopped && u.status != guest.StatusStopped:
 			t.Fatalf("got %+v in sync, want it %s first", u, asked)
 		}
-	})
+	}
 	if synced == 0 {
 		t.Error("got no guest in sync, want some")
 	}
+}
+
+// statesUnderHA returns manifests with states of the guest and of the HA manager, in all combinations.
+func statesUnderHA() []underHA {
+	var list []underHA
+	for n, isNew := 0, true; isNew; n++ {
+		rest := n
+		u := underHA{
+			want:   guest.HAWanted{State: digit(&rest, "started", "stopped", "disabled", "ignored")},
+			state:  digit(&rest, guest.Ignored, guest.Running, guest.Stopped),
+			entry:  digit(&rest, "started", "stopped", "disabled", "ignored", "enabled", "", "-"),
+			status: digit(&rest, guest.StatusRunning, guest.StatusStopped, guest.StatusPaused, guest.StatusUnknown),
+			stands: digit(&rest, "", "the HA manager has no active master"),
+			online: digit(&rest, true, false),
+		}
+		u.row.HAState = digit(&rest, "", "started", "stopped", "request_start", "request_stop", "request_start_balance", "migrate", "relocate", "fence", "recovery", "freeze", "error", "ignored")
+		if isNew = rest == 0; isNew {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// digit takes a digit from a number whose digits choose values, the last one first.
+func digit[T any](number *int, values ...T) T {
+	v := values[*number%len(values)]
+	*number /= len(values)
+	return v
 }
 
 // TestRunStateThatTheHAManagerBrings plans guests whose entries are as wanted.
