@@ -67,7 +67,7 @@ func Conflicts(objects []kind.Desired, guests []guest.Desired) []Conflict {
 				continue
 			}
 			if says := r.against(d); says != "" {
-				list = append(list, Conflict{Guest: d.Label(), Rule: r.label, Origin: r.origin, Says: says})
+				list = append(list, Conflict{Guest: d.Label(), Rule: r.Label, Origin: r.origin, Says: says})
 			}
 		}
 	}
@@ -78,13 +78,12 @@ func Conflicts(objects []kind.Desired, guests []guest.Desired) []Conflict {
 type wantedRule struct {
 	Rule
 
-	label  string
 	origin guest.Origin
 	guests []*guest.Desired
 }
 
 func newWantedRule(d kind.Desired, guests []guest.Desired) wantedRule {
-	r := wantedRule{Rule: newRule(d.Label(), func(key string) string { t, _ := d.Text(key); return t }), label: d.Label(), origin: d.Origin}
+	r := wantedRule{Rule: newRule(d.ID, d.Label(), func(key string) string { t, _ := d.Text(key); return t }), origin: d.Origin}
 	for _, in := range d.Keys {
 		if in.Key == keyNodes || in.Key == keyAffinity {
 			r.origin = in.Origin

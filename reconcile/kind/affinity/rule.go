@@ -30,8 +30,7 @@ func Rules(objects []kind.Desired, live map[string]cluster.Object) []Rule {
 		}
 		wanted[d.ID] = true
 		text := func(key string) string { t, _ := d.Text(key); return t }
-		r := newRule(d.Label(), text)
-		r.ID = d.ID
+		r := newRule(d.ID, d.Label(), text)
 		for _, g := range d.Guests {
 			r.Guests = append(r.Guests, g.Label)
 		}
@@ -43,9 +42,7 @@ func Rules(objects []kind.Desired, live map[string]cluster.Object) []Rule {
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		keys := live[id].Keys
 		if !wanted[id] && keys[keyDisable] == "" {
-			r := newRule("the "+nouns[keys[keyType]]+" "+id, func(key string) string { return keys[key] })
-			r.ID = id
-			list = append(list, r)
+			list = append(list, newRule(id, "the "+nouns[keys[keyType]]+" "+id, func(key string) string { return keys[key] }))
 		}
 	}
 	return list
@@ -55,8 +52,8 @@ func Rules(objects []kind.Desired, live map[string]cluster.Object) []Rule {
 var nouns = map[string]string{typeNode: "rule", typeResource: "rule", typeGroup: "group"}
 
 // newRule returns the rule with the given native keys. The guests that have labels are missing.
-func newRule(label string, text func(key string) string) Rule {
-	r := Rule{Label: label, Guests: split(text(keyResources))}
+func newRule(id, label string, text func(key string) string) Rule {
+	r := Rule{ID: id, Label: label, Guests: split(text(keyResources))}
 	switch text(keyType) {
 	case typeNode:
 		r.Nodes, r.Strict = priorities(text(keyNodes)), text(keyStrict) != ""
