@@ -21,19 +21,20 @@ func (c *comparison) compareNode() {
 	c.add(change)
 }
 
+// Moves reports whether the agent moves a guest that is on another node than its manifest names.
+func (m Migration) Moves() bool { return m == MigrateOffline || m == MigrateOnline }
+
 // LeavesNode reports whether the manifest asks to move the guest away from a node.
 func LeavesNode(d Desired, node string) bool {
 	c := comparison{want: &d}
-	allowed := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
-	return allowed && node != "" && d.target() != "" && node != d.Node && !slices.Contains(d.Nodes, node) && !c.ignoresKey("node")
+	return d.Migrate.Moves() && node != "" && d.target() != "" && node != d.Node && !slices.Contains(d.Nodes, node) && !c.ignoresKey("node")
 }
 
 // OnOtherNode reports whether a guest is on a node that its manifest does not name, and the manifest does not ask to move it. A guest whose node the agent
 // chose may be anywhere.
 func OnOtherNode(d Desired, o Observed) bool {
 	c := comparison{want: &d, live: &o}
-	moves := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
-	return !moves && d.Placement == nil && d.Node != "" && o.Node != "" && o.Node != d.Node && !slices.Contains(d.Nodes, o.Node) && !c.ignoresKey("node")
+	return !d.Migrate.Moves() && d.Placement == nil && d.Node != "" && o.Node != "" && o.Node != d.Node && !slices.Contains(d.Nodes, o.Node) && !c.ignoresKey("node")
 }
 
 // target returns the node that a guest moves to: the node to create it on, or else the first node where it may be.

@@ -73,7 +73,7 @@ func (n *needs) ongoing() {
 	if d.Lifecycle.Destroy != Deny {
 		n.onGuest("VM.Allocate", "lifecycle", d.Origin)
 	}
-	if d.Migrate == MigrateOffline || d.Migrate == MigrateOnline {
+	if d.Migrate.Moves() {
 		n.onGuest("VM.Migrate", "node", d.Origin)
 	}
 	if d.Template {

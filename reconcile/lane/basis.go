@@ -85,7 +85,7 @@ func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
 	}
 	want := b.desiredWith(state, own)
 	want.Weakenings, want.Images = nil, plan.Images{}
-	if len(own) == 0 || own[0].Backup || own[0].Migrate != guest.MigrateDeny && own[0].Migrate != "" {
+	if len(own) == 0 || own[0].Backup || own[0].Migrate.Moves() {
 		want.Objects = plan.NewObjects(b.Objects, b.Guests, state).OnlyAround()
 	}
 	all := want.Guests

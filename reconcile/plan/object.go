@@ -84,7 +84,7 @@ func toPlaceUnderHA(d *guest.Desired, state journal.State) bool {
 // mayMoveUnderHA reports whether the agent moves a guest that HA may manage, also without its manifest.
 func mayMoveUnderHA(d *guest.Desired, state journal.State) bool {
 	isFresh := d.Source.Clone != nil && d.Node != "" && state.Owned[d.VMID].Configuring // a fresh clone goes to its node in any case
-	return (isFresh || d.Migrate == guest.MigrateOffline || d.Migrate == guest.MigrateOnline) && (d.HA == nil || !d.HA.Absent)
+	return (isFresh || d.Migrate.Moves()) && (d.HA == nil || !d.HA.Absent)
 }
 
 // hasGuardsOfObjects reports whether a guest has guards that changes of objects can weaken.
