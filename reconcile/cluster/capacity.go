@@ -1,6 +1,9 @@
 package cluster
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Capacity is what the nodes have and use, from the list of resources. Like the rest of the list it lags, so it never shows that something fits for
 // sure: Proxmox refuses what does not fit.
@@ -33,3 +36,6 @@ func (c Capacity) Storage(node, storage string) (StorageCapacity, bool) {
 	}
 	return c.Storages[i], true
 }
+
+// InGiB returns bytes for people.
+func InGiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -122,7 +122,7 @@ func (in Input) unfit(d *guest.Desired, n need, template cluster.Row, l *load, i
 	case d.Source.Clone != nil && !d.Source.Clone.Full && template.Node != "" && template.Node != l.Node:
 		return "does not have the template of the linked clone, which is on " + template.Node
 	case n.memory > free:
-		return fmt.Sprintf("has %s of memory left, and %s are needed", gibibytes(max(free, 0)), gibibytes(n.memory))
+		return fmt.Sprintf("has %s of memory left, and %s are needed", cluster.InGiB(max(free, 0)), cluster.InGiB(n.memory))
 	}
 	for _, storage := range slices.Sorted(maps.Keys(n.storages)) {
 		s, has := l.storages[storage]
@@ -132,7 +132,7 @@ func (in Input) unfit(d *guest.Desired, n need, template cluster.Row, l *load, i
 		case !s.Available:
 			return "cannot use the storage " + storage + " now"
 		case n.storages[storage] > left:
-			return fmt.Sprintf("has %s left in %s, and %s are needed", gibibytes(max(left, 0)), storage, gibibytes(n.storages[storage]))
+			return fmt.Sprintf("has %s left in %s, and %s are needed", cluster.InGiB(max(left, 0)), storage, cluster.InGiB(n.storages[storage]))
 		}
 	}
 	return ""
@@ -171,7 +171,7 @@ func (l *load) taken(prefer guest.Preference) float64 {
 
 // reason says why a node was chosen, before the guest counts there.
 func (l *load) reason(p *guest.Placement, avoided, fit int) string {
-	text := fmt.Sprintf("least memory of %d that fit: %s of %s are taken", fit, gibibytes(l.memory()), gibibytes(l.MaxMem))
+	text := fmt.Sprintf("least memory of %d that fit: %s of %s are taken", fit, cluster.InGiB(l.memory()), cluster.InGiB(l.MaxMem))
 	switch p.Prefer {
 	case guest.LeastCPU:
 		text = fmt.Sprintf("least processors of %d that fit: %g of %g are taken", fit, l.cpus, l.CPUs)
@@ -184,5 +184,3 @@ func (l *load) reason(p *guest.Placement, avoided, fit int) string {
 	}
 	return text
 }
-
-func gibibytes(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -6,7 +6,6 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/guest/form"
 	"gitops-agent/reconcile/image"
 )
 
@@ -27,7 +26,7 @@ const defaultMemory = 512 * mib
 // needOf returns what a guest needs. Template is the guest that it is cloned from; the zero Row if it is not cloned. What the manifest does not say
 // comes from the template.
 func needOf(d *guest.Desired, template cluster.Row) need {
-	n := need{memory: template.MaxMem, cpus: template.MaxCPU, storages: map[string]int64{}}
+	n := need{memory: template.MaxMem, cpus: template.MaxCPU, storages: d.DiskSpace()}
 	cores, sockets := 0, 1
 	for i := range d.Intents {
 		in := &d.Intents[i]
@@ -41,9 +40,6 @@ func needOf(d *guest.Desired, template cluster.Row) need {
 			cores = number
 		case in.Key == "sockets" && err == nil:
 			sockets = number
-		case in.Sub["storage"] != "":
-			size, _ := form.ParseSize(in.Sub["size"]) // a disk without a size takes that of its image, which is not known
-			n.storages[in.Sub["storage"]] += size
 		}
 	}
 	if cores > 0 {

@@ -22,7 +22,7 @@ func storageLacksSpace(needs map[string]int64, node string, inventory cluster.In
 		}
 		return Hindrance{
 			Reason: reason.Impossible, Hint: reason.FreeStorage.Text,
-			Message: fmt.Sprintf("the storage %s has %s left on %s, and this takes %s", storage, inGiB(left), node, inGiB(need)),
+			Message: fmt.Sprintf("the storage %s has %s left on %s, and this takes %s", storage, cluster.InGiB(left), node, cluster.InGiB(need)),
 		}
 	}
 	return Hindrance{}
@@ -30,19 +30,14 @@ func storageLacksSpace(needs map[string]int64, node string, inventory cluster.In
 
 // spaceOfNew returns what creating a guest takes, by storage. Of a template the list of guests has one size. What an image or a backup contains is not known.
 func spaceOfNew(d *guest.Desired, inventory cluster.Inventory) map[string]int64 {
-	needs := make(map[string]int64)
-	if clone := d.Source.Clone; clone != nil {
-		if template, err := FindTemplate(d, inventory); err == nil && clone.Full && clone.Storage != "" {
-			needs[clone.Storage] = template.MaxDisk
-		}
-		return needs
+	clone := d.Source.Clone
+	if clone == nil {
+		return d.DiskSpace()
 	}
-	for i := range d.Intents {
-		if in := &d.Intents[i]; in.Verb == guest.Want && in.Sub["storage"] != "" {
-			needs[in.Sub["storage"]] += guest.DiskSize(in.Sub["size"]) // without a size it has that of its image, which is not known
-		}
+	if template, err := FindTemplate(d, inventory); err == nil && clone.Full && clone.Storage != "" {
+		return map[string]int64{clone.Storage: template.MaxDisk}
 	}
-	return needs
+	return nil
 }
 
 // holdGrowth notes in the steps that grow a disk, or copy one to another storage, that the storage lacks the space for it.
@@ -66,6 +61,3 @@ func holdGrowth(steps []Step, live guest.Observed, inventory cluster.Inventory) 
 		s.Hindrance = storageLacksSpace(map[string]int64{storage: need}, live.Node, inventory)
 	}
 }
-
-// inGiB returns bytes for people.
-func inGiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -49,7 +49,7 @@ func lacksMemory(d *guest.Desired, around ClusterContext) (Unresolved, bool) {
 		}
 	}
 	return Unresolved{
-		What: "node", Name: largest.Node, Problem: fmt.Sprintf("has %s of memory, and the guest gets %s", gib(largest.MaxMem), gib(memory)),
+		What: "node", Name: largest.Node, Problem: fmt.Sprintf("has %s of memory, and the guest gets %s", cluster.InGiB(largest.MaxMem), cluster.InGiB(memory)),
 		Hint: "give the guest less memory, or name a node that has more", For: []Cause{{d.Ref, "memory", origin}},
 	}, true
 }
@@ -110,7 +110,7 @@ func fullStorages(guests []guest.Desired, around ClusterContext) []Unresolved {
 		}
 		found = append(found, Unresolved{
 			What: "storage", Name: p.storage, Warning: true, For: causes[p],
-			Problem: fmt.Sprintf("has %s free on %s, and the disks of new guests take %s", gib(free), c.Node, gib(needs[p])),
+			Problem: fmt.Sprintf("has %s free on %s, and the disks of new guests take %s", cluster.InGiB(free), c.Node, cluster.InGiB(needs[p])),
 			Hint:    "free space, or choose another storage; one that allocates what is written, such as LVM-thin or ZFS, may do for now",
 		})
 	}
@@ -126,5 +126,3 @@ func causeOfStorage(d *guest.Desired, storage string) Cause {
 	}
 	return Cause{d.Ref, keySource, d.Origin}
 }
-
-func gib(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
