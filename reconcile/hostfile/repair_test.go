@@ -52,7 +52,7 @@ func TestRepair(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unsafe := &UnsafeError{Path: test.path, Problem: test.problem}
+		unsafe := &UnsafeError{Path: test.path, Problem: test.problem, isForeign: test.problem == owned}
 		unsafe.fix = newRepair("/home/ann/agent.yaml", unsafe, info, test.uid)
 		if got := unsafe.Command(func(path string) string { return path }); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)

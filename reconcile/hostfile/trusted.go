@@ -17,7 +17,8 @@ type UnsafeError struct {
 	Path    string // of the file or of the folder
 	Problem string // "has mode 0666" or "belongs to user 1000"
 
-	fix repair
+	isForeign bool // the owner is the problem, and not the mode
+	fix       repair
 }
 
 // Error returns the problem and the command.
@@ -102,7 +103,7 @@ func checkOwnerAndMode(path string, info fs.FileInfo, users []int) *UnsafeError 
 	}
 	switch {
 	case !slices.Contains(users, int(owner.Uid)):
-		return &UnsafeError{Path: path, Problem: fmt.Sprintf("belongs to user %d", owner.Uid)}
+		return &UnsafeError{Path: path, Problem: fmt.Sprintf("belongs to user %d", owner.Uid), isForeign: true}
 	case mode&fs.ModeSymlink == 0 && mayWrite != 0 && !isSticky:
 		return &UnsafeError{Path: path, Problem: fmt.Sprintf("has mode %04o", mode.Perm())}
 	}
@@ -117,7 +118,7 @@ func newRepair(file string, unsafe *UnsafeError, info fs.FileInfo, uid int) repa
 	if uid == 0 {
 		sudo = ""
 	}
-	if strings.HasPrefix(unsafe.Problem, "has mode") {
+	if !unsafe.isForeign {
 		if owner == uid {
 			sudo = ""
 		}
