@@ -25,9 +25,13 @@ type asked struct {
 	policies map[journal.Label]policy.Rule
 }
 
+func newAsked() asked {
+	return asked{guests: make(map[journal.Label]guest.Desired), objects: make(map[journal.Label]kind.Desired), policies: make(map[journal.Label]policy.Rule)}
+}
+
 // askedBy returns what commits ask for that changed the manifests of a tree. What they changed for other targets comes into force with a later commit.
 func askedBy(c authored, after *loweredTree, commits []verify.SignedCommit) asked {
-	a := asked{guests: make(map[journal.Label]guest.Desired), objects: make(map[journal.Label]kind.Desired), policies: make(map[journal.Label]policy.Rule)}
+	a := newAsked()
 	if slices.ContainsFunc(commits, func(commit verify.SignedCommit) bool { return commit.Elsewhere }) {
 		return a
 	}
@@ -78,7 +82,7 @@ func (a Accepted) passed(state journal.State, limits gate.Limits) ([]journal.Bod
 		if slices.EqualFunc(commits[end].by, commits[begin].by, func(x, y journal.Introduction) bool { return x.Entry == y.Entry }) {
 			continue
 		}
-		asks := askedBy(authored{}, &loweredTree{}, nil)
+		asks := newAsked()
 		for _, c := range commits[begin:end] {
 			asks.then(c)
 		}
