@@ -26,9 +26,47 @@ type Wait struct {
 }
 
 // Await polls the agent until the cluster is converged, or its rollouts are done. Together with an error it returns the last document, if there was one.
-func (c Client) Await(ctx context.Context, w Wait) (document report.Document, body []byte, err error) {
-	defer w.Progress.End()
-	deadline, cancel := context.WithTimeout(ctx, w.Timeout)
+func (c Client) Await(ctx context.Context, w Wait) (report.Document, []byte, error) {
+	what := "not converged"
+	if w.Rollout {
+		what = "rollouts not done"
+	}
+	return c.poll(ctx, w.Timeout, w.Progress, polling{
+		isOver: func(r report.Report) (bool, error) { return waitIsOver(r, w) },
+		shows:  func(r report.Report, lastErr error) string { return "waiting: " + outstanding(r, w.Revision, lastErr) },
+		late: func(r report.Report, lastErr error) error {
+			return fmt.Errorf("%s in %s: %s", what, w.Timeout, outstanding(r, w.Revision, lastErr))
+		},
+	})
+}
+
+// Sync lets the agent of this host fetch the branch now, and returns its report when that has succeeded or failed. Together with an error it returns the last
+// document, if there was one.
+func (c Client) Sync(ctx context.Context, timeout time.Duration, progress *term.Progress) (report.Document, []byte, error) {
+	begun := time.Now()
+	if _, err := c.request(ctx, http.MethodPost, "/poll", maxStatus); err != nil {
+		return report.Document{}, nil, fmt.Errorf("let the agent fetch the branch: %w", err)
+	}
+	return c.poll(ctx, timeout, progress, polling{
+		isOver: func(r report.Report) (bool, error) { return r.Source.Polled.After(begun), nil },
+		shows:  func(r report.Report, _ error) string { return "waiting for the newest commit of " + r.Source.Branch },
+		late: func(report.Report, error) error {
+			return fmt.Errorf("the agent has not fetched and checked the branch in %s", timeout)
+		},
+	})
+}
+
+// polling is what to look for in the agent's reports. Together with a report comes the error of the last request, nil if it succeeded.
+type polling struct {
+	isOver func(report.Report) (bool, error)
+	shows  func(report.Report, error) string // of a report that is not over, for people
+	late   func(report.Report, error) error  // when the time is over
+}
+
+// poll reads the agent's report until it is what was looked for. Together with an error it returns the last document, if there was one.
+func (c Client) poll(ctx context.Context, timeout time.Duration, progress *term.Progress, p polling) (document report.Document, body []byte, err error) {
+	defer progress.End()
+	deadline, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -40,54 +78,18 @@ func (c Client) Await(ctx context.Context, w Wait) (document report.Document, bo
 			lastErr = err // the agent may be starting
 		}
 		if body != nil {
-			over, err := waitIsOver(document.Report, w)
-			if over {
+			if over, err := p.isOver(document.Report); over {
 				return document, body, err
 			}
 		}
-		w.Progress.Show("waiting: %s", outstanding(document.Report, w.Revision, lastErr))
+		progress.Show("%s", p.shows(document.Report, lastErr))
 		select {
 		case <-tick.C:
 		case <-deadline.Done():
 			if ctx.Err() != nil {
 				return document, body, ctx.Err()
 			}
-			what := "not converged"
-			if w.Rollout {
-				what = "rollouts not done"
-			}
-			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("%s in %s: %s", what, w.Timeout, outstanding(document.Report, w.Revision, lastErr)))
-		}
-	}
-}
-
-// Sync lets the agent of this host fetch the branch now, and returns its report when that has succeeded or failed. Together with an error it returns the last
-// document, if there was one.
-func (c Client) Sync(ctx context.Context, timeout time.Duration, progress *term.Progress) (document report.Document, body []byte, err error) {
-	defer progress.End()
-	deadline, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	begun := time.Now()
-	if _, err := c.request(deadline, http.MethodPost, "/poll", maxStatus); err != nil {
-		return document, nil, fmt.Errorf("let the agent fetch the branch: %w", err)
-	}
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		if d, b, err := c.Read(deadline); err == nil {
-			document, body = d, b
-			if d.Source.Polled.After(begun) {
-				return document, body, nil
-			}
-		}
-		progress.Show("waiting for the newest commit of %s", document.Source.Branch)
-		select {
-		case <-tick.C:
-		case <-deadline.Done():
-			if ctx.Err() != nil {
-				return document, body, ctx.Err()
-			}
-			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("the agent has not fetched and checked the branch in %s", timeout))
+			return document, body, term.WithStatus(term.ExitTimeout, p.late(document.Report, lastErr))
 		}
 	}
 }
