@@ -226,3 +226,43 @@ func TestRolloutWaitsForTheHAManager(t *testing.T) {
 		}
 	})
 }
+
+// TestOnceThatWaitsReadsLists lets a run wait for the HA manager beside many guests. It looks at the lists, and not at each guest again and again.
+func TestOnceThatWaitsReadsLists(t *testing.T) {
+	runLabOfHA(t, func(t *testing.T, l *lab) {
+		const guests = 60
+		for i := range guests {
+			l.files[fmt.Sprintf("web-%d.yaml", i)] = vmYAML(fmt.Sprintf("web-%d", i), 210+i)
+		}
+		l.push("guests", alice)
+		time.Sleep(time.Minute) // until the list has the template
+		if r := l.once(); !r.Converged {
+			t.Fatal("got guests that are not in sync, want all so")
+		}
+		l.files["db.yaml"] = vmYAML("db-1", 201, "ha: {state: started}")
+		l.push("a guest under HA", alice)
+		l.sim.StopHAMaster()
+		l.sim.ResetCounters()
+		begun := time.Now()
+		l.once()
+		if took := time.Since(begun); took < 20*time.Second || l.sim.Counters().Reads > 8*guests {
+			t.Errorf("got %d reads in %s, want at most eight for each guest, and a run that waits", l.sim.Counters().Reads, took)
+		}
+	})
+}
+
+// TestFreshCloneThatComesUnderHA lets a person put a clone under HA before it has left the node of its template. The rules are read, and it goes to its node.
+func TestFreshCloneThatComesUnderHA(t *testing.T) {
+	runLabOfHA(t, func(t *testing.T, l *lab) {
+		l.sim.SetMaintenance("pve2", true)
+		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201), "node: pve1", "node: pve2", 1)
+		l.push("a clone for another node", alice)
+		defer l.start()()
+		eventually(t, "the clone", func() bool { return l.nodeOf(201) == "pve1" })
+		time.Sleep(2 * time.Minute)
+		l.callAs("root@pam!full", "POST", "/cluster/ha/resources", "sid=vm:201&state=stopped")
+		l.sim.SetMaintenance("pve2", false)
+		eventually(t, "the move", func() bool { return l.nodeOf(201) == "pve2" })
+		l.converge()
+	})
+}

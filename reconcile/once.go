@@ -33,7 +33,9 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 			return e.Report(), err
 		}
 		e.health.Wait()
-		e.lookAgain(ctx)
+		e.readings.observer.DueAll()
+		e.observe(ctx)
+		e.cycle(ctx)
 		if err := e.awaitHA(ctx, until); err != nil {
 			return e.Report(), err
 		}
@@ -53,13 +55,6 @@ const (
 	onceLook = 2 * time.Second
 )
 
-// lookAgain reads every guest and plans again.
-func (e *Engine) lookAgain(ctx context.Context) {
-	e.readings.observer.DueAll()
-	e.observe(ctx)
-	e.cycle(ctx)
-}
-
 // awaitHA waits, while there is nothing else to do, for the guests that the HA manager is going to start or shut down: others may depend on them.
 func (e *Engine) awaitHA(ctx context.Context, until time.Time) error {
 	awaits := func() bool {
@@ -77,7 +72,8 @@ func (e *Engine) awaitHA(ctx context.Context, until time.Time) error {
 			return ctx.Err()
 		case <-time.After(onceLook):
 		}
-		e.lookAgain(ctx)
+		e.observe(ctx) // the lists show what the manager does; a guest that changed is read again
+		e.cycle(ctx)
 	}
 	return nil
 }
