@@ -144,7 +144,7 @@ func testDeb(t *testing.T, older, newer string) {
 	}
 	m.run("getent", "passwd", "gitops-agent")
 	if got := m.run("dpkg-query", "--show", "--showformat=${Pre-Depends}", "gitops-agent"); got != "passwd" {
-		t.Errorf("got Pre-Depends %q, want passwd, whose useradd preinst calls", got)
+		t.Errorf("got Pre-Depends %q, want passwd, whose useradd preinstall calls", got)
 	}
 	if got := m.run("stat", "--format=%U %G %a %n", "/etc/gitops-agent", "/etc/gitops-agent/config.yaml", "/usr/share/man/man1", "/usr/bin/gitops-agent"); got !=
 		"root gitops-agent 750 /etc/gitops-agent\nroot gitops-agent 640 /etc/gitops-agent/config.yaml\nroot root 755 /usr/share/man/man1\nroot root 755 /usr/bin/gitops-agent\n" {
