@@ -16,7 +16,7 @@ import (
 	"gitops-agent/reconcile/event"
 )
 
-// What a receiver did not take is sent after a restart if it still holds, whatever it did with the message before, and nothing is sent that it took.
+// What a receiver did not take is sent after a restart if it still holds, also if it refused the message before, and nothing is sent that it took.
 func TestRestartKeepsWhatIsOwed(t *testing.T) {
 	t.Parallel()
 	certain := &untakenError{errors.New("no connection")}

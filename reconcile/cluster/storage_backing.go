@@ -2,8 +2,8 @@ package cluster
 
 import "strings"
 
-// Backings returns what is behind a storage of a type, none for a type that is not known. Storages that have a text in common have the same volumes: two on one volume group, whatever
-// their types are, or a folder and the share that is mounted there. Property returns a property of the storage, "" for one that it does not have.
+// Backings returns what is behind a storage of a type, none for a type that is not known. Storages that have a text in common have the same volumes: two on one volume group,
+// also of different types, or a folder and the share that is mounted there. Property returns a property of the storage, "" for one that it does not have.
 //
 // Source: PVE::Storage::Plugin and its plugins, properties.
 func Backings(of string, property func(name string) string) []string {

@@ -84,8 +84,8 @@ func guardsByWays() []guarded {
 		{"minimum of approvals", map[string]cell{
 			"object": none("a source has one Cluster: a second one is refused"),
 			"field":  by("reconcile TestIncidentApprovalsAreLoweredWithTheApproval", "reconcile TestMinimumHoldsWithoutItsLine", "reconcile TestMinimumOfTheHost"),
-			"label":  none("the Cluster's number counts for every guest, whatever its name and labels are"),
-			"pool":   none("the Cluster's number counts for every guest, whatever its pool is"),
+			"label":  none("the Cluster's number counts for every guest, with each name and label"),
+			"pool":   none("the Cluster's number counts for every guest, in each pool"),
 			"class":  none("the number is a field of the Cluster and of the host's config, and no guest has it"),
 			"file":   by("reconcile TestMinimumHoldsWithoutItsLine"),
 			"moment": by("reconcile TestIncidentApprovalsAreLoweredWithTheApproval", "reconcile TestWeakeningWaitsForADryRun", passed),
