@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/internal/agent"
 
 	"github.com/spf13/cobra"
 )
@@ -41,7 +42,11 @@ type syncOptions struct {
 }
 
 func runSync(ctx context.Context, out, notes io.Writer, opts syncOptions) error {
-	client, err := statusview.NewClient(statusview.Target{}, configReader(opts.config))
+	config, err := readConfig(opts.config)
+	if err != nil {
+		return err
+	}
+	client, err := statusview.NewClient(statusview.Target{}, func() (agent.Config, error) { return config, nil })
 	if err != nil {
 		return err
 	}
