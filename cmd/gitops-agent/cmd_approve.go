@@ -12,9 +12,10 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/shell"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/report"
-	"gitops-agent/verify"
 
 	"github.com/spf13/cobra"
 )
@@ -156,11 +157,8 @@ func (o approveOptions) bindingTarget(notes io.Writer) (string, error) {
 		return "", nil
 	case err != nil:
 		return "", err
-	case config.Trust.Binding == string(verify.BindingTrailer):
-		return config.Cluster.Name + "/" + config.Source.Branch, nil
-	default:
-		return "", nil
 	}
+	return config.TrailerTarget(), nil
 }
 
 // releasedBy returns what approvals of the digests would release, and prints it as notes.
@@ -219,7 +217,7 @@ func heldSteps(r report.Report) []step {
 	return list
 }
 
-// approvalCommand returns the command for a POSIX shell. All trailers are in the last paragraph of the message; elsewhere they have no effect.
+// approvalCommand returns the git command that approves the steps.
 func approvalCommand(released, digests []string, target string) string {
 	subject := "Approve " + strings.Join(released, ", ")
 	if len(released) != len(digests) {
@@ -227,12 +225,10 @@ func approvalCommand(released, digests []string, target string) string {
 	}
 	trailers := make([]string, 0, len(digests)+1)
 	for _, d := range digests {
-		trailers = append(trailers, "Gitops-Approve: "+d)
+		trailers = append(trailers, gate.ApprovePrefix+d)
 	}
 	if target != "" {
 		trailers = append(trailers, "Gitops-Target: "+target)
 	}
-	return "git commit --allow-empty -S -m " + shellQuoted(term.Printable(subject)) + " -m " + shellQuoted(strings.Join(trailers, "\n"))
+	return shell.Commit(term.Printable(subject), trailers...)
 }
-
-func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -15,6 +15,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/shell"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
@@ -199,5 +200,5 @@ func notePrivilege(ctx context.Context, notes io.Writer, config agent.Config, r 
 
 // orderCommand returns the command for a POSIX shell. All trailers are in the last paragraph of the message; elsewhere they have no effect.
 func orderCommand(reason, text, target string) string {
-	return "git commit --allow-empty -S -m " + shellQuoted(term.Printable(reason)) + " -m " + shellQuoted(order.RunPrefix+text+"\nGitops-Target: "+target)
+	return shell.Commit(term.Printable(reason), order.RunPrefix+text, "Gitops-Target: "+target)
 }

@@ -24,10 +24,21 @@ func (c Config) pinnedPolicy() (*verify.Policy, error) {
 	return verify.NewPolicy(c.policyOptions(root))
 }
 
+// target returns what the trailer Gitops-Target names: this cluster and branch.
+func (c Config) target() string { return c.Cluster.Name + "/" + c.Source.Branch }
+
+// TrailerTarget returns the value of the trailer Gitops-Target that commits need, "" if they need none.
+func (c Config) TrailerTarget() string {
+	if c.Trust.Binding != string(verify.BindingTrailer) {
+		return ""
+	}
+	return c.target()
+}
+
 func (c Config) policyOptions(root []byte) verify.Options {
 	t := c.Trust
 	opts := verify.Options{
-		TrustedRoot: root, Branch: c.Source.Branch, Target: c.Cluster.Name + "/" + c.Source.Branch, Paths: c.Source.Paths,
+		TrustedRoot: root, Branch: c.Source.Branch, Target: c.target(), Paths: c.Source.Paths,
 		Binding: verify.Binding(t.Binding), History: verify.History(cmp.Or(t.History, string(verify.HistoryFirstParent))),
 		Timestamps: verify.TimestampRule(t.Timestamps), Anchor: gitsource.ID(t.Anchor), TrustOnFirstUse: t.TrustOnFirstUse,
 		NotBefore: t.NotBefore, Deny: verify.Deny{Payloads: t.Deny.Payloads, Certificates: t.Deny.Certificates, LogIndexes: t.Deny.LogIndexes},

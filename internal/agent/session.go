@@ -174,8 +174,8 @@ func (s *session) openStatus(a *Agent) (err error) {
 	opts := status.Options{
 		Report: a.Report, Values: s.values, Addresses: s.addresses, History: s.history, Gatherer: a.registry, Hint: a.Hint, Webhooks: s.config.webhooks(), Path: s.config.Status.Path,
 		OnWebhook: func(r status.WebhookResult) { a.metrics.Webhook(string(r)) },
-		Links:     status.Links(s.config.Status.Links),
-		Version:   a.opts.Build.Version, StaleAfter: s.config.staleAfter(), Logger: a.opts.Logger,
+		Links:     status.Links(s.config.Status.Links), Target: s.config.TrailerTarget(),
+		Version: a.opts.Build.Version, StaleAfter: s.config.staleAfter(), Logger: a.opts.Logger,
 	}
 	s.local = status.Local(opts)
 	if *s.config.Listen == "" {

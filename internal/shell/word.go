@@ -13,3 +13,8 @@ func Word(text string) string {
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
+
+// Commit returns the git command that makes a signed commit without changes. All trailers are in the last paragraph of the message; elsewhere they have no effect.
+func Commit(subject string, trailers ...string) string {
+	return "git commit --allow-empty -S -m " + Word(subject) + " -m " + Word(strings.Join(trailers, "\n"))
+}

@@ -39,6 +39,8 @@ type Options struct {
 	Path string
 	// Links are addresses outside of the page that do not follow from the report. Default: none.
 	Links Links
+	// Target is the value of the trailer Gitops-Target that commits need. Default: they need none.
+	Target string
 	// Version is the agent's version, for the footer of the page.
 	Version string
 	// StaleAfter is the age of a report from which the engine counts as stuck. Default 5 minutes.

@@ -71,7 +71,7 @@ func (s *site) input(r report.Report, request *http.Request) page.Input {
 	now := time.Now()
 	query := request.URL.Query()
 	in := page.Input{
-		Report: r, Now: now, Version: s.opts.Version, Edition: editionOf(r).String(), Stuck: s.stuckReason(r, now), Paused: query.Get("refresh") == "off", Links: s.opts.Links,
+		Report: r, Now: now, Version: s.opts.Version, Edition: editionOf(r).String(), Stuck: s.stuckReason(r, now), Paused: query.Get("refresh") == "off", Links: s.opts.Links, Target: s.opts.Target,
 	}
 	var err error
 	if in.Selection, err = selection.Parse(query.Get); err != nil {

@@ -214,7 +214,7 @@ func full() status.Options {
 			{Key: "net1", Absent: true, Origin: "guests/web.yaml:21:5"},
 		}
 	}
-	opts.History = &history.Index{}
+	opts.Target, opts.History = "home/main", &history.Index{}
 	for i, body := range []journal.Body{
 		journal.Accepted{Commit: commitInForce, Subject: "alice@example.org", Issuer: "https://accounts.example.org", ProvenTime: noon.Add(-51 * time.Hour)},
 		journal.Begun{Step: "s1", VMID: 212, Kind: "VirtualMachine", Name: "web-2", Op: "config", Class: "live", Revision: inForce},

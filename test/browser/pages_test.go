@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"gitops-agent/reconcile/report"
@@ -110,12 +111,45 @@ func TestQuietRowsOnAPhone(t *testing.T) {
 	b := openTab(t, phone)
 	b.visit(serve(t, newFleet(48)).address + "/?sync=Synced&health=Healthy")
 	row := eval[string](b, `document.querySelector(".quiet .guest").innerText`)
-	if !strings.Contains(row, "Synced") || !strings.Contains(row, "shop-db-1") {
+	if !strings.Contains(row, "in sync") || !strings.Contains(row, "shop-db-1") {
 		t.Errorf("got the row %q, want the name and the sync state", row)
 	}
 	if height := eval[float64](b, `document.querySelector(".quiet .guest").offsetHeight`); height > 64 {
 		t.Errorf("got a row of %.0f pixels, want at most two lines", height)
 	}
+}
+
+// On a phone, the first guest is within the first screen, also on the page of a large cluster with problems.
+func TestFirstGuestOnAPhone(t *testing.T) {
+	t.Parallel()
+	for _, guests := range []int{48, large} {
+		b := openTab(t, phone)
+		b.visit(serve(t, newFleet(guests)).address)
+		if bottom := eval[float64](b, `document.querySelector(".guest").getBoundingClientRect().bottom`); bottom > float64(phone.height) {
+			t.Errorf("%d guests: got the end of the first guest at %.0f pixels, want it within %d", guests, bottom, phone.height)
+		}
+	}
+}
+
+// Keys and buttons: / leads to the search, the first Tab to the content, and a command is copied with one click.
+func TestKeysAndCopy(t *testing.T) {
+	t.Parallel()
+	b := openTab(t, desktop)
+	b.visit(serve(t, newFleet(48)).address + "/guests/1008")
+	b.do(chromedp.KeyEvent("\t"))
+	b.until("the skip link", `document.activeElement.matches(".skip") && document.activeElement.getBoundingClientRect().left >= 0`)
+	b.do(chromedp.KeyEvent("\r"))
+	b.until("the content", `document.activeElement.localName === "main"`)
+	eval[bool](b, `(() => { navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; return true; })()`)
+	b.click(`.held details summary`)
+	b.click(`.held details .copy`)
+	b.until("the command", `window.copied`)
+	if got := eval[string](b, `window.copied`); !strings.HasPrefix(got, "git commit --allow-empty -S -m 'Approve destroy of ") || !strings.Contains(got, "\n") && !strings.Contains(got, "Gitops-Approve: ") {
+		t.Errorf("got %q, want the git command that approves the step", got)
+	}
+	b.visit(serve(t, newFleet(48)).address)
+	call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Text: "/"})
+	b.until("the search", `document.activeElement.name === "search" && document.activeElement.value === ""`)
 }
 
 // Without scripts, the page reloads itself, the form works, and details can be unfolded.

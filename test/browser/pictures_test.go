@@ -29,12 +29,13 @@ var pictures = map[string]struct {
 	path string
 	view view
 }{
-	"overview.png":      {"/", view{width: 1280, height: 960}},
-	"overview-dark.png": {"/?problems=yes", view{width: 1280, height: 960, dark: true}},
-	"guest.png":         {"/guests/1003", view{width: 1280, height: 960}},
-	"guest-held.png":    {"/guests/1008", view{width: 1280, height: 640, dark: true}},
-	"graph.png":         {"/graph", view{width: 1280, height: 690}},
-	"phone.png":         {"/guests/1008", view{width: 400, height: 860}},
+	"overview.png":       {"/", view{width: 1280, height: 960}},
+	"overview-dark.png":  {"/?problems=yes", view{width: 1280, height: 960, dark: true}},
+	"guest.png":          {"/guests/1003", view{width: 1280, height: 960}},
+	"guest-held.png":     {"/guests/1008", view{width: 1280, height: 640, dark: true}},
+	"graph.png":          {"/graph", view{width: 1280, height: 690}},
+	"phone.png":          {"/guests/1008", view{width: 400, height: 860}},
+	"overview-phone.png": {"/", view{width: 400, height: 860}},
 }
 
 // The pictures of the documents are those of this fleet, small, and shown. With -update they are taken again. Their pixels are not compared, because they depend on

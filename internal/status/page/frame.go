@@ -21,7 +21,7 @@ type frame struct {
 }
 
 func newFrame(in Input, root, here string) frame {
-	f := frame{Input: in, Root: root, Here: here, ReportedAt: timeView{in.Report.Time, in.Now}, TitleTone: idle, links: newLinks(in.Report, in.Links, root)}
+	f := frame{Input: in, Root: root, Here: here, ReportedAt: timeView{in.Report.Time, in.Now}, TitleTone: idle, links: newLinks(in, root)}
 	values := in.Selection.Values()
 	f.Resume = "?" + values.Encode()
 	values.Set("refresh", "off")
@@ -44,6 +44,9 @@ func (f frame) Refresh() int {
 
 // HeadTone returns the colour of the dot before the cluster's name.
 func (f frame) HeadTone() tone { return f.TitleTone }
+
+// ApproveCommand returns the command that approves a step of the cluster.
+func (frame) ApproveCommand(digest string) string { return approveCommand(digest) }
 
 // Commit returns the commit of a revision, with its address at the forge.
 func (f frame) Commit(revision string) commitLink { return f.links.commit(revision) }

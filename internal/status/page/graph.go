@@ -26,6 +26,7 @@ const (
 // graphPage is the page of dependencies.
 type graphPage struct {
 	frame
+	form
 
 	Nodes         []node
 	Edges         []curve
@@ -34,7 +35,6 @@ type graphPage struct {
 	LeftOut       int // guests that are only in the list
 	List          []dependent
 	ListOpen      bool
-	Fields        []field
 }
 
 // node is a guest of the graph.
@@ -68,7 +68,7 @@ type dependent struct {
 
 // newGraphPage draws the selected guests that have a dependency or are one. Guests stand right of those on which they depend.
 func newGraphPage(in Input) graphPage {
-	p := graphPage{frame: newFrame(in, "", "graph"), Fields: fields(in.Selection, in.Report.Guests)}
+	p := graphPage{frame: newFrame(in, "", "graph"), form: newForm(in.Selection, in.Report.Guests)}
 	p.Title = "Dependencies"
 	guests, selected, chosen := make(map[string]report.Guest, len(in.Report.Guests)), make(map[string]bool), make(map[string]bool)
 	for _, g := range in.Report.Guests {

@@ -1,10 +1,13 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
+	"gitops-agent/internal/shell"
 	"gitops-agent/internal/status/words"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -49,7 +52,8 @@ type conditionView struct {
 type heldStepView struct {
 	report.HeldStep
 	Began   timeView
-	Command string
+	Command string // of this program
+	Git     string // the same without it
 	Runbook string
 }
 
@@ -72,7 +76,7 @@ func newGuestView(g report.Guest, now time.Time, l links) guestView {
 		}
 	}
 	for _, h := range g.Held {
-		v.HeldSteps = append(v.HeldSteps, newHeldStepView(h, now, l))
+		v.HeldSteps = append(v.HeldSteps, newHeldStepView(g.Label(), h, now, l))
 	}
 	return v
 }
@@ -80,12 +84,20 @@ func newGuestView(g report.Guest, now time.Time, l links) guestView {
 // approveCommand returns the command that approves a step.
 func approveCommand(digest string) string { return "gitops-agent approve " + digest }
 
-func newHeldStepView(h report.HeldStep, now time.Time, l links) heldStepView {
+// RetryCommand returns the command that tries a failed step again at once.
+func (v guestView) RetryCommand() string { return "gitops-agent retry " + shell.Word(v.Label()) }
+
+func newHeldStepView(of string, h report.HeldStep, now time.Time, l links) heldStepView {
 	v := heldStepView{HeldStep: h, Began: timeView{h.Since, now}, Runbook: l.runbook(h.Reason.Row().Runbook)}
 	if h.Digest == "" {
 		return v
 	}
 	v.Command = approveCommand(h.Digest)
+	trailers := []string{gate.ApprovePrefix + h.Digest}
+	if l.target != "" {
+		trailers = append(trailers, "Gitops-Target: "+l.target)
+	}
+	v.Git = shell.Commit(fmt.Sprintf("Approve %s of %s", h.Op, of), trailers...)
 	if h.Hint == v.Command {
 		v.Hint = ""
 	}
@@ -103,9 +115,24 @@ func (v guestView) ShortKind() string {
 	return string(v.Kind)
 }
 
-// Badges returns the three axes, in the order of the columns.
+// Badges returns the three axes.
 func (v guestView) Badges() []badge {
 	return []badge{syncBadge(v.Guest), healthBadge(v.Health), operationBadge(v.Guest)}
+}
+
+// Deviations returns the axes on which the guest is not as it should be: in sync, healthy and idle.
+func (v guestView) Deviations() []badge {
+	var list []badge
+	if v.Sync != report.Synced || v.Except() != nil {
+		list = append(list, syncBadge(v.Guest))
+	}
+	if v.Health != report.Healthy {
+		list = append(list, healthBadge(v.Health))
+	}
+	if v.Operation != report.Idle {
+		list = append(list, operationBadge(v.Guest))
+	}
+	return list
 }
 
 // ConditionBadges returns every condition as a badge.

@@ -19,6 +19,7 @@ type links struct {
 	path   string // from there to a commit
 	given  Links
 	guests map[string]string
+	target string // value of the trailer Gitops-Target that commits need, "" if they need none
 	host   string // scheme, host and port of the web interface of Proxmox, "" if it is unknown
 }
 
@@ -28,8 +29,12 @@ type commitLink struct{ Short, Full, Href string }
 // guestLink is a guest with the address of its page.
 type guestLink struct{ Label, Href string }
 
-func newLinks(r report.Report, given Links, root string) links {
-	l := links{root: root, given: given, guests: make(map[string]string, len(r.Guests))}
+// taskLink is a task of Proxmox with the address of its log.
+type taskLink struct{ UPID, Href string }
+
+func newLinks(in Input, root string) links {
+	r, given := in.Report, in.Links
+	l := links{root: root, given: given, target: in.Target, guests: make(map[string]string, len(r.Guests))}
 	for _, g := range r.Guests {
 		l.guests[g.Label()] = root + guestPath(g.GuestName)
 	}
@@ -80,6 +85,15 @@ func (l links) commit(revision string) commitLink {
 		c.Href = l.forge + l.path + id
 	}
 	return c
+}
+
+// task returns the link of a task. Proxmox's web interface has no address for one, but its API sends the log to a browser that is logged in.
+func (l links) task(upid string) taskLink {
+	t := taskLink{UPID: upid}
+	if parts := strings.Split(upid, ":"); l.host != "" && len(parts) > 2 && parts[0] == "UPID" {
+		t.Href = fmt.Sprintf("%s/api2/json/nodes/%s/tasks/%s/log?download=1", l.host, url.PathEscape(parts[1]), url.PathEscape(upid))
+	}
+	return t
 }
 
 func (l links) proxmox(g report.Guest) string {

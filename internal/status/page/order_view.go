@@ -14,6 +14,7 @@ type orderView struct {
 	Since  timeView
 	Signed timeView
 	Badge  badge
+	Task   *taskLink // nil if there is none
 }
 
 // newOrders returns the orders for a page of many guests, with links to their guests.
@@ -31,7 +32,12 @@ func (f frame) newOrders(orders []report.Order) []orderView {
 func (f frame) ordersHere(orders []report.Order) []orderView {
 	var list []orderView
 	for _, o := range orders {
-		list = append(list, orderView{Order: o, Link: f.links.commit(o.Commit), Since: timeView{o.Changed, f.Now}, Signed: timeView{o.Proven, f.Now}, Badge: orderBadge(o)})
+		v := orderView{Order: o, Link: f.links.commit(o.Commit), Since: timeView{o.Changed, f.Now}, Signed: timeView{o.Proven, f.Now}, Badge: orderBadge(o)}
+		if o.UPID != "" {
+			task := f.links.task(o.UPID)
+			v.Task = &task
+		}
+		list = append(list, v)
 	}
 	return list
 }

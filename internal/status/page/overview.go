@@ -25,6 +25,7 @@ const (
 type overview struct {
 	frame
 	view
+	form
 
 	Notices   []notice
 	Tiles     []tile
@@ -32,12 +33,13 @@ type overview struct {
 	Groups    []groupView
 	Selected  int
 	Columns   []column
-	Fields    []field
 	Filtered  bool
 	Steps     []entryView
 	Revisions []revisionView
-	Rollouts  []rolloutView
-	Orders    []orderView
+
+	Convergence *convergence // nil if there is nothing to compare
+	Rollouts    []rolloutView
+	Orders      []orderView
 }
 
 // groupView is a group of guests.
@@ -61,6 +63,12 @@ type column struct {
 	Title string
 	Href  string // "" if the column does not sort
 	Sort  string // ascending, descending or ""
+}
+
+// form are the inputs that select guests: those that are always visible, and those that are folded until one is used.
+type form struct {
+	Fields, More []field
+	MoreOpen     bool
 }
 
 // field is an input of the form.
@@ -99,6 +107,7 @@ type entryView struct {
 	Began timeView
 	Took  string
 	State badge
+	Links []taskLink
 }
 
 func newOverview(in Input) overview {
@@ -117,18 +126,30 @@ func newOverview(in Input) overview {
 		v.TitleTone = v.Notices[0].Tone
 	}
 	v.Tiles, v.Share = tiles(in.Report)
-	v.Columns, v.Fields = columns(in.Selection), fields(in.Selection, in.Report.Guests)
+	v.Columns, v.form = columns(in.Selection), newForm(in.Selection, in.Report.Guests)
 	v.addGroups()
 	v.Rollouts = f.newRollouts(in.Report.Rollouts)
 	v.Orders = f.newOrders(in.Report.Orders)
 	for _, r := range in.Revisions {
 		v.Revisions = append(v.Revisions, v.newRevision(r))
 	}
+	v.Convergence = newConvergence(v.Revisions, in.Now)
 	for _, e := range in.Steps {
 		v.Steps = append(v.Steps, f.newEntry(e))
 	}
 	return v
 }
+
+// FirstNotice returns the most urgent notice, nil if there is none.
+func (v *overview) FirstNotice() *notice {
+	if len(v.Notices) == 0 {
+		return nil
+	}
+	return &v.Notices[0]
+}
+
+// MoreNotices returns the notices after the most urgent one, which are folded on a phone.
+func (v *overview) MoreNotices() []notice { return v.Notices[min(len(v.Notices), 1):] }
 
 func (v *overview) addGroups() {
 	detailed := 0
@@ -198,9 +219,7 @@ func columns(s selection.Selection) []column {
 		{"guest", selection.ByName},
 		{"vmid", selection.ByVMID},
 		{"node", selection.ByNode},
-		{"sync", selection.BySync},
-		{"health", selection.ByHealth},
-		{"operation", ""},
+		{"state", selection.BySync},
 		{"status", ""},
 		{"drifted for", selection.ByDrift},
 		{"last read", selection.ByRead},
@@ -223,8 +242,8 @@ func columns(s selection.Selection) []column {
 	return list
 }
 
-// fields returns the inputs of the form, in the order of the parameters.
-func fields(s selection.Selection, guests []report.Guest) []field {
+// newForm returns the inputs of the form, in the order of the parameters.
+func newForm(s selection.Selection, guests []report.Guest) form {
 	values := s.Values()
 	var nodes, tags []string
 	for _, g := range guests {
@@ -236,7 +255,7 @@ func fields(s selection.Selection, guests []report.Guest) []field {
 		"group": "Group by",
 	}
 	none := map[string]string{"sort": "vmid", "group": "attention"}
-	var list []field
+	var all form
 	for _, p := range selection.Parameters() {
 		f := field{Parameter: p, Label: labels[p.Name], Value: values.Get(p.Name)}
 		choices := slices.Concat(p.Words, known[p.Name])
@@ -251,9 +270,13 @@ func fields(s selection.Selection, guests []report.Guest) []field {
 				}
 			}
 		}
-		list = append(list, f)
+		if p.Name == "search" || p.Name == "problems" {
+			all.Fields = append(all.Fields, f)
+		} else {
+			all.More, all.MoreOpen = append(all.More, f), all.MoreOpen || f.Value != ""
+		}
 	}
-	return list
+	return all
 }
 
 func sorted(list []string) []string {
@@ -261,6 +284,7 @@ func sorted(list []string) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return s == "" })
 }
 
+// tiles returns the counts. A count of 0 is left out, but those of all guests and of guests in sync.
 func tiles(r report.Report) ([]tile, share) {
 	count := map[report.Sync]int{}
 	held := 0
@@ -274,26 +298,20 @@ func tiles(r report.Report) ([]tile, share) {
 	percent := func(s report.Sync) float64 { return 100 * float64(count[s]) / float64(max(len(r.Guests), 1)) }
 	in := func(s report.Sync) string { return "?" + url.Values{"sync": {string(s)}}.Encode() }
 	guests, objects := r.Count()
-	list := []tile{{idle, guests, "guests", "?"}}
-	if objects > 0 {
-		list = append(list, tile{idle, objects, "other objects", ""})
+	synced := tile{good, count[report.Synced], "in sync", in(report.Synced)}
+	if synced.Count == 0 {
+		synced.Tone = idle
 	}
-	return append(list, []tile{
-		{toneOfCount(count[report.Synced], good), count[report.Synced], "in sync", in(report.Synced)},
-		{toneOfCount(count[report.OutOfSync], warn), count[report.OutOfSync], "out of sync", in(report.OutOfSync)},
-		{toneOfCount(count[report.SyncUnknown], warn), count[report.SyncUnknown], "unknown", in(report.SyncUnknown)},
-		{toneOfCount(held, warn), held, "steps held", "?held=yes"},
-		{toneOfCount(r.QueueDepth, busy), r.QueueDepth, "queued or in progress", ""},
+	rest := []tile{
+		{idle, objects, "other objects", ""},
+		{warn, count[report.OutOfSync], "out of sync", in(report.OutOfSync)},
+		{warn, count[report.SyncUnknown], "unknown", in(report.SyncUnknown)},
+		{warn, held, "steps held", "?held=yes"},
+		{busy, r.QueueDepth, "queued or in progress", ""},
 		{idle, len(r.Unmanaged), "unmanaged", ""},
-	}...), share{percent(report.Synced), percent(report.OutOfSync)}
-}
-
-// toneOfCount returns t, or idle if the count is 0.
-func toneOfCount(count int, t tone) tone {
-	if count == 0 {
-		return idle
 	}
-	return t
+	rest = slices.DeleteFunc(rest, func(t tile) bool { return t.Count == 0 })
+	return append([]tile{{idle, guests, "guests", "?"}, synced}, rest...), share{percent(report.Synced), percent(report.OutOfSync)}
 }
 
 func (v *overview) newRevision(r history.Revision) revisionView {
@@ -324,6 +342,9 @@ func (v revisionView) StepCount() string {
 // newEntry returns an entry for printing.
 func (f frame) newEntry(e history.Entry) entryView {
 	v := entryView{Entry: e, Link: f.links.commit(e.Revision), Guest: f.links.guest(e.Guest), Began: timeView{e.Time, f.Now}}
+	for _, upid := range e.Tasks {
+		v.Links = append(v.Links, f.links.task(upid))
+	}
 	switch {
 	case e.Running():
 		v.State = badge{Tone: busy, Text: "running"}

@@ -55,11 +55,13 @@ type Input struct {
 	Wrong     string // what is wrong with the parameters of the selection
 	Paused    bool   // the page stays as it is
 	Links     Links
+	Target    string // value of the trailer Gitops-Target that commits need, "" if they need none
 }
 
 // Overview renders the page of all guests.
 func Overview(in Input) ([]byte, error) {
-	return render("overview.html", newOverview(in))
+	v := newOverview(in)
+	return render("overview.html", &v)
 }
 
 // GuestInput is what the page of a guest shows in addition.

@@ -109,6 +109,23 @@
     e.preventDefault();
     go(new URL(link.href).search, false);
   });
+  document.addEventListener("click", (e) => {
+    if (e.target.matches(".skip")) document.querySelector("main").focus();
+    if (!e.target.matches(".copy")) return;
+    const text = e.target.previousElementSibling;
+    const done = (word) => { e.target.textContent = word; setTimeout(() => { e.target.textContent = "Copy"; }, 2000); };
+    // Browsers offer the clipboard to https and to the same host only. Elsewhere the command is selected.
+    if (navigator.clipboard) { navigator.clipboard.writeText(text.textContent).then(() => done("Copied"), () => done("Not allowed")); return; }
+    getSelection().selectAllChildren(text);
+    done("Selected");
+  });
+  document.addEventListener("keydown", (e) => {
+    const search = document.querySelector(".filter [type=search]");
+    if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || !search || e.target.matches("input,select,textarea")) return;
+    e.preventDefault();
+    search.focus();
+    search.select();
+  });
   document.documentElement.classList.add("script");
   connect();
 })();
