@@ -3,6 +3,7 @@ package pvesim
 import (
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // route is one method on one path. Exactly one of read and write is set: read runs with the state locked; write takes the locks that it
@@ -28,6 +29,9 @@ type routeNode struct {
 }
 
 var noParams = params(nil)
+
+// allRoutes are those of every Sim. They do not change.
+var allRoutes = sync.OnceValue(newRoutes)
 
 func newRoutes() *routeNode {
 	root := &routeNode{}

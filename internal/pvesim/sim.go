@@ -104,7 +104,7 @@ func New(opts Options) *Sim {
 	for _, st := range opts.Storages {
 		s.storages = append(s.storages, newStorage(st))
 	}
-	s.routes = newRoutes()
+	s.routes = allRoutes()
 	if err := s.generate(opts.Guests); err != nil {
 		panic(fmt.Sprintf("generate guests: %v", err)) // the generated configs are valid; an error is a bug
 	}

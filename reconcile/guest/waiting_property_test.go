@@ -20,21 +20,27 @@ func TestPlanAndReportAgreeOnRestarts(t *testing.T) {
 	t.Parallel()
 	for _, drive := range []bool{false, true} {
 		t.Run(map[bool]string{false: "plain", true: "with a cloud-init drive"}[drive], func(t *testing.T) {
-			simulate(t, func(l lab) {
-				l.status, l.drive = guest.StatusRunning, drive
-				restarts := 0
-				samples := guest.WrittenSamples()
-				for i, sample := range samples {
-					isLast := i+1 == len(samples) || samples[i+1].Intent.Key != sample.Intent.Key // it has every sub-key
-					if drive && sample.Kind == guest.Container || !isLast && i > 0 && samples[i-1].Intent.Key == sample.Intent.Key {
-						continue
-					}
-					if l.restartsAsPlanned(sample) {
-						restarts++
-					}
+			var samples []guest.WrittenSample
+			all := guest.WrittenSamples()
+			for i, sample := range all {
+				isLast := i+1 == len(all) || all[i+1].Intent.Key != sample.Intent.Key // it has every sub-key
+				if drive && sample.Kind == guest.Container || !isLast && i > 0 && all[i-1].Intent.Key == sample.Intent.Key {
+					continue
 				}
-				t.Logf("simulator: %d values wait for a restart", restarts)
-			})
+				samples = append(samples, sample)
+			}
+			restarts := 0
+			for some := range slices.Chunk(samples, 20) { // a cluster lists the tasks of all its samples at each reading of a boot
+				simulate(t, func(l lab) {
+					l.status, l.drive = guest.StatusRunning, drive
+					for _, sample := range some {
+						if l.restartsAsPlanned(sample) {
+							restarts++
+						}
+					}
+				})
+			}
+			t.Logf("simulator: %d values wait for a restart", restarts)
 		})
 	}
 }
