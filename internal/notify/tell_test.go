@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -279,16 +280,20 @@ func (w *world) flap() {
 	}
 }
 
+// historySeeds are the random histories of TestToldOnceWithItsEnd. .ci/long asks for more.
+var historySeeds = flag.Int("history-seeds", racecheck.Rounds(25), "number of histories of failures")
+
 // TestToldOnceWithItsEnd runs random histories of failures of guests, of receivers and of the agent. No receiver gets an end without its begin, a begin after its end or
 // either twice, unless an answer was lost or the agent crashed; and in the end each knows what is true.
 func TestToldOnceWithItsEnd(t *testing.T) {
 	t.Parallel()
-	for seed := range racecheck.Rounds(100) {
+	for seed := range *historySeeds {
 		synctest.Test(t, func(t *testing.T) { testHistory(t, uint64(seed)) })
 		if t.Failed() {
 			return
 		}
 	}
+	t.Logf("history seeds: %d", *historySeeds)
 }
 
 func testHistory(t *testing.T, seed uint64) {
