@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,36 @@ type workspace struct {
 	agent, root string
 }
 
+// builds is the folder of the program, which the first test builds.
+var builds struct {
+	sync.Once
+	dir string
+	err error
+}
+
+func TestMain(m *testing.M) {
+	m.Run()
+	_ = os.RemoveAll(builds.dir)
+}
+
+// program returns the path of the program gitops-agent.
+func program(t *testing.T) string {
+	t.Helper()
+	builds.Do(func() {
+		if builds.dir, builds.err = os.MkdirTemp("", "hooks"); builds.err != nil {
+			return
+		}
+		build := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "gitops-agent/cmd/gitops-agent", filepath.Join(builds.dir, "gitops-agent")) // go keeps what it linked to run, unlike what it built
+		if out, err := build.CombinedOutput(); err != nil {
+			builds.err = fmt.Errorf("build: %w\n%s", err, out)
+		}
+	})
+	if builds.err != nil {
+		t.Fatal(builds.err)
+	}
+	return filepath.Join(builds.dir, "gitops-agent")
+}
+
 func newWorkspace(t *testing.T) workspace {
 	t.Helper()
 	for _, program := range []string{"bash", "git", "tar"} {
@@ -44,14 +75,9 @@ func newWorkspace(t *testing.T) workspace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	w := workspace{gittest.New(t), t, sig, filepath.Join(dir, "gitops-agent"), filepath.Join(dir, "trusted_root.json")}
+	w := workspace{gittest.New(t), t, sig, program(t), filepath.Join(t.TempDir(), "trusted_root.json")}
 	if err := os.WriteFile(w.root, json, 0o600); err != nil {
 		t.Fatal(err)
-	}
-	build := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "gitops-agent/cmd/gitops-agent", w.agent) // go keeps what it linked to run, unlike what it built
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return w
 }
