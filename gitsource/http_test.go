@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/racecheck"
 )
 
 // gitHTTP serves the repository like a forge, through git's own CGI program.
@@ -257,7 +258,7 @@ func serveReply(t *testing.T, g git, header http.Header, body func() (reply []by
 // offsets returns positions in n bytes: the first ones, the last ones, and some between.
 func offsets(n int) []int {
 	var at []int
-	for i := range n {
+	for i := 0; i < n; i += racecheck.Step() {
 		if i < 24 || i > n-24 || i%(n/40+1) == 0 {
 			at = append(at, i)
 		}

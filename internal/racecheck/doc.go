@@ -11,3 +11,11 @@ func Rounds(n int) int {
 	}
 	return n
 }
+
+// Step returns the distance of the cases that run in a long row of similar ones: 1, and 4 under the race detector.
+func Step() int {
+	if enabled {
+		return 4
+	}
+	return 1
+}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"gitops-agent/internal/racecheck"
 )
 
 // scenario returns Append calls with every kind of record, which fill several segments and start more than one compaction.
@@ -121,7 +123,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	states, d := scenarioStates(t, calls)
 	for how, survive := range crashOutcomes {
 		t.Run(how, func(t *testing.T) {
-			for run := range d.ops * *crashSeeds {
+			for run := 0; run < d.ops**crashSeeds; run += racecheck.Step() {
 				at, seed := 1+run%d.ops, 7+uint64(run/d.ops)
 				synctest.Test(t, func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(at), seed))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/internal/racecheck"
 )
 
 // atScenarioEnd runs check in a bubble at the time of the scenario's end.
@@ -67,7 +69,7 @@ func TestEveryFlippedBitIsDetected(t *testing.T) {
 			ends := commitEnds(t, content)
 			lastCommit = ends[len(ends)-2]
 		}
-		for at := 0; at < len(content); at += 1 + at%3 { // every bit position is tested
+		for at := 0; at < len(content); at += racecheck.Step() * (1 + at%3) { // every bit position is tested
 			atScenarioEnd(t, func(t *testing.T) {
 				d := whole.clone()
 				d.names[name].cache[at] ^= 1 << (at % 8)

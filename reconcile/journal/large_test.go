@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/internal/racecheck"
 )
 
 // acceptance returns the records of one accepted revision: the acceptance, its orders, and the guards of many guests with names of the
@@ -330,7 +332,7 @@ func TestCrashAtEveryWriteOfLargeCommits(t *testing.T) {
 	states, ops := largeStates(t, options, calls)
 	for how, survive := range crashOutcomes {
 		t.Run(how, func(t *testing.T) {
-			for at := 1; at <= ops; at++ {
+			for at := 1; at <= ops; at += racecheck.Step() {
 				synctest.Test(t, func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(at), 11))
 					d := newMemDisk()
