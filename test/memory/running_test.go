@@ -159,7 +159,7 @@ func TestHostileClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := s.config("clients.yaml", fmt.Sprintf(`{poll: 1s, remotes: [{url: "file:///remote.git"}], webhooks: [{forge: github, secret_file: %s}]}`, s.write("secret", "a-secret\n")), "", fmt.Sprintf("}\nlisten: %q\n", address))
+	config := s.config("clients.yaml", fmt.Sprintf(`{poll: 1s, remotes: [{url: "file:///remote.git"}], webhooks: [{forge: github, secret_file: %s}]}`, s.write("secret", "a-secret\n")), "", fmt.Sprintf(", tick: 1s, resync: 1s}\nlisten: %q\n", address))
 	idle, _, _ := s.measure("run", "signed")
 	for shape, attack := range fromClients {
 		ctx, cancel := context.WithCancel(t.Context())
