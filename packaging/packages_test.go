@@ -3,7 +3,6 @@
 package packaging
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -11,8 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"gitops-agent/internal/gooverlay"
 )
 
 // machine is the file system of this machine with a layer above it that takes all changes. Needs root.
@@ -91,40 +88,18 @@ func (m *machine) exists(path string) bool {
 	return err == nil
 }
 
-// build runs packaging/build for the architecture of this machine. It adds the release to those in a folder, and returns the checksums.
-func build(t *testing.T, version, folder string, env ...string) (sums []byte) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "./build", version, folder, runtime.GOARCH)
-	cmd.Env = append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	sums, err = os.ReadFile(filepath.Join(folder, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sums
-}
-
-// TestPackages installs, upgrades and removes the packages on a copy of this machine, as a user does. The state directory outlives all of it.
-func TestPackages(t *testing.T) {
-	if err := gooverlay.NoteSources(".."); err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
+// packages installs, upgrades and removes the packages on a copy of this machine, as a user does. The state directory outlives all of it. The newer release is added to
+// the folder of the first one, as in docs/packages.md.
+func (r release) packages(t *testing.T) {
 	secret, public := newOpenPGPKey(t)
-	sums := build(t, "0.1.0", folder)
-	if again := build(t, "0.1.0", t.TempDir()); !bytes.Equal(sums, again) {
-		t.Errorf("got checksums %s, want those of the first build of the same commit:\n%s", again, sums)
-	}
-	build(t, "0.2.0", folder, "APT_KEY_FILE="+secret)
+	r.T = t
+	r.build("0.4.0", "APT_KEY_FILE="+secret)
 	file := func(version, packager string) string {
-		return filepath.Join(folder, "gitops-agent_"+version+"_"+runtime.GOARCH+"."+packager)
+		return filepath.Join(r.folder, "gitops-agent_"+version+"_"+runtime.GOARCH+"."+packager)
 	}
-	t.Run("deb", func(t *testing.T) { testDeb(t, file("0.1.0", "deb"), file("0.2.0", "deb")) })
-	t.Run("rpm", func(t *testing.T) { testRPM(t, file("0.1.0", "rpm"), file("0.2.0", "rpm")) })
-	t.Run("apt", func(t *testing.T) { testAPT(t, filepath.Join(folder, "apt"), public) })
+	t.Run("deb", func(t *testing.T) { testDeb(t, file(version, "deb"), file("0.4.0", "deb")) })
+	t.Run("rpm", func(t *testing.T) { testRPM(t, file(version, "rpm"), file("0.4.0", "rpm")) })
+	t.Run("apt", func(t *testing.T) { testAPT(t, filepath.Join(r.folder, "apt"), public) })
 }
 
 // failingSystemctl lets systemd seem to run. A restart fails, which is no error of a package.
@@ -169,8 +144,8 @@ func testDeb(t *testing.T, older, newer string) {
 	if got := m.run("cat", "/systemctl.log"); !strings.Contains(got, "try-restart gitops-agent.service") {
 		t.Errorf("got commands %q, want a restart", got)
 	}
-	if got := m.run("dpkg-query", "--show", "--showformat=${Version}", "gitops-agent"); got != "0.2.0" {
-		t.Errorf("got version %s, want 0.2.0", got)
+	if got := m.run("dpkg-query", "--show", "--showformat=${Version}", "gitops-agent"); got != "0.4.0" {
+		t.Errorf("got version %s, want 0.4.0", got)
 	}
 	if got := m.run("tail", "--lines=1", "/etc/gitops-agent/config.yaml"); got != "# changed by a person\n" {
 		t.Errorf("got config that ends with %q, want the change kept by the upgrade", got)
@@ -209,8 +184,8 @@ func testRPM(t *testing.T, older, newer string) {
 	if got := m.run("tail", "--lines=1", "/etc/gitops-agent/config.yaml"); got != "# changed by a person\n" {
 		t.Errorf("got config that ends with %q, want the change kept by the upgrade", got)
 	}
-	if got := m.run("rpm", "--query", "gitops-agent"); !strings.HasPrefix(got, "gitops-agent-0.2.0-1.") {
-		t.Errorf("got %s, want version 0.2.0", got)
+	if got := m.run("rpm", "--query", "gitops-agent"); !strings.HasPrefix(got, "gitops-agent-0.4.0-1.") {
+		t.Errorf("got %s, want version 0.4.0", got)
 	}
 	said := m.run("rpm", "--erase", "gitops-agent")
 	if m.exists("/usr/bin/gitops-agent") || !m.exists("/etc/gitops-agent/config.yaml.rpmsave") || !m.exists("/var/lib/gitops-agent/journal") || !strings.Contains(said, "/var/lib/gitops-agent") {
@@ -238,13 +213,13 @@ func testAPT(t *testing.T, repository, key string) {
 	if err := os.WriteFile(m.root+"/gitops-agent.list", []byte(list), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"update"}, {"install", "gitops-agent=0.1.0"}, {"install", "gitops-agent"}} {
+	for _, args := range [][]string{{"update"}, {"install", "gitops-agent=" + version}, {"install", "gitops-agent"}} {
 		if out, err := apt(args...); err != nil || strings.Contains(out, "W:") {
 			t.Fatalf("apt-get %v: %v\n%s", args, err, out)
 		}
 	}
-	if got := m.run("dpkg-query", "--show", "--showformat=${Version}", "gitops-agent"); got != "0.2.0" {
-		t.Errorf("got version %s, want 0.2.0", got)
+	if got := m.run("dpkg-query", "--show", "--showformat=${Version}", "gitops-agent"); got != "0.4.0" {
+		t.Errorf("got version %s, want 0.4.0", got)
 	}
 	m.run("sh", "-c", "sed -i s/Origin:/Origin:x/ /repository/dists/stable/InRelease")
 	if out, err := apt("update", "-o", "APT::Update::Error-Mode=any"); err == nil {

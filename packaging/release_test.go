@@ -39,17 +39,20 @@ type release struct {
 // newRelease builds a release from a checkout.
 func newRelease(t *testing.T, checkout string, env ...string) (r release, said string) {
 	t.Helper()
-	if err := gooverlay.NoteSources(".."); err != nil {
-		t.Fatal(err)
-	}
 	r = release{t, checkout, t.TempDir()}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(checkout, "packaging", "build"), version, r.folder, runtime.GOARCH)
+	return r, r.build(version, env...)
+}
+
+// build adds the release of a version to the folder, and returns what packaging/build prints.
+func (r release) build(version string, env ...string) string {
+	r.Helper()
+	cmd := exec.CommandContext(r.Context(), filepath.Join(r.checkout, "packaging", "build"), version, r.folder, runtime.GOARCH)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		r.Fatalf("build: %v\n%s", err, out)
 	}
-	return r, string(out)
+	return string(out)
 }
 
 func (r release) path(name string) string {
@@ -89,8 +92,11 @@ func copyCheckout(t *testing.T) string {
 	return folder
 }
 
-// TestRelease builds a release twice, in different folders, and checks its parts with the programs that users have.
+// TestRelease builds a release twice, in different folders, and checks its parts with the programs that users have. The second build is then upgraded to another release.
 func TestRelease(t *testing.T) {
+	if err := gooverlay.NoteSources(".."); err != nil {
+		t.Fatal(err)
+	}
 	key, public := newKey(t)
 	r, _ := newRelease(t, copyCheckout(t), "SIGN_KEY_FILE="+key)
 	other, said := newRelease(t, copyCheckout(t))
@@ -105,6 +111,7 @@ func TestRelease(t *testing.T) {
 	t.Run("modules", r.modules)
 	t.Run("signature", func(t *testing.T) { r.signature(t, public) })
 	t.Run("image", r.image)
+	t.Run("packages", other.packages)
 }
 
 func (r release) checksums(t *testing.T) {
