@@ -92,3 +92,59 @@ func TestGuestUnderHALeavesItsJob(t *testing.T) {
 		})
 	}
 }
+
+// TestGuestUnderHAIsCovered puts a guest under HA that a job of each node backs up, and one that the HA manager leaves alone. Both are covered, and nothing waits.
+func TestGuestUnderHAIsCovered(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ state, second string }{"job_of_each_node": {"started", "pve2"}, "ignored": {"ignored", ""}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runWithJob(t, map[string]string{"all": "1", "node": "pve1", "prune-backups": "keep-last=3"}, func(t *testing.T, l *lab) {
+				l.grant("Sys.Console", "Sys.Modify", "Datastore.Allocate")
+				if test.second != "" {
+					l.files["second.yaml"] = objectYAML("BackupJob", "second", "schedule: daily, storage: local, guests: {all: true}, node: "+test.second+", retention: {keepLast: 3}")
+				}
+				l.push("a job of the other node", alice)
+				l.converge()
+				l.files["web.yaml"] = vmYAML("web-1", 201, "backup: required", "ha: {state: "+test.state+"}")
+				l.push("HA", alice)
+				l.converge()
+				time.Sleep(time.Hour)
+				if g := l.guest(l.engine.Report(), 201); len(g.Held) > 0 || l.sim.HAState(201) == "" || l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.NoBackup) {
+					t.Errorf("got %+v, want the guest under HA and covered", g)
+				}
+				if test.second != "" {
+					return
+				}
+				l.files["web.yaml"] = vmYAML("web-1", 201, "backup: required", "ha: {state: started}")
+				l.push("managed", alice)
+				eventually(t, "the hold", func() bool { return l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.Guard) })
+			})
+		})
+	}
+}
+
+// TestStoragesAreReadSeldom counts how often storages are read while nothing happens, and makes a second job while they cannot be read: it waits, and its kind is known.
+func TestStoragesAreReadSeldom(t *testing.T) {
+	t.Parallel()
+	runWithJob(t, map[string]string{"all": "1", "prune-backups": "keep-last=3"}, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify", "Datastore.Allocate")
+		time.Sleep(15 * time.Minute)
+		const jobs, storages = "GET /cluster/backup", "GET /storage"
+		before := l.sim.Counters().Routes
+		time.Sleep(time.Hour)
+		after := l.sim.Counters().Routes
+		if n, of := after[storages]-before[storages], after[jobs]-before[jobs]; n > 6 || of < 50 {
+			t.Errorf("got storages read %d times in an hour and jobs %d times, want at most 6 and at least 50", n, of)
+		}
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "^/storage$", Kind: pvesim.ErrorText, Text: "no answer", Times: -1}))
+		l.files["second.yaml"] = objectYAML("BackupJob", "second", "schedule: hourly, storage: local-lvm, guests: {all: true}, retention: {keepLast: 1}")
+		l.push("a second job", alice)
+		eventually(t, "the hold", func() bool { return l.objectHasReason(objectCase{label: "BackupJob/second"}, reason.Guard) })
+		if l.objectHasReason(objectCase{label: "VirtualMachine/web-1"}, reason.NoBackup) {
+			t.Error("got a guest that is not known to be covered, want the jobs known")
+		}
+		l.sim.ClearFaults()
+		l.converge()
+	})
+}

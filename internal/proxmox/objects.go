@@ -16,6 +16,10 @@ import (
 
 // Objects reads the objects of a kind, as the kind says. With a cluster.UnreadError it also returns those that were read.
 func (r *Reader) Objects(ctx context.Context, name guest.Kind, ids []string) (map[string]cluster.Object, error) {
+	if name == cluster.Storages {
+		list, err := kind.ReadStorages(ctx, r.getPath)
+		return byID(list), err
+	}
 	k, known := kinds.Of(name)
 	if !known {
 		return nil, fmt.Errorf("read objects of the kind %s: there is no such kind", name)
@@ -28,11 +32,15 @@ func (r *Reader) Objects(ctx context.Context, name guest.Kind, ids []string) (ma
 			return nil, err
 		}
 	}
-	byID := make(map[string]cluster.Object, len(objects))
-	for _, o := range objects {
-		byID[o.ID] = o
+	return byID(objects), err
+}
+
+func byID(list []cluster.Object) map[string]cluster.Object {
+	objects := make(map[string]cluster.Object, len(list))
+	for _, o := range list {
+		objects[o.ID] = o
 	}
-	return byID, err
+	return objects
 }
 
 // CheckObject reads what forbids an operation on an object, as its kind says.

@@ -37,5 +37,15 @@ func (c Capacity) Storage(node, storage string) (StorageCapacity, bool) {
 	return c.Storages[i], true
 }
 
+// StorageIDs returns the names of the storages that a node has, sorted.
+func (c Capacity) StorageIDs() []string {
+	ids := make([]string, 0, len(c.Storages))
+	for _, s := range c.Storages {
+		ids = append(ids, s.Storage)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // InGiB returns bytes for people.
 func InGiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -36,6 +36,16 @@ func (i Inventory) Nodes() int {
 	return len(names)
 }
 
+// Members returns the names of the nodes that the list has, also of those that are offline, sorted.
+func (i Inventory) Members() []string {
+	names := slices.Clone(i.Offline)
+	for _, n := range i.Capacity.Nodes {
+		names = append(names, n.Node)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // ShowsMinority reports whether most nodes are offline in the list: then the node that answers has no quorum, and the others may be well.
 func (i Inventory) ShowsMinority() bool { return 2*len(i.Offline) > len(i.Capacity.Nodes) }
 

@@ -43,7 +43,6 @@ type Object struct {
 	Keys   map[string]string // native texts in the canonical form of the kind; a key that is not set is missing
 	Digest string            // of what a call would change, for a call that carries one; "" if the API has none
 	Never  bool              // it is enabled and has a schedule, and Proxmox knows no time at which it runs next
-	Apart  []string          // of a backup job: storages that certainly do not have the files of its storage under another name
 }
 
 // UnreadError says that some objects of a kind could not be read, as without a privilege on a guest, and that the others were.

@@ -18,6 +18,16 @@ type Snapshot struct {
 	Began      bool                       // an agent has just begun to read the cluster, and no list of guests has failed
 }
 
+// UnderHA reports whether the HA manager may start and move a guest: it has an entry there, which does not say that it leaves the guest alone.
+func (s Snapshot) UnderHA(vmid int) bool {
+	row, _ := s.Inventory.Row(vmid)
+	live := s.Guests[vmid]
+	if live.Resource != nil {
+		return live.Resource.Manages()
+	}
+	return (live.HA || row.HAState != "") && guest.HA{State: row.HAState}.Manages()
+}
+
 // NotReadYet reports whether the agent has just started, and has neither read a guest nor failed to.
 func (s Snapshot) NotReadYet(vmid int) bool {
 	_, isRead := s.Guests[vmid]

@@ -1,6 +1,15 @@
 package cluster
 
-import "strings"
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Storages is the name under which the configurations of storages are read, as objects that no manifest describes. Package kind says what they mean.
+const Storages guest.Kind = "Storage"
 
 // Backings returns what is behind a storage of a type, none for a type that is not known. Storages that have a text in common have the same volumes: two on one volume group,
 // also of different types, or a folder and the share that is mounted there. Property returns a property of the storage, "" for one that it does not have.
@@ -14,6 +23,7 @@ func Backings(of string, property func(name string) string) []string {
 		}
 		return strings.Join(texts, " ")
 	}
+	server := strings.ToLower(strings.TrimSuffix(property("server"), "."))
 	var backings []string
 	switch of {
 	case "lvm", "lvmthin":
@@ -21,18 +31,20 @@ func Backings(of string, property func(name string) string) []string {
 	case "zfspool":
 		backings = append(backings, "zfs "+with("pool"))
 	case "nfs":
-		backings = append(backings, "nfs "+with("server", "export", "subdir"))
+		backings = append(backings, "nfs "+server+" "+path.Clean("/"+property("export")+"/"+property("subdir")))
 	case "cifs":
-		backings = append(backings, "cifs "+with("server", "share", "subdir"))
+		backings = append(backings, "cifs "+server+" "+strings.ToLower(path.Clean("/"+property("share")+"/"+property("subdir"))))
+	case "glusterfs":
+		backings = append(backings, "glusterfs "+server+" "+property("volume"))
 	case "rbd":
 		backings = append(backings, "rbd "+with("monhost", "pool", "namespace"))
 	case "cephfs":
-		backings = append(backings, "cephfs "+with("monhost", "fs-name", "subdir"))
+		backings = append(backings, "cephfs "+with("monhost", "fs-name")+" "+path.Clean("/"+property("subdir")))
 	case "pbs":
-		backings = append(backings, "pbs "+with("server", "port", "datastore", "namespace"))
+		backings = append(backings, "pbs "+server+" "+cmp.Or(property("port"), "8007")+" "+with("datastore", "namespace"))
 	}
-	if path := strings.TrimRight(property("path"), "/"); path != "" {
-		backings = append(backings, "path "+path)
+	if folder := property("path"); folder != "" {
+		backings = append(backings, "path "+path.Clean(folder))
 	}
 	return backings
 }

@@ -11,6 +11,17 @@ const (
 	HARemove = "remove"
 )
 
+// haIgnored is the state of an entry that the HA manager leaves alone, as if there was none.
+const haIgnored = "ignored"
+
+// Manages reports whether an entry lets the HA manager start and move its guest.
+//
+// Source: PVE::HA::Config, vm_is_ha_managed.
+func (h HA) Manages() bool { return h.State != haIgnored }
+
+// Manages reports whether a manifest lets the HA manager start and move its guest. It may be called without an entry.
+func (w *HAWanted) Manages() bool { return w != nil && !w.Absent && w.State != haIgnored }
+
 // haDefault is the entry that the HA manager creates by default.
 var haDefault = HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
 

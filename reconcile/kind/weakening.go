@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/object"
 )
@@ -34,14 +35,53 @@ type Place struct {
 	Key        object.Key // to which an edge of a job ends: the guest, or a place where the guest is not yet
 	VMID       int
 	Node, Pool string
-	HA         bool // the HA manager manages the guest
-	Unknown    bool // the list of guests lacks the guest, so node and pool are not known
+	HA         bool     // the HA manager may move the guest
+	Nodes      []string // of a guest under HA: where the manager may run it, sorted
+	Unknown    bool     // the list of guests lacks the guest, so node and pool are not known
 }
 
 // PlaceOf returns where the list of guests has a guest.
-func PlaceOf(vmid int, inventory cluster.Inventory) Place {
-	row, listed := inventory.Row(vmid)
-	return Place{Key: object.Guest(vmid), VMID: vmid, Node: row.Node, Pool: row.Pool, HA: row.HAState != "", Unknown: !listed}
+func PlaceOf(vmid int, got cluster.Snapshot) Place {
+	row, listed := got.Inventory.Row(vmid)
+	p := Place{Key: object.Guest(vmid), VMID: vmid, Node: row.Node, Pool: row.Pool, Unknown: !listed}
+	if got.UnderHA(vmid) {
+		p = p.UnderHA(got)
+	}
+	return p
+}
+
+// UnderHA returns the place of a guest that the HA manager may move, to any node of the cluster.
+func (p Place) UnderHA(got cluster.Snapshot) Place {
+	p.HA, p.Nodes = true, got.Inventory.Members()
+	return p
+}
+
+// WithoutHA returns the place of a guest that stays where it is.
+func (p Place) WithoutHA() Place {
+	p.HA, p.Nodes = false, nil
+	return p
+}
+
+// Each returns one place for each node on which the guest may be.
+func (p Place) Each() []Place {
+	if !p.HA {
+		return []Place{p}
+	}
+	places := make([]Place, 0, len(p.Nodes)+1)
+	for _, node := range p.Nodes {
+		at := p
+		at.Node, at.Key = node, edge.Place(fmt.Sprintf("guest %d on %s in the pool %q", p.VMID, node, p.Pool))
+		places = append(places, at)
+	}
+	if p.Node != "" && !slices.Contains(p.Nodes, p.Node) {
+		places = append(places, p)
+	}
+	return places
+}
+
+// SameAs reports whether a guest may be in the same places: the node of a guest under HA tells nothing.
+func (p Place) SameAs(other Place) bool {
+	return p.Pool == other.Pool && p.HA == other.HA && slices.Equal(p.Nodes, other.Nodes) && (p.HA || p.Node == other.Node)
 }
 
 // Lasting is an object that exists, and that neither is removed nor has to be created: as it is, and as its manifest wants it. Objects are changed at the same

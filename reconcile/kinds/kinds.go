@@ -64,15 +64,15 @@ func Conflicts(objects []kind.Desired, guests []guest.Desired) []Conflict {
 // BackupEdits returns what a backup job backs up less now than before, by its keys. A key that is missing before has not changed.
 func BackupEdits(before, now map[string]string) []kind.Weakening { return backupjob.Edits(before, now) }
 
-// BackupMove returns what a guest that requires backups loses when it moves to another node or pool. Stay are the backup jobs that exist and stay, live all that exist, and
-// next those that manifests want, as they want them.
-func BackupMove(stay []kind.Lasting, live, next map[string]cluster.Object, from, to kind.Place) []kind.Weakening {
-	return backupjob.Move(stay, live, next, from, to)
+// BackupMove returns what a guest that requires backups loses when it gets to other places. The world has the backup jobs that exist and stay, and all that exist; next are those that manifests
+// want, as they want them.
+func BackupMove(world kind.World, next map[string]cluster.Object, from, to kind.Place) []kind.Weakening {
+	return backupjob.Move(world, next, from, to)
 }
 
-// BackupAdded returns the backup jobs, with how they keep their backups of a guest, from which another backup of the guest on a storage would take a place. Live are all jobs.
-func BackupAdded(live map[string]cluster.Object, storage string, p kind.Place) []kind.Weakening {
-	return backupjob.Added(live, storage, p)
+// BackupAdded returns the backup jobs, with how they keep their backups of a guest, from which another backup of the guest on a storage would take a place.
+func BackupAdded(world kind.World, storage string, p kind.Place) []kind.Weakening {
+	return backupjob.Added(world, storage, p)
 }
 
 // BackupStarved returns why an enabled backup job does not count as cover, "" if it counts.

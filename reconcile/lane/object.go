@@ -86,7 +86,12 @@ func (w *Worker) readObjects(ctx context.Context, basis *Basis, all, one plan.Ob
 		return w.readFirewallObjects(ctx, basis, all, one)
 	}
 	if k, known := kinds.Of(name); !known || !k.AsksEach {
-		return observe.ReadObjects(ctx, w.cluster, map[guest.Kind][]string{name: all.Reads()[name]})
+		reads := all.Reads()
+		now := map[guest.Kind][]string{name: reads[name]}
+		if ids, matter := reads[cluster.Storages]; matter && name == kinds.BackupJobs {
+			now[cluster.Storages] = ids
+		}
+		return observe.ReadObjects(ctx, w.cluster, now)
 	}
 	return w.readParts(ctx, name, one.IDs(name))
 }

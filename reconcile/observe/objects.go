@@ -48,7 +48,8 @@ func withoutUnread(objects cluster.Objects, unread *cluster.UnreadError) cluster
 	return objects
 }
 
-// dueObjects returns the kinds that a round has to read: those that were not read within resync, those whose last reading failed, and those with an id that was not read.
+// dueObjects returns the kinds that a round has to read: those that were not read within resync, those whose last reading failed, and those with an id that was not read. The configurations of
+// storages seldom change, and the list of guests shows new ones.
 func (o *Observer) dueObjects(reads map[guest.Kind][]string, now time.Time) map[guest.Kind][]string {
 	maps.DeleteFunc(o.objects, func(kind guest.Kind, _ cluster.Objects) bool { return reads[kind] == nil })
 	maps.DeleteFunc(o.parts, func(kind guest.Kind, _ map[string]time.Time) bool { return reads[kind] == nil })
@@ -56,7 +57,12 @@ func (o *Observer) dueObjects(reads map[guest.Kind][]string, now time.Time) map[
 	for kind, ids := range reads {
 		last := o.objects[kind]
 		isNew := func(id string) bool { return !slices.Contains(last.Asked, id) }
-		if last.Err != "" || now.Sub(last.ReadAt) >= o.resync || slices.ContainsFunc(ids, isNew) {
+		within := o.resync
+		if kind == cluster.Storages {
+			ids = o.inventory.Capacity.StorageIDs()
+			within *= firewallRounds
+		}
+		if last.Err != "" || now.Sub(last.ReadAt) >= within || slices.ContainsFunc(ids, isNew) {
 			due[kind] = ids
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
-	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/order"
 	"gitops-agent/reconcile/reason"
 )
@@ -33,14 +32,17 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, c
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Warned, Reason: reason.NoBackup, Message: "it is not known whether a backup job covers it, as its manifest requires: " + err, Hint: reason.GrantJobAudit.Text,
 		})
-	case !cover.now.HasTo(at.Key, edge.Covers):
+	case len(cover.gaps(at)) > 0:
 		text := "no enabled backup job covers it"
+		if at.HA {
+			text += " on " + nodesOf(cover.gaps(at)) + ", where the HA manager may run it"
+		}
 		if starved := starvedJobs(got); starved != "" {
 			text += " (" + starved + ")"
 		}
 		missing, hints = append(missing, text), append(hints, reason.AddToJob.Text)
 	default:
-		if why := want.derived.editedJobOf(d.VMID, cover); why != "" {
+		if why := want.derived.editedJobOf(at, cover); why != "" {
 			missing = append(missing, "the backup job that covers it was changed in Proxmox, so that it backs up less: "+why)
 			hints = append(hints, reason.UndoJobEdit.Text)
 		}
@@ -68,8 +70,8 @@ func withMoveLosses(p Guest, want Desired, d *guest.Desired, got cluster.Snapsho
 // moveLosses returns what a step takes a guest that requires backups out of: by a move to another node or pool, or by the HA manager, which may move it to any node and never shuts it
 // down for a backup.
 func moveLosses(step *Step, want Desired, d *guest.Desired, got cluster.Snapshot, at kind.Place, unknown string) []kind.Weakening {
-	next := placeAfter(step, at)
-	if next == at {
+	next := placeAfter(step, at, got)
+	if next.SameAs(at) {
 		return nil
 	}
 	by := "a move to the node " + next.Node
@@ -82,7 +84,7 @@ func moveLosses(step *Step, want Desired, d *guest.Desired, got cluster.Snapshot
 	losses := []kind.Weakening{{Old: "in a backup job", New: "in no enabled job"}}
 	if unknown == "" {
 		jobs, _ := kinds.Of(kinds.BackupJobs)
-		losses = kinds.BackupMove(want.derived.lasting(jobs), got.Objects[jobs.Name].ByID, wantedJobs(want, got), at, next)
+		losses = kinds.BackupMove(kind.World{Others: want.derived.lasting(jobs), Observed: got}, wantedJobs(want, got), at, next)
 	}
 	for i := range losses {
 		losses[i].Guest, losses[i].Field, losses[i].New = d.Ref, guest.GuardBackup, losses[i].New+", by "+by
@@ -105,7 +107,7 @@ func orderLosses(step *Step, want Desired, d *guest.Desired, got cluster.Snapsho
 	storage := step.Order.Params[order.KeyStorage]
 	taken := []kind.Weakening{{Old: "the backups on storage " + storage}}
 	if unknown == "" {
-		taken = kinds.BackupAdded(got.Objects[kinds.BackupJobs].ByID, storage, at)
+		taken = kinds.BackupAdded(kind.World{Observed: got}, storage, at)
 	}
 	for _, w := range taken {
 		w.Guest, w.Field, w.New = d.Ref, guest.GuardBackup, "also the backup of the order, which is not protected"
@@ -135,6 +137,11 @@ func wantedJobs(want Desired, got cluster.Snapshot) map[string]cluster.Object {
 // coverage is which guests backup jobs back up, by the jobs as they are: edges from jobs to guests, in the order of the ids of the jobs.
 type coverage struct{ now *edge.Graph }
 
+// gaps returns the places of a guest in which no job covers it.
+func (c coverage) gaps(at kind.Place) []kind.Place {
+	return slices.DeleteFunc(at.Each(), func(p kind.Place) bool { return c.now.HasTo(p.Key, edge.Covers) })
+}
+
 // newCoverage returns the coverage of the guests that require backups. Planned are the guests of the manifests, in their order.
 func newCoverage(want Desired, planned []Guest, got cluster.Snapshot) (cover coverage) {
 	if jobsUnknown(got) != "" {
@@ -143,7 +150,7 @@ func newCoverage(want Desired, planned []Guest, got cluster.Snapshot) (cover cov
 	var places []kind.Place
 	for i := range planned {
 		if at, isNeeded := placeToCover(&want.Guests[i], got); isNeeded {
-			places = append(places, at)
+			places = append(places, at.Each()...)
 		}
 	}
 	if len(places) == 0 {
@@ -178,12 +185,13 @@ func placeToCover(d *guest.Desired, got cluster.Snapshot) (at kind.Place, isNeed
 		return at, false
 	}
 	live, exists := got.Guests[d.VMID]
-	row, _ := got.Inventory.Row(d.VMID)
-	return kind.Place{Key: object.Guest(d.VMID), VMID: d.VMID, Node: cmp.Or(live.Node, row.Node), Pool: row.Pool, HA: row.HAState != ""}, exists
+	at = kind.PlaceOf(d.VMID, got)
+	at.Node, at.Unknown = cmp.Or(live.Node, at.Node), false
+	return at, exists
 }
 
 // placeAfter returns where a guest is after a step.
-func placeAfter(step *Step, at kind.Place) kind.Place {
+func placeAfter(step *Step, at kind.Place, got cluster.Snapshot) kind.Place {
 	next := at
 	for _, call := range step.Calls {
 		if call.Op == cluster.OpPool {
@@ -192,14 +200,24 @@ func placeAfter(step *Step, at kind.Place) kind.Place {
 		if call.Op == cluster.OpMigrate {
 			next.Node = call.Params["target"]
 		}
-		if call.Op == cluster.OpHAAdd {
-			next.HA = true
+		state, isSet := call.Params["state"]
+		switch manages := (guest.HA{State: state}).Manages(); {
+		case call.Op == cluster.OpHAAdd && manages, call.Op == cluster.OpHASet && isSet && manages:
+			next = next.UnderHA(got)
+		case call.Op == cluster.OpHARemove, call.Op == cluster.OpHAAdd, call.Op == cluster.OpHASet && isSet:
+			next = next.WithoutHA()
 		}
 	}
-	if next != at {
-		next.Key = edge.Place(fmt.Sprintf("guest %d on %s in the pool %q", at.VMID, next.Node, next.Pool))
-	}
 	return next
+}
+
+// nodesOf names the nodes of places.
+func nodesOf(places []kind.Place) string {
+	var nodes []string
+	for _, p := range places {
+		nodes = append(nodes, p.Node)
+	}
+	return strings.Join(nodes, ", ")
 }
 
 // maxLeftOut bounds the volumes that a condition names.

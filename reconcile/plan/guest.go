@@ -71,7 +71,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, former, live)...)
 	p = withFirewall(p, d, live, got)
 	row, _ := got.Inventory.Row(d.VMID)
-	p = withRules(withHAState(p, d, live, got), want, d, live, row, got)
+	p = withRules(withHAState(p, d, live, got), want, d, live, got)
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p

@@ -12,8 +12,8 @@ import (
 
 // withRules takes the move away that placement asks for if a rule decides where the HA manager runs the guest, made by anybody: the HA manager would undo the move, and the
 // agent would repeat it. The move waits while the rules are not known. A signed order is sent all the same.
-func withRules(p Guest, want Desired, d *guest.Desired, live guest.Observed, row cluster.Row, got cluster.Snapshot) Guest {
-	if !runsByHA(live, row) {
+func withRules(p Guest, want Desired, d *guest.Desired, live guest.Observed, got cluster.Snapshot) Guest {
+	if !got.UnderHA(d.VMID) {
 		return p
 	}
 	isMove := func(c guest.Change) bool { return c.Write == guest.WriteMigrate }
@@ -50,14 +50,6 @@ func otherNodeCondition(p Guest, d *guest.Desired, live guest.Observed) Conditio
 	return c
 }
 
-// runsByHA reports whether the HA manager runs a guest where its rules want it: the entry does not say that it leaves the guest alone.
-func runsByHA(live guest.Observed, row cluster.Row) bool {
-	if live.Resource != nil {
-		return live.Resource.State != "ignored"
-	}
-	return (live.HA || row.HAState != "") && row.HAState != "ignored"
-}
-
 // rulingOn says which rule decides where a guest runs that its manifest wants on another node, "" if none does: a rule that Proxmox has, or one of a manifest that contradicts
 // the placement.
 func (d *derived) rulingOn(want *guest.Desired, live guest.Observed) string {
@@ -78,7 +70,7 @@ func (d *derived) rulingOn(want *guest.Desired, live guest.Observed) string {
 func nodesByHA(got cluster.Snapshot) map[string]string {
 	nodes := make(map[string]string)
 	for _, row := range got.Inventory.Rows {
-		if runsByHA(got.Guests[row.VMID], row) {
+		if got.UnderHA(row.VMID) {
 			nodes[guest.Ref{Kind: row.Kind, VMID: row.VMID}.HAName()] = row.Node
 		}
 	}

@@ -74,7 +74,7 @@ func hasOrphans(guests []guest.Desired, state journal.State) bool {
 
 // toPlaceUnderHA reports whether the agent chooses the node of a guest that HA will manage, and that it does not own yet.
 func toPlaceUnderHA(d *guest.Desired, state journal.State) bool {
-	if d.Placement == nil || d.HA == nil || d.HA.Absent {
+	if d.Placement == nil || !d.HA.Manages() {
 		return false
 	}
 	_, isOwned := state.Owned[d.VMID]
@@ -175,6 +175,9 @@ func (o Objects) Reads() map[guest.Kind][]string {
 		if reads[k.Name] == nil && k.Guard != "" && slices.ContainsFunc(o.Guarded, isGuarded) {
 			reads[k.Name] = []string{}
 		}
+	}
+	if slices.ContainsFunc(o.Guarded, func(g kind.Guarded) bool { return g.Has(guest.GuardBackup) }) {
+		reads[cluster.Storages] = []string{} // two may be one place
 	}
 	return reads
 }

@@ -14,7 +14,6 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
-	"gitops-agent/reconcile/object"
 )
 
 // An object whose changes can weaken guards of guests is remembered as it was when it agreed with its manifest. If somebody edits it, going back to that is a repair,
@@ -160,15 +159,20 @@ func jobEdits(owned journal.OwnedObject, d kind.Desired, live cluster.Object) []
 }
 
 // editedJobOf returns what an edited job backs up less that covers a guest, if no job covers the guest that nobody has edited, "" otherwise.
-func (d *derived) editedJobOf(vmid int, cover coverage) string {
+func (d *derived) editedJobOf(at kind.Place, cover coverage) string {
 	edited := d.editedJobs()
-	why := ""
-	for e := range cover.now.To(object.Guest(vmid), edge.Covers) {
-		job := edited[edge.ID(e.From)]
-		if job == "" {
-			return ""
+	for _, p := range at.Each() {
+		why := ""
+		for e := range cover.now.To(p.Key, edge.Covers) {
+			job := edited[edge.ID(e.From)]
+			if why = cmp.Or(why, job); job == "" {
+				why = ""
+				break
+			}
 		}
-		why = cmp.Or(why, job)
+		if why != "" {
+			return why
+		}
 	}
-	return why
+	return ""
 }

@@ -92,16 +92,11 @@ func newWantedRule(d kind.Desired, guests []guest.Desired) wantedRule {
 	for i := range guests {
 		g := &guests[i]
 		named := slices.ContainsFunc(d.Guests, func(named kind.GuestLabel) bool { return named.Label == g.Label() })
-		if isWantedUnderHA(g) && (named || g.VMID != 0 && slices.Contains(r.Guests, g.HAName())) {
+		if g.HA.Manages() && (named || g.VMID != 0 && slices.Contains(r.Guests, g.HAName())) {
 			r.guests = append(r.guests, g)
 		}
 	}
 	return r
-}
-
-// isWantedUnderHA reports whether the HA manager moves a guest as its manifest says.
-func isWantedUnderHA(d *guest.Desired) bool {
-	return d.HA != nil && !d.HA.Absent && d.HA.State != "ignored"
 }
 
 // against returns what the rule says against the placement of one of its guests, "" if some node satisfies both.

@@ -4,7 +4,6 @@ package backupjob
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -97,37 +96,7 @@ func read(ctx context.Context, get kind.Get, _ []string) ([]cluster.Object, erro
 			list = append(list, observed(row))
 		}
 	}
-	return list, setApart(ctx, get, list)
-}
-
-// setApart reads the storages, and notes which ones are another place than the storage of each job. A storage that the token may not see is none of them.
-//
-// Source: PVE API, GET /storage.
-func setApart(ctx context.Context, get kind.Get, list []cluster.Object) error {
-	if len(list) == 0 {
-		return nil
-	}
-	rows, err := kind.ReadRows(ctx, get, "/storage", "/storage")
-	if err != nil {
-		return fmt.Errorf("list storages: %w", err)
-	}
-	var storages []cluster.Storage
-	for _, row := range rows {
-		storages = append(storages, cluster.Storage{ID: row.Text("storage"), Backings: cluster.Backings(row.Text("type"), row.Text)})
-	}
-	same := cluster.SameStorages(storages)
-	for i := range list {
-		of := list[i].Keys[keyStorage]
-		if !slices.ContainsFunc(storages, func(s cluster.Storage) bool { return s.ID == of }) {
-			continue
-		}
-		for _, s := range storages {
-			if s.ID != of && (same[s.ID] == "" || same[s.ID] != same[of]) {
-				list[i].Apart = append(list[i].Apart, s.ID)
-			}
-		}
-	}
-	return nil
+	return list, nil
 }
 
 // observed returns a job in canonical texts.

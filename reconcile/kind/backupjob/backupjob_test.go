@@ -48,31 +48,6 @@ func answers(replies map[string]string) kind.Get {
 	}
 }
 
-// TestStoragesThatAreApart reads which storages are another place than that of a job: a storage with the same folder, share or datastore is the same place, and one that is not listed may be.
-func TestStoragesThatAreApart(t *testing.T) {
-	t.Parallel()
-	get := answers(map[string]string{
-		"/cluster/backup": `[{"id":"a","type":"vzdump","storage":"nas"},{"id":"b","type":"vzdump","storage":"local"},{"id":"c","type":"vzdump","storage":"hidden"},{"id":"d","type":"vzdump"},{"id":"e","type":"vzdump","storage":"pbs"}]`,
-		"/storage": `[{"storage":"local","type":"dir","path":"/var/lib/vz"},{"storage":"nas","type":"nfs","server":"nas","export":"/b","path":"/mnt/pve/nas"},{"storage":"folder","type":"dir","path":"/mnt/pve/nas/"},
-			{"storage":"again","type":"nfs","server":"nas","export":"/b","path":"/mnt/pve/again"},{"storage":"pbs","type":"pbs","server":"p","datastore":"x"},{"storage":"pbs2","type":"pbs","server":"p","datastore":"x"},
-			{"storage":"pbs3","type":"pbs","server":"p","datastore":"x","namespace":"n"},{"storage":"drbd","type":"drbd"}]`,
-	})
-	list, err := read(t.Context(), get, nil)
-	got := map[string][]string{}
-	for _, o := range list {
-		got[o.ID] = o.Apart
-	}
-	want := map[string][]string{
-		"a": {"local", "pbs", "pbs2", "pbs3", "drbd"}, "b": {"nas", "folder", "again", "pbs", "pbs2", "pbs3", "drbd"}, "c": nil, "d": nil, "e": {"local", "nas", "folder", "again", "pbs3", "drbd"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("got error %v, storages (-want +got)\n%s", err, diff)
-	}
-	if _, err := read(t.Context(), answers(map[string]string{"/cluster/backup": `[{"id":"a","type":"vzdump"}]`}), nil); err == nil {
-		t.Error("got no error without a list of storages")
-	}
-}
-
 func TestEncode(t *testing.T) {
 	job := func(op cluster.Op, set map[string]string, remove ...string) cluster.Call {
 		return cluster.Call{Op: op, Object: "a", Params: set, Delete: remove}

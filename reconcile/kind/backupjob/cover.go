@@ -78,16 +78,12 @@ func scopeOf(job cluster.Object) scope {
 	return s
 }
 
-// reaches reports whether a job names a guest, enabled or not. What depends on an unknown place counts as assumed. The node of a guest under HA is not known: the HA manager
-// moves the guest when it wants to.
+// reaches reports whether a job names a guest, enabled or not. What depends on an unknown place counts as assumed. Of a guest under HA, each node is a place of its own.
 //
 // Source: PVE::VZDump get_included_guests, which prefers a pool to a list, and a list to all guests.
 func (s scope) reaches(p kind.Place, assumed bool) bool {
-	isNodeKnown := !p.Unknown && !p.HA
 	switch {
-	case s.node != "" && isNodeKnown && s.node != p.Node:
-		return false
-	case s.node != "" && !isNodeKnown && !assumed:
+	case s.node != "" && !p.Unknown && s.node != p.Node, s.node != "" && p.Unknown && !assumed:
 		return false
 	case s.pool != "":
 		return p.Unknown && assumed || !p.Unknown && s.pool == p.Pool
@@ -131,28 +127,27 @@ func weakens(c kind.Change, world kind.World) []kind.Weakening {
 	}
 	var found []kind.Weakening
 	for _, g := range world.Guests {
-		p := kind.PlaceOf(g.VMID, world.Observed.Inventory)
 		if !g.Has(guest.GuardBackup) {
 			continue
 		}
-		note := func(w kind.Weakening) {
-			w.Guest, w.Field = g.Ref, guest.GuardBackup
-			found = append(found, w)
-		}
-		if !before.staysFor(p, then) && then.runs && then.reaches(p, true) {
-			for _, w := range shared(after, world, p) {
-				note(w)
+		isOther := make(map[kind.Weakening]bool)
+		for _, p := range kind.PlaceOf(g.VMID, world.Observed).Each() {
+			var losses []kind.Weakening
+			if !before.staysFor(p, then) && then.runs && then.reaches(p, true) {
+				losses = append(shared(after, world, p), sharedElsewhere(after, world, g.VMID, p)...)
 			}
-		}
-		switch {
-		case !before.isRun(p, true):
-		case !then.staysFor(p, before):
-			if w := lost(cluster.Object{ID: c.ID, Keys: now}, world.Others, p); w != nil {
-				note(*w)
+			switch {
+			case !before.isRun(p, true):
+			case !then.staysFor(p, before):
+				losses = append(losses, lost(cluster.Object{ID: c.ID, Keys: now}, world.Others, p)...)
+			default:
+				losses = append(losses, weaker(now, after.Keys)...)
 			}
-		default:
-			for _, w := range weaker(now, after.Keys) {
-				note(w)
+			for _, w := range losses {
+				w.Guest, w.Field = g.Ref, guest.GuardBackup
+				if !isOther[w] {
+					isOther[w], found = true, append(found, w)
+				}
 			}
 		}
 	}
@@ -175,34 +170,67 @@ func shared(job cluster.Object, world kind.World, p kind.Place) []kind.Weakening
 		if id == job.ID || !scopeOf(other).isRun(p, true) {
 			continue
 		}
-		later, stays := next[id]
-		if later.Keys[keyStorage] == other.Keys[keyStorage] {
-			later.Apart = other.Apart
-		}
-		if sharesStorage(job, other) || stays && sharesStorage(job, later) {
+		if sharesStorage(job, other, world) || slices.ContainsFunc(world.Others, func(l kind.Lasting) bool { return l.Next.ID == id && sharesStorage(job, l.Next, world) }) {
 			found = append(found, kind.Weakening{
 				Old: fmt.Sprintf("the job %s alone keeps its backups on storage %s, %s", id, orDefault(other.Keys[keyStorage]), effectiveRetention(other.Keys)),
-				New: fmt.Sprintf("also the job %s, %s", job.ID, effectiveRetention(job.Keys)),
+				New: fmt.Sprintf("also the job %s%s, %s", job.ID, maybeOn(job, other), effectiveRetention(job.Keys)),
 			})
 		}
 	}
 	return found
 }
 
+// sharedElsewhere returns what a job that begins to back up a guest in one of its places takes from jobs that back it up to the same storage in another one: the HA manager moves the guest
+// from one to the other, and each run prunes the backups of all.
+func sharedElsewhere(job cluster.Object, world kind.World, vmid int, p kind.Place) []kind.Weakening {
+	var found []kind.Weakening
+	live := world.Observed.Objects[Name].ByID
+	places := kind.PlaceOf(vmid, world.Observed).Each()
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		other := scopeOf(live[id])
+		if id == job.ID || other.isRun(p, true) || !slices.ContainsFunc(places, func(at kind.Place) bool { return other.isRun(at, true) }) {
+			continue
+		}
+		found = append(found, prunesLess(live[id], job, world)...)
+	}
+	return found
+}
+
+// prunesLess returns what a job keeps less than another one whose backups it prunes, in the same place.
+func prunesLess(former, job cluster.Object, world kind.World) []kind.Weakening {
+	if !sharesStorage(job, former, world) {
+		return nil
+	}
+	keys := maps.Clone(job.Keys)
+	keys[keyStorage] = former.Keys[keyStorage] // under another name
+	found := weaker(former.Keys, keys)
+	for i := range found {
+		found[i].Old, found[i].New = "the job "+former.ID+" with "+found[i].Old, "the job "+job.ID+maybeOn(job, former)+" with "+found[i].New
+	}
+	return found
+}
+
 // sharesStorage reports whether two jobs may back up to one storage, and one of them limits what is kept.
-func sharesStorage(a, b cluster.Object) bool {
-	return sharesPlace(a, b) && (effectiveRetention(a.Keys) != keepsAll || effectiveRetention(b.Keys) != keepsAll)
+func sharesStorage(a, b cluster.Object, world kind.World) bool {
+	return sharesPlace(a.Keys[keyStorage], b.Keys[keyStorage], world) && (effectiveRetention(a.Keys) != keepsAll || effectiveRetention(b.Keys) != keepsAll)
 }
 
-// sharesPlace reports whether the backups of two jobs may be in one place. The default storage may be any, and two storages may be one folder, share or datastore.
-func sharesPlace(a, b cluster.Object) bool {
-	from, to := a.Keys[keyStorage], b.Keys[keyStorage]
-	return from == "" || to == "" || !slices.Contains(a.Apart, to) && !slices.Contains(b.Apart, from)
+// sharesPlace reports whether the backups on two storages may be in one place. The default storage may be any, and two storages may be one folder, share or datastore.
+func sharesPlace(a, b string, world kind.World) bool {
+	return a == "" || b == "" || a == b || !kind.Apart(world.Observed.Objects[cluster.Storages], a, b)
 }
 
-// lost returns what a guest loses with a job that backs it up no more, nil if another job that stays keeps as much.
-func lost(job cluster.Object, others []kind.Lasting, p kind.Place) *kind.Weakening {
-	with := ""
+// maybeOn says that a storage may be the same place as that of another job, "" if it has the same name.
+func maybeOn(job, other cluster.Object) string {
+	if job.Keys[keyStorage] == other.Keys[keyStorage] {
+		return ""
+	}
+	return " on storage " + orDefault(job.Keys[keyStorage]) + ", which may be the same place"
+}
+
+// lost returns what a guest loses with a job that backs it up no more, nothing if another job that stays keeps as much.
+func lost(job cluster.Object, others []kind.Lasting, p kind.Place) []kind.Weakening {
+	with, on := "", ""
 	for _, l := range others {
 		if !scopeOf(l.Now).covers(p, false) || !scopeOf(l.Next).covers(p, false) {
 			continue
@@ -212,20 +240,43 @@ func lost(job cluster.Object, others []kind.Lasting, p kind.Place) *kind.Weakeni
 		}
 		with = cmp.Or(with, l.Now.ID)
 	}
-	if with == "" {
-		return &kind.Weakening{Old: "in the job " + job.ID, New: "in no enabled job"}
+	if p.HA {
+		on = " on " + p.Node
 	}
-	return &kind.Weakening{Old: "in the job " + job.ID, New: "in no enabled job that keeps as much, only in " + with}
+	if with == "" {
+		return []kind.Weakening{{Old: "in the job " + job.ID, New: "in no enabled job" + on}}
+	}
+	return []kind.Weakening{{Old: "in the job " + job.ID, New: "in no enabled job that keeps as much" + on + ", only in " + with}}
 }
 
-// Move returns what a guest that requires backups loses when it moves to another node or pool, or gets under HA: jobs that back it up there no more, and what jobs that back it up only
-// there take from the others. Stay are the jobs that exist and stay, live all that exist, and next those that manifests want, as they want them.
-func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to kind.Place) []kind.Weakening {
+// Move returns what a guest that requires backups loses when it gets to other places: by another node or pool, or when the HA manager may move it to more nodes. These are jobs that back it up
+// there no more, and what jobs that back it up only there take from the others. The world has the jobs that exist and stay, and all that exist; next are those that manifests want, as
+// they want them.
+func Move(world kind.World, next map[string]cluster.Object, from, to kind.Place) []kind.Weakening {
+	var found []kind.Weakening
+	were := from.Each()
+	for _, p := range to.Each() {
+		was := from
+		if i := slices.IndexFunc(were, func(at kind.Place) bool { return at.Node == p.Node }); i >= 0 {
+			was = were[i]
+		}
+		for _, w := range moved(world, next, was, p) {
+			if !slices.Contains(found, w) {
+				found = append(found, w)
+			}
+		}
+	}
+	return found
+}
+
+// moved returns what a guest loses by a move from one place to another one.
+func moved(world kind.World, next map[string]cluster.Object, from, to kind.Place) []kind.Weakening {
 	var found []kind.Weakening
 	var left []cluster.Object
-	with := kind.World{Others: stay}
+	live := world.Observed.Objects[Name].ByID
 	beside := make(map[string]cluster.Object, len(live))
-	with.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: beside}}
+	with := world
+	with.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: beside}, cluster.Storages: world.Observed.Objects[cluster.Storages]}
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		job := live[id]
 		s := scopeOf(job)
@@ -240,9 +291,7 @@ func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to ki
 		}
 	}
 	for _, job := range left {
-		if w := lost(job, stay, to); w != nil {
-			found = append(found, *w)
-		}
+		found = append(found, lost(job, world.Others, to)...)
 	}
 	enters := func(job cluster.Object) {
 		if _, isBeside := beside[job.ID]; isBeside || !scopeOf(job).isRun(to, true) {
@@ -250,10 +299,8 @@ func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to ki
 		}
 		found = append(found, shared(job, with, to)...)
 		for _, former := range left {
-			if former.ID != job.ID && sharesStorage(job, former) {
-				keys := maps.Clone(job.Keys)
-				keys[keyStorage] = former.Keys[keyStorage] // under another name
-				found = append(found, weaker(former.Keys, keys)...)
+			if former.ID != job.ID {
+				found = append(found, prunesLess(former, job, world)...)
 			}
 		}
 	}
@@ -268,12 +315,14 @@ func Move(stay []kind.Lasting, live, next map[string]cluster.Object, from, to ki
 	return found
 }
 
-// Added returns the jobs among whose backups of a guest on a storage another backup would count, so that it takes the place of one of them. Live are all jobs.
-func Added(live map[string]cluster.Object, storage string, p kind.Place) []kind.Weakening {
+// Added returns the jobs among whose backups of a guest on a storage another backup would count, so that it takes the place of one of them.
+func Added(world kind.World, storage string, p kind.Place) []kind.Weakening {
 	var found []kind.Weakening
+	live := world.Observed.Objects[Name].ByID
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		job := live[id]
-		if !scopeOf(job).isRun(p, true) || effectiveRetention(job.Keys) == keepsAll || !sharesPlace(job, cluster.Object{Keys: map[string]string{keyStorage: storage}}) {
+		runs := slices.ContainsFunc(p.Each(), func(at kind.Place) bool { return scopeOf(job).isRun(at, true) })
+		if !runs || effectiveRetention(job.Keys) == keepsAll || !sharesPlace(job.Keys[keyStorage], storage, world) {
 			continue
 		}
 		found = append(found, kind.Weakening{Old: fmt.Sprintf("the job %s alone keeps its backups on storage %s, %s", id, orDefault(job.Keys[keyStorage]), effectiveRetention(job.Keys))})
@@ -289,8 +338,7 @@ func Edits(before, now map[string]string) []kind.Weakening {
 // bringsIn reports whether a change of a job backs up a guest that requires backups, and that the job does not back up now.
 func bringsIn(before, then scope, world kind.World) bool {
 	return slices.ContainsFunc(world.Guests, func(g kind.Guarded) bool {
-		p := kind.PlaceOf(g.VMID, world.Observed.Inventory)
-		return g.Has(guest.GuardBackup) && !before.isRun(p, true) && then.isRun(p, false)
+		return g.Has(guest.GuardBackup) && slices.ContainsFunc(kind.PlaceOf(g.VMID, world.Observed).Each(), func(p kind.Place) bool { return !before.isRun(p, true) && then.isRun(p, false) })
 	})
 }
 

@@ -1,6 +1,7 @@
 package backupjob
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -228,7 +229,7 @@ func TestSharedStorage(t *testing.T) {
 				all := map[string]string{"enabled": "1", "schedule": "daily", "storage": "local"}
 				maps.Copy(all, keys)
 				maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
-				return apart(cluster.Object{ID: id, Keys: all})
+				return cluster.Object{ID: id, Keys: all}
 			}
 			first := map[string]string{"vmid": "201", "prune-backups": keeps}
 			maps.Copy(first, test.other)
@@ -245,7 +246,7 @@ func TestSharedStorage(t *testing.T) {
 					}
 				}
 			}
-			world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: live}}
+			world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: live}, cluster.Storages: readStorages()}
 			got := weakens(c, world)
 			if shares := len(got) > 0; shares != test.shares {
 				t.Errorf("got %v, want a weakening: %t", got, test.shares)
@@ -259,14 +260,11 @@ func TestSharedStorage(t *testing.T) {
 	}
 }
 
-// apart returns a job for whose storage it is known that local and pbs are different places.
-func apart(job cluster.Object) cluster.Object {
-	for _, id := range []string{"local", "pbs"} {
-		if of := job.Keys["storage"]; of != "" && of != id {
-			job.Apart = append(job.Apart, id)
-		}
-	}
-	return job
+// readStorages returns a reading in which local and pbs are different places.
+func readStorages() cluster.Objects {
+	return cluster.Objects{ByID: map[string]cluster.Object{
+		"local": {ID: "local", Keys: map[string]string{"type": "dir", "mount": "/var/lib/vz", "folder": "/dump"}}, "pbs": {ID: "pbs", Keys: map[string]string{"type": "pbs", "remote": "/store"}},
+	}}
 }
 
 // TestNodeUnderHA changes jobs of a node for a guest that the HA manager moves: no such job is sure to back the guest up, and each of them may.
@@ -275,7 +273,7 @@ func TestNodeUnderHA(t *testing.T) {
 	job := func(keys map[string]string) cluster.Object {
 		all := map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "all": "1", "prune-backups": "keep-last=30"}
 		maps.Copy(all, keys)
-		return apart(cluster.Object{ID: "job", Keys: all})
+		return cluster.Object{ID: "job", Keys: all}
 	}
 	none := map[string]string{}
 	tests := map[string]struct {
@@ -298,7 +296,7 @@ func TestNodeUnderHA(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			live := map[string]cluster.Object{"other": apart(cluster.Object{ID: "other", Keys: map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "vmid": "201", "prune-backups": "keep-last=3"}})}
+			live := map[string]cluster.Object{"other": {ID: "other", Keys: map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "vmid": "201", "prune-backups": "keep-last=3"}}}
 			c := kind.Change{Op: cluster.OpObjectAdd, ID: "job", Set: job(test.after).Keys}
 			if test.got != nil {
 				c.Op, c.Got = cluster.OpObjectSet, job(test.got)
@@ -313,7 +311,8 @@ func TestNodeUnderHA(t *testing.T) {
 				row.HAState = "started"
 			}
 			world.Observed.Inventory.Rows = []cluster.Row{row}
-			world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: live}}
+			world.Observed.Inventory.Capacity.Nodes, world.Observed.Inventory.Offline = []cluster.NodeCapacity{{Node: "pve1"}}, []string{"pve2"}
+			world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: live}, cluster.Storages: readStorages()}
 			if got := weakens(c, world); (len(got) > 0) != test.weaker {
 				t.Errorf("got %v, want a weakening: %t", got, test.weaker)
 			}
@@ -321,23 +320,89 @@ func TestNodeUnderHA(t *testing.T) {
 	}
 }
 
-// TestMoveUnderHA puts a guest under HA: the jobs of its node and those that shut guests down are no cover any more.
+// TestMoveUnderHA puts a guest under HA, takes it out again, and moves it: the set of jobs counts, and those that shut guests down are no cover under HA.
 func TestMoveUnderHA(t *testing.T) {
 	t.Parallel()
-	from := kind.Place{VMID: 201, Node: "pve1"}
-	to := from
-	to.HA = true
+	free := kind.Place{VMID: 201, Node: "pve1"}
+	managed := free
+	managed.HA, managed.Nodes = true, []string{"pve1", "pve2"}
+	elsewhere, away := managed, free
+	elsewhere.Node, away.Node = "pve2", "pve2"
+	type jobs = []map[string]string
+	one, two := map[string]string{"node": "pve1"}, map[string]string{"node": "pve2"}
+	short := map[string]string{"node": "pve2", "prune-backups": "keep-last=1"}
 	for name, test := range map[string]struct {
-		keys map[string]string
-		want int
+		jobs     jobs
+		from, to kind.Place
+		want     int
 	}{
-		"of_all_nodes": {nil, 0}, "of_its_node": {map[string]string{"node": "pve1"}, 1}, "of_another_node": {map[string]string{"node": "pve2"}, 0}, "stops": {map[string]string{"mode": "stop"}, 1},
-		"starved": {map[string]string{"bwlimit": "1"}, 0},
+		"of_all_nodes":         {jobs{{}}, free, managed, 0},
+		"of_its_node":          {jobs{one}, free, managed, 1},
+		"of_another_node":      {jobs{two}, free, managed, 0},
+		"of_each_node":         {jobs{one, two}, free, managed, 0},
+		"of_each_node_shorter": {jobs{one, short}, free, managed, 2}, // no job keeps as much on pve2, and what pve1's keeps is pruned
+		"stops":                {jobs{{"mode": "stop"}}, free, managed, 2},
+		"starved":              {jobs{{"bwlimit": "1"}}, free, managed, 0},
+		"moves":                {jobs{one, two}, managed, elsewhere, 0},
+		"moves_uncovered":      {jobs{one}, managed, elsewhere, 0}, // it could before
+		"forgotten_elsewhere":  {jobs{one, two}, managed, away, 0},
+		"forgotten_uncovered":  {jobs{one}, managed, away, 0},
+		"moves_by_itself":      {jobs{one, two}, free, away, 0},
+		"moves_to_a_shorter":   {jobs{one, short}, free, away, 2},
+		"moves_out":            {jobs{one}, free, away, 1},
 	} {
-		keys := map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "all": "1", "prune-backups": "keep-last=30"}
-		maps.Copy(keys, test.keys)
-		job := apart(cluster.Object{ID: "job", Keys: keys})
-		if got := Move([]kind.Lasting{{Now: job, Next: job}}, map[string]cluster.Object{"job": job}, nil, from, to); len(got) != test.want {
+		live := make(map[string]cluster.Object)
+		world := kind.World{}
+		for i, with := range test.jobs {
+			keys := map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "all": "1", "prune-backups": "keep-last=30"}
+			maps.Copy(keys, with)
+			job := cluster.Object{ID: fmt.Sprint("job", i), Keys: keys}
+			live[job.ID], world.Others = job, append(world.Others, kind.Lasting{Now: job, Next: job})
+		}
+		world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: live}, cluster.Storages: readStorages()}
+		if got := Move(world, nil, test.from, test.to); len(got) != test.want {
+			t.Errorf("%s: got %v, want %d", name, got, test.want)
+		}
+	}
+}
+
+// TestJobsOfEachNode changes the job of one node, where a guest under HA has one job for each node on a storage: none is weaker because of another that keeps as much.
+func TestJobsOfEachNode(t *testing.T) {
+	t.Parallel()
+	job := func(id string, with map[string]string) cluster.Object {
+		keys := map[string]string{"enabled": "1", "schedule": "daily", "storage": "local", "all": "1", "prune-backups": "keep-last=30", "node": id}
+		maps.Copy(keys, with)
+		return cluster.Object{ID: id, Keys: keys}
+	}
+	for name, test := range map[string]struct {
+		state, id string
+		op        cluster.Op
+		with      map[string]string
+		want      int
+	}{
+		"third":            {"started", "pve3", cluster.OpObjectAdd, nil, 0},
+		"third_shorter":    {"started", "pve3", cluster.OpObjectAdd, map[string]string{"prune-backups": "keep-last=1"}, 2}, // than each of the others
+		"third_more_often": {"started", "pve3", cluster.OpObjectAdd, map[string]string{"schedule": "hourly"}, 2},
+		"third_elsewhere":  {"started", "pve3", cluster.OpObjectAdd, map[string]string{"storage": "pbs", "prune-backups": "keep-last=1"}, 0},
+		"third_ignored":    {"ignored", "pve3", cluster.OpObjectAdd, map[string]string{"prune-backups": "keep-last=1"}, 0},
+		"removal":          {"started", "pve2", cluster.OpObjectRemove, nil, 1},
+		"removal_ignored":  {"ignored", "pve2", cluster.OpObjectRemove, nil, 0},
+		"shorter":          {"started", "pve2", cluster.OpObjectSet, map[string]string{"prune-backups": "keep-last=1"}, 1},
+		"shorter_ignored":  {"ignored", "pve2", cluster.OpObjectSet, map[string]string{"prune-backups": "keep-last=1"}, 0},
+		"longer":           {"started", "pve2", cluster.OpObjectSet, map[string]string{"prune-backups": "keep-last=60"}, 0},
+	} {
+		live := map[string]cluster.Object{"pve1": job("pve1", nil), "pve2": job("pve2", nil)}
+		c := kind.Change{Op: test.op, ID: test.id, Got: live[test.id], Set: job(test.id, test.with).Keys}
+		world := kind.World{Guests: []kind.Guarded{{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "db", VMID: 201}, Guards: []guest.GuardField{guest.GuardBackup}}}}
+		for id, o := range live {
+			if id != test.id {
+				world.Others = append(world.Others, kind.Lasting{Now: o, Next: o})
+			}
+		}
+		world.Observed.Inventory.Rows = []cluster.Row{{VMID: 201, Node: "pve1", HAState: test.state}}
+		world.Observed.Inventory.Capacity.Nodes = []cluster.NodeCapacity{{Node: "pve1"}, {Node: "pve2"}, {Node: "pve3"}}
+		world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: live}, cluster.Storages: readStorages()}
+		if got := weakens(c, world); len(got) != test.want {
 			t.Errorf("%s: got %v, want %d", name, got, test.want)
 		}
 	}
@@ -347,7 +412,7 @@ func TestMoveUnderHA(t *testing.T) {
 func TestMove(t *testing.T) {
 	t.Parallel()
 	job := func(id, pool, storage, keeps string) cluster.Object {
-		return apart(cluster.Object{ID: id, Keys: map[string]string{"enabled": "1", "schedule": "daily", "pool": pool, "storage": storage, "prune-backups": keeps}})
+		return cluster.Object{ID: id, Keys: map[string]string{"enabled": "1", "schedule": "daily", "pool": pool, "storage": storage, "prune-backups": keeps}}
 	}
 	all := job("all", "", "local", "keep-last=30")
 	all.Keys["all"] = "1"
@@ -381,7 +446,9 @@ func TestMove(t *testing.T) {
 				live[o.ID] = o
 				stay = append(stay, kind.Lasting{Now: o, Next: o})
 			}
-			if got := Move(stay, live, test.next, kind.Place{VMID: 201, Node: "pve1", Pool: "web"}, kind.Place{VMID: 201, Node: "pve1", Pool: "db"}); len(got) != test.want {
+			world := kind.World{Others: stay}
+			world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: live}, cluster.Storages: readStorages()}
+			if got := Move(world, test.next, kind.Place{VMID: 201, Node: "pve1", Pool: "web"}, kind.Place{VMID: 201, Node: "pve1", Pool: "db"}); len(got) != test.want {
 				t.Errorf("got %v, want %d", got, test.want)
 			}
 		})

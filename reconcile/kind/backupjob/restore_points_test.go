@@ -42,7 +42,7 @@ func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 func changedAtRandom(r *rand.Rand, jobs map[string]cluster.Object, pool string) (next map[string]cluster.Object, to, what string) {
 	world := kind.World{Guests: []kind.Guarded{{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "db", VMID: 201}, Guards: []guest.GuardField{guest.GuardBackup}}}}
 	world.Observed.Inventory.Rows = []cluster.Row{{VMID: 201, Node: "pve1", Pool: pool}, {VMID: 202, Node: "pve1"}}
-	world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: jobs}}
+	world.Observed.Objects = map[guest.Kind]cluster.Objects{Name: {ByID: jobs}, cluster.Storages: readStorages()}
 	id := pick(r, "a", "b", "c")
 	var all []kind.Lasting
 	for _, other := range slices.Sorted(maps.Keys(jobs)) {
@@ -54,7 +54,7 @@ func changedAtRandom(r *rand.Rand, jobs map[string]cluster.Object, pool string) 
 	if r.IntN(6) == 0 {
 		to = pick(r, "web", "lab")
 		at := func(pool string) kind.Place { return kind.Place{VMID: 201, Node: "pve1", Pool: pool} }
-		if len(Move(all, jobs, nil, at(pool), at(to))) > 0 {
+		if len(Move(kind.World{Others: all, Observed: world.Observed}, nil, at(pool), at(to))) > 0 {
 			return nil, "", ""
 		}
 		return jobs, to, "a move to " + to
@@ -77,7 +77,7 @@ func changedAtRandom(r *rand.Rand, jobs map[string]cluster.Object, pool string) 
 			}
 		}
 		c.Set, what = keys, fmt.Sprintf("the change of %s to %v", id, keys)
-		next[id] = apart(cluster.Object{ID: id, Keys: keys})
+		next[id] = cluster.Object{ID: id, Keys: keys}
 	}
 	if len(weakens(c, world)) > 0 {
 		return nil, "", ""
