@@ -81,7 +81,7 @@ func effectStorages() []pvesim.Storage {
 func situations() []string {
 	var all []string
 	for prefix, words := range map[string]string{
-		"change": "backup guarded rules policyIn cards label lifecycle removal disk memory mode policy approvals class alias set group job",
+		"change": "backup guarded rules policyIn cards label lifecycle removal disk memory mode policy approvals class alias set group job foreign",
 		"held":   "VirtualMachine BackupJob Alias IPSet SecurityGroup Cluster", "compared": "backup firewall protection observe destroy policy",
 		"push": "several scoped by-names approved",
 	} {
@@ -324,6 +324,12 @@ func (h *effectHistory) change(by effectSigner) string {
 	if !by.scoped {
 		g = h.guests[h.rng.IntN(3)]
 	}
+	if by.guests && h.rng.IntN(2) == 0 { // a job that also backs up guests of others
+		selects := h.pick("vmids: [204]", "vmids: [201, 204]", "vmids: [201, 202, 204]", "labels: {tier: a}", "pool: prod", "all: true", "all: true, except: [202]")
+		h.objects["web/job.yaml"] = objectYAML("BackupJob", "web-job", "schedule: hourly, storage: local3, guests: {"+selects+"}, retention: {keepLast: 1}")
+		h.reached["change foreign"]++
+		return "web/job.yaml " + selects
+	}
 	switch n := h.rng.IntN(20); n {
 	case 0:
 		g.backup = !g.backup
@@ -493,10 +499,10 @@ func (h *effectHistory) run() {
 		h.accepted++
 		time.Sleep(6 * time.Minute)
 		h.approves()
-		if !slices.ContainsFunc(by, func(signer effectSigner) bool { return !signer.scoped }) {
+		if !slices.ContainsFunc(by, func(signer effectSigner) bool { return !signer.guests }) {
 			free := before[h.guests[3].vmid]
 			free.backup, free.observe = true, true
-			before[h.guests[3].vmid] = free // nothing of it is in the scope
+			before[h.guests[3].vmid] = free // nothing of it is in the scope; paths limit files, and not guests
 		}
 		h.compare(before, bound, strings.Join(what, "; "))
 		if h.Failed() {

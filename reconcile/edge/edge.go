@@ -41,10 +41,12 @@ const (
 	Covers
 	// Reaches says that the object From does something to the guest To, to the guests of the pool To, or to Everything.
 	Reaches
+	// Forces says that the object From makes Proxmox move, stop or pause the guest To, the guests of the pool To, or those of Everything.
+	Forces
 )
 
 // names are the reasons in metrics, tests and logs.
-var names = [...]string{NeedsFirst: "needs-first", KeepsFromRemoval: "keeps-from-removal", Guards: "guards", ExclusiveWith: "exclusive-with", Follows: "follows", Covers: "covers", Reaches: "reaches"}
+var names = [...]string{NeedsFirst: "needs-first", KeepsFromRemoval: "keeps-from-removal", Guards: "guards", ExclusiveWith: "exclusive-with", Follows: "follows", Covers: "covers", Reaches: "reaches", Forces: "forces"}
 
 // String returns "needs-first", or "why-9" for a number without a name.
 func (w Why) String() string {

@@ -25,7 +25,7 @@ func TestGraphReturnsWhatItWasMadeFrom(t *testing.T) {
 		g := New(slices.Clone(list))
 		for vmid := range 9 {
 			key := object.Guest(vmid)
-			for why := NeedsFirst; why <= Reaches; why++ {
+			for why := NeedsFirst; why <= Forces; why++ {
 				var from, to, wantFrom, wantTo []Edge
 				for e := range g.From(key, why) {
 					from = append(from, *e)
@@ -109,13 +109,13 @@ func TestLongCycle(t *testing.T) {
 func TestReasonsHaveNames(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
-	for why := NeedsFirst; why <= Reaches; why++ {
+	for why := NeedsFirst; why <= Forces; why++ {
 		if name := why.String(); name == "" || seen[name] {
 			t.Errorf("got the name %q for reason %d, want one of its own", name, why)
 		}
 		seen[why.String()] = true
 	}
-	if got := (Reaches + 1).String(); got != "why-8" {
+	if got := (Forces + 1).String(); got != "why-9" {
 		t.Errorf("got %q for a number without a name", got)
 	}
 }

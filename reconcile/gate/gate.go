@@ -106,7 +106,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	case own.Suspend.Active(g.Now):
 		return held(reason.Suspended, own.Suspend.String(), reason.RemoveSuspend.Text)
 	}
-	for _, judge := range []func(plan.Step) Verdict{g.judgeRollout, g.Scope.Judge, g.judgeOwnGuest, g.judgeNode} {
+	for _, judge := range []func(plan.Step) Verdict{g.judgeRollout, g.Scope.Judge, g.judgeOwnGuest, g.judgeNode, g.judgeForced} {
 		if v := judge(step); v.Held {
 			return v
 		}

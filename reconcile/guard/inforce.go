@@ -78,6 +78,12 @@ func completed(now, want journal.Guarded) journal.Guarded {
 	return now
 }
 
+// IsSuspended reports whether a suspension is in force at a time.
+func IsSuspended(g journal.Guarded, at time.Time) bool {
+	end := suspendedUntil(g.Rules.Suspended)
+	return g.Rules.Suspended != "" && (end.IsZero() || at.Before(end))
+}
+
 // isResting reports whether a manifest keeps the agent from changing the guest.
 func isResting(g journal.Guarded) bool { return g.Rules.Mode == modeObserve || g.Rules.Suspended != "" }
 

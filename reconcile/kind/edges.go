@@ -27,20 +27,29 @@ func (w Want) Text(key string) string {
 
 // ReachedBy returns what a change of an object reaches, as it is and as its manifest wants it: guests, pools and edge.Everything, sorted.
 func (k *Kind) ReachedBy(d Desired, live cluster.Object) []object.Key {
+	return k.ends(edge.Reaches, Want{Desired: d, Live: live, Reach: true}, Want{Desired: Desired{Kind: k.Name, ID: d.ID}, Live: live, Reach: true})
+}
+
+// ForcedBy returns what an object moves, stops or pauses once it is as its manifest wants it, as ReachedBy does.
+func (k *Kind) ForcedBy(d Desired, live cluster.Object) []object.Key {
+	return k.ends(edge.Forces, Want{Desired: d, Live: live, Reach: true})
+}
+
+// ends returns to what objects have edges, sorted.
+func (k *Kind) ends(why edge.Why, wants ...Want) []object.Key {
 	if k.Edges == nil {
 		return nil
 	}
-	var reached []object.Key
-	gone := Desired{Kind: k.Name, ID: d.ID}
-	for _, want := range []Want{{Desired: d, Live: live, Reach: true}, {Desired: gone, Live: live, Reach: true}} {
+	var ends []object.Key
+	for _, want := range wants {
 		for _, e := range k.Edges(want, World{}) {
-			if e.Why == edge.Reaches {
-				reached = append(reached, e.To)
+			if e.Why == why {
+				ends = append(ends, e.To)
 			}
 		}
 	}
-	slices.SortFunc(reached, object.Key.Compare)
-	return slices.Compact(reached)
+	slices.SortFunc(ends, object.Key.Compare)
+	return slices.Compact(ends)
 }
 
 // Exists reports whether the object was read.

@@ -46,6 +46,9 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, c
 			missing = append(missing, "the backup job that covers it was changed in Proxmox, so that it backs up less: "+why)
 			hints = append(hints, reason.UndoJobEdit.Text)
 		}
+		if why := lostByMove(want, d, got, at); why != "" {
+			missing, hints = append(missing, why), append(hints, reason.CorrectNode.Text)
+		}
 	}
 	if left := guest.NotInBackups(d, live); len(left) > 0 && isSameGuest(p, d) {
 		missing, hints = append(missing, "no backup contains "+namesOf(left)), append(hints, leftOutHint(d.Kind))
@@ -56,6 +59,20 @@ func withBackup(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, c
 		})
 	}
 	return withMoveLosses(p, want, d, got, at, err)
+}
+
+// lostByMove says what a guest loses by a move that somebody made to another node than its manifest wants, "" if it loses nothing.
+func lostByMove(want Desired, d *guest.Desired, got cluster.Snapshot, at kind.Place) string {
+	from := at
+	if from.Node = d.Node; d.Node == "" || at.HA || from.Node == at.Node {
+		return ""
+	}
+	jobs, _ := kinds.Of(kinds.BackupJobs)
+	losses := kinds.BackupMove(kind.World{Others: want.derived.lasting(jobs), Observed: got}, nil, from, at)
+	if len(losses) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it is on %s, and not on %s, so that less is kept: %s -> %s", at.Node, d.Node, losses[0].Old, losses[0].New)
 }
 
 // withMoveLosses adds what steps take a guest out of by a move.

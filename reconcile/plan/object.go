@@ -74,7 +74,7 @@ func hasOrphans(guests []guest.Desired, state journal.State) bool {
 
 // toPlaceUnderHA reports whether the agent chooses the node of a guest that HA will manage, and that it does not own yet.
 func toPlaceUnderHA(d *guest.Desired, state journal.State) bool {
-	if d.Placement == nil || !d.HA.Manages() {
+	if d.Placement == nil || d.HA == nil || d.HA.Absent {
 		return false
 	}
 	_, isOwned := state.Owned[d.VMID]
@@ -135,6 +135,7 @@ type ObjectStep struct {
 	Whole   *ContentChange    // of a step about an item that is part of a change which weakens guards; nil if it weakens none
 	Fills   bool              // the list differs from the wanted one before the step
 	Reaches []object.Key      // guests, pools and edge.Everything that the object reaches before and after the step
+	Forces  []object.Key      // of them, those that it moves, stops or pauses after the step
 	Chosen  []object.Key      // guests that the step brings into the object or takes out of it, if their labels decide that
 	Guarded map[string]string // new texts of the keys on which guards of guests depend, as they are recorded; of a list at its end
 }
@@ -727,7 +728,7 @@ func (o objectPlan) step(c kind.Change, reason string, takes bool) {
 	c.Agreed = sureTexts(o.owned)
 	s := Step{
 		Guest: o.Ref, Op: c.Op, Class: guest.Live, Changes: o.Changes, Calls: objectCalls(o.kind, c), Reason: reason, TakesOwnership: takes, File: o.desired.Origin.File,
-		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers(), Guarded: changedGuardKeys(o.kind, c), Reaches: o.kind.ReachedBy(o.desired, o.live), Chosen: o.chosen()},
+		Object: &ObjectStep{ID: c.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Effect: effectOf(c), Fills: o.contentDiffers(), Guarded: changedGuardKeys(o.kind, c), Reaches: o.kind.ReachedBy(o.desired, o.live), Forces: o.kind.ForcedBy(o.desired, o.live), Chosen: o.chosen()},
 		Loses:  weakenings(o.kind, c, o.want, o.got),
 	}
 	if o.exists {

@@ -61,7 +61,7 @@ func (o objectPlan) contentStep() {
 		Guest: o.Ref, Op: cluster.OpObjectSet, Class: guest.Live, Changes: o.Changes, Calls: []cluster.Call{next.Call}, Reason: "its " + content.Key + " differ from its manifest", File: o.desired.Origin.File,
 		Object: &ObjectStep{
 			ID: o.desired.ID, Identity: o.owned.Identity, Observe: o.desired.Observe, Seen: &o.live, Effect: map[string]string{content.Key: next.After}, Fills: true, Whole: whole,
-			Guarded: changedGuardKeys(o.kind, o.contentChange()), Reaches: o.kind.ReachedBy(o.desired, o.live),
+			Guarded: changedGuardKeys(o.kind, o.contentChange()), Reaches: o.kind.ReachedBy(o.desired, o.live), Forces: o.kind.ForcedBy(o.desired, o.live),
 		},
 		Loses: loses,
 	})

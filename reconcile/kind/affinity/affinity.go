@@ -72,7 +72,7 @@ func Kind() *kind.Kind {
 	return k
 }
 
-// edges returns which guests a rule reaches, if that is asked for.
+// edges returns which guests a rule reaches, if that is asked for. While it is enabled, the HA manager moves them: by a restart, if they cannot move while they run.
 func edges(want kind.Want, _ kind.World) []edge.Edge {
 	if !want.Reach {
 		return nil
@@ -83,6 +83,9 @@ func edges(want kind.Want, _ kind.World) []edge.Edge {
 			_, vmid, _ := strings.Cut(id, ":")
 			if n, err := strconv.Atoi(vmid); err == nil {
 				list = append(list, edge.Edge{From: want.Key(), To: object.Guest(n), Why: edge.Reaches})
+				if want.Text(keyDisable) == "" {
+					list = append(list, edge.Edge{From: want.Key(), To: object.Guest(n), Why: edge.Forces})
+				}
 			}
 		}
 	}

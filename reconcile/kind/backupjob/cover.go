@@ -33,25 +33,27 @@ func edges(want kind.Want, world kind.World) []edge.Edge {
 	return list
 }
 
-// reaches returns what a job may back up, whether it is enabled or not, and on any node.
+// reaches returns what a job may back up, whether it is enabled or not, and on any node. An enabled job may shut the guests down, or pause them.
 func reaches(want kind.Want) []edge.Edge {
-	to := func(key object.Key) edge.Edge {
-		return edge.Edge{From: want.Key(), To: key, Why: edge.Reaches}
-	}
-	pool, vmids := want.Text(keyPool), listOf(want.Text(keyVMID))
-	switch {
+	var ends []object.Key
+	switch pool := want.Text(keyPool); {
 	case pool != "":
-		return []edge.Edge{to(edge.Object(string(poolKind), pool))}
-	case len(vmids) > 0:
-		var list []edge.Edge
-		for _, vmid := range vmids {
-			list = append(list, to(object.Guest(vmid)))
+		ends = append(ends, edge.Object(string(poolKind), pool))
+	case want.Text(keyVMID) != "":
+		for _, vmid := range listOf(want.Text(keyVMID)) {
+			ends = append(ends, object.Guest(vmid))
 		}
-		return list
 	case want.Text(keyAll) == "1":
-		return []edge.Edge{to(edge.Everything)}
+		ends = append(ends, edge.Everything)
 	}
-	return nil
+	var list []edge.Edge
+	for _, to := range ends {
+		list = append(list, edge.Edge{From: want.Key(), To: to, Why: edge.Reaches})
+		if interruption[want.Text(keyMode)] > 0 && want.Text(keyEnabled) != "0" {
+			list = append(list, edge.Edge{From: want.Key(), To: to, Why: edge.Forces})
+		}
+	}
+	return list
 }
 
 // scope is which guests a job backs up, parsed.
