@@ -2,6 +2,8 @@ package reconcile_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,7 +76,7 @@ func TestListOfGuestsLagsBehindAPerson(t *testing.T) {
 	})
 }
 
-// TestFirstRoundAsksNodesForRunStates reads a fleet of which a person has just started and stopped guests, as a new process does. The lists of the nodes, which do not lag, confirm the
+// TestFirstRoundAsksNodesForRunStates reads a fleet of which a person has just started, stopped and paused guests, as a new process does. The lists of the nodes, which do not lag, confirm the
 // run states of the others, so that a first reading of the fleet costs no further call for each guest.
 func TestFirstRoundAsksNodesForRunStates(t *testing.T) {
 	runLabOn(t, pvesim.Options{Guests: 60, Seed: 7, ResourcesPeriod: 10 * time.Second}, func(t *testing.T, l *lab) {
@@ -97,7 +99,10 @@ func TestFirstRoundAsksNodesForRunStates(t *testing.T) {
 			if !l.sim.Running(g.VMID) {
 				call, after = "start", guest.StatusRunning
 			}
-			if len(changed) < 4 && g.VMID%3 == 0 {
+			if l.sim.Running(g.VMID) && g.Kind == pvesim.QEMU && g.VMID%2 == 0 {
+				call, after = "suspend", guest.StatusPaused
+			}
+			if len(changed) < 6 && g.VMID%3 == 0 {
 				l.callAs("root@pam!full", "POST", fmt.Sprintf("/nodes/%s/%s/%d/status/%s", g.Node, kind, g.VMID, call), "")
 				changed[g.VMID] = after
 			}
@@ -112,7 +117,7 @@ func TestFirstRoundAsksNodesForRunStates(t *testing.T) {
 				t.Errorf("got guest %d %s, want %s", vmid, got, want)
 			}
 		}
-		if most := len(vmids) + len(changed) + 4; len(changed) != 4 || reads > most {
+		if most := len(vmids) + len(changed) + 4; len(changed) != 6 || !slices.Contains(slices.Collect(maps.Values(changed)), guest.StatusPaused) || reads > most {
 			t.Errorf("got %d calls for %d guests of which %d changed, want at most %d", reads, len(vmids), len(changed), most)
 		}
 	})

@@ -39,32 +39,35 @@ func (r *Reader) Status(ctx context.Context, row cluster.Row) (guest.Status, *gu
 	return status, &guest.Process{PID: pid, Uptime: uptimeOf(string(current.Uptime))}, nil
 }
 
-// Running reports of each guest of a node and kind that the token may see whether it has a process. Other than GET /cluster/resources, the node looks when it is asked. Only a
-// request with full=1 asks each machine whether it is paused, and waits for machines that do not answer.
+// RunStates reads the run states of the guests of a node and kind that the token may see. Other than for GET /cluster/resources, the node looks when it is asked. full=1 asks
+// each virtual machine whether it is paused, all at once, and waits at most three seconds for those that do not answer; Proxmox's own pvestatd does the same every ten seconds.
 //
 // Source: PVE API, GET /nodes/{node}/qemu and GET /nodes/{node}/lxc; PVE::QemuServer and PVE::LXC vmstatus.
-func (r *Reader) Running(ctx context.Context, node string, kind guest.Kind) (map[int]bool, error) {
+func (r *Reader) RunStates(ctx context.Context, node string, kind guest.Kind) (map[int]guest.Status, error) {
 	if err := route.CheckNode(node); err != nil {
 		return nil, err
 	}
+	path := "/nodes/" + node + "/" + kind.API()
+	if kind == guest.VirtualMachine {
+		path += "?full=1"
+	}
 	rows, err := get[[]struct {
-		VMID   reply.Scalar `json:"vmid"`
-		Status string       `json:"status"`
-	}](ctx, r, &wire.Exchange{Route: route.Guests, Path: "/nodes/" + node + "/" + kind.API(), Node: node})
+		VMID      reply.Scalar `json:"vmid"`
+		Status    string       `json:"status"`
+		QMPStatus string       `json:"qmpstatus"`
+	}](ctx, r, &wire.Exchange{Route: route.Guests, Path: path, Node: node})
 	if err != nil {
 		return nil, fmt.Errorf("list the %ss of node %s: %w", kind, node, err)
 	}
-	running := make(map[int]bool, len(rows))
+	states := make(map[int]guest.Status, len(rows))
 	for _, row := range rows {
 		vmid, err := row.VMID.Whole()
-		switch status := statusOf(row.Status, ""); {
-		case err != nil:
+		if err != nil {
 			return nil, fmt.Errorf("list the %ss of node %s: %w", kind, node, err)
-		case status != guest.StatusUnknown:
-			running[vmid] = status != guest.StatusStopped
 		}
+		states[vmid] = statusOf(row.Status, row.QMPStatus)
 	}
-	return running, nil
+	return states, nil
 }
 
 // uptimeOf returns a number of seconds, 0 if it cannot be read.

@@ -41,8 +41,8 @@ type Reader interface {
 	Snapshots(ctx context.Context, row Row) (guest.Snapshots, error)
 	// Status reads the run state of one guest, and its process if it runs, from the guest itself.
 	Status(ctx context.Context, row Row) (guest.Status, *guest.Process, error)
-	// Running reports of each guest of a node and kind that the token may see whether it runs, paused or not, in one call that does not lag.
-	Running(ctx context.Context, node string, kind guest.Kind) (map[int]bool, error)
+	// RunStates reads the run states of the guests of a node and kind that the token may see, in one call that does not lag.
+	RunStates(ctx context.Context, node string, kind guest.Kind) (map[int]guest.Status, error)
 	// CloudInit returns the values of a virtual machine that its cloud-init drive lacks, by key: the value that the drive has instead, nil if it is not known.
 	// Proxmox leaves out most changes, so a key that is missing says nothing.
 	CloudInit(ctx context.Context, row Row) (map[string]*string, error)

@@ -256,7 +256,9 @@ func (r reader) Status(_ context.Context, row cluster.Row) (guest.Status, *guest
 	return g.status(), nil, nil
 }
 
-func (r reader) Running(context.Context, string, guest.Kind) (map[int]bool, error) { return nil, nil }
+func (r reader) RunStates(context.Context, string, guest.Kind) (map[int]guest.Status, error) {
+	return nil, nil
+}
 
 func (r reader) CloudInit(context.Context, cluster.Row) (map[string]*string, error) { return nil, nil }
 
