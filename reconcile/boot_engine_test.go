@@ -133,6 +133,12 @@ func TestCloudInitChangeWaitsForABoot(t *testing.T) {
 			time.Sleep(5 * time.Minute) // the address is repaired
 			stopAndStart(l)
 		}, ""},
+		"rollback with memory, then a restart by the HA manager": {func(l *lab) {
+			l.byPerson("POST", "/cluster/ha/resources", "sid=vm:201", "state=started")
+			l.byPerson("POST", webPath+"/snapshot/full/rollback")
+			time.Sleep(20 * time.Second)
+			l.ok(l.sim.SetRunning(201, false))
+		}, ""},
 		"rollback to a memory from before the boot": {func(l *lab) {
 			rollBackToOlderMemory(l)
 		}, notKnown + "ipconfig0"},

@@ -19,6 +19,7 @@ func TestLooksThatComeLate(t *testing.T) {
 	}{
 		"tasks_of_a_rollback":    {"/nodes/pve[0-9]/tasks$", false, 5 * time.Minute, 3 * time.Minute},
 		"end_of_the_agents_task": {"/tasks/UPID.*qmstart", true, 15 * time.Minute, 10 * time.Minute},
+		"soon_after_the_agents_start": {"/tasks/UPID.*qmstart", true, 5 * time.Second, 5 * time.Minute},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

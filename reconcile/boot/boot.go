@@ -104,9 +104,11 @@ func isSame(p journal.Process, live guest.Observed) bool {
 }
 
 // NeedsCause reports whether Follow needs to know what has happened since the process of the record: the guest runs in another one, and has values of which an older
-// memory may have others.
+// memory may have others. A machine that the agent booted may have been rolled back since.
 func NeedsCause(record journal.Applied, live guest.Observed) bool {
-	return Quick(record, live) == Unexplained && (len(record.InEffect) > 0 || len(record.Waiting) > 0 || len(guest.UnlistedValues(live, record.Fingerprints, false)) > 0)
+	cause := Quick(record, live)
+	isNew := cause == Unexplained || cause == Boot && live.Kind == guest.VirtualMachine && live.Process != nil
+	return isNew && (len(record.InEffect) > 0 || len(record.Waiting) > 0 || len(guest.UnlistedValues(live, record.Fingerprints, false)) > 0)
 }
 
 // agrees reports whether a guest has exactly the values that are in effect.

@@ -30,9 +30,14 @@ func FollowBoot(
 	}
 	history := []boot.Evidence{{Cause: boot.Quick(record, live)}}
 	switch {
-	case history[0].Cause != boot.Unexplained:
 	case !boot.NeedsCause(record, live):
-		history[0].Cause = boot.Moved // it has no values, so it does not matter
+		if history[0].Cause == boot.Unexplained {
+			history[0].Cause = boot.Moved // it has no values, so it does not matter
+		}
+	case history[0].Cause == boot.Boot:
+		if known, err := historyOf(ctx, reader, inventory, record, live); err == nil && known[len(known)-1].Cause != boot.Unexplained {
+			history = known
+		}
 	default:
 		var err error
 		if history, err = historyOf(ctx, reader, inventory, record, live); errors.Is(err, ErrOffline) {
