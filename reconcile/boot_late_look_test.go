@@ -17,8 +17,8 @@ func TestLooksThatComeLate(t *testing.T) {
 		rollsAt time.Duration // after the start
 		fails   time.Duration // after the rollback
 	}{
-		"tasks_of_a_rollback":    {"/nodes/pve[0-9]/tasks$", false, 5 * time.Minute, 3 * time.Minute},
-		"end_of_the_agents_task": {"/tasks/UPID.*qmstart", true, 15 * time.Minute, 10 * time.Minute},
+		"tasks_of_a_rollback":         {"/nodes/pve[0-9]/tasks$", false, 5 * time.Minute, 3 * time.Minute},
+		"end_of_the_agents_task":      {"/tasks/UPID.*qmstart", true, 15 * time.Minute, 10 * time.Minute},
 		"soon_after_the_agents_start": {"/tasks/UPID.*qmstart", true, 5 * time.Second, 5 * time.Minute},
 	}
 	for name, test := range tests {

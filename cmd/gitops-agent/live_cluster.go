@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -100,13 +101,15 @@ func (c *liveCluster) assume(ctx context.Context, base planview.Subject) (journa
 }
 
 // problems returns what the guests and other objects of a plan that differ need, and the cluster does not have. Writer is the token with which the agent writes, "" for
-// the one that reads.
+// the one that reads. It adds to the preview the volumes of new guests that are larger than their manifests ask for.
 func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, labels []string, writer string) []planview.Problem {
 	guests := preflight.Concerned(preview.Guests, preview.Plan, preview.Observed.Inventory)
 	images := preflight.ConcernedImages(preview.Images, preview.Plan)
 	former := preflight.ConcernedFormer(preview.Plan)
 	objects := preflight.ConcernedObjects(preview.Objects, preview.Plan)
+	takings := plan.Takings(preview.Plan, preview.Observed)
 	if len(labels) > 0 {
+		takings = slices.DeleteFunc(takings, func(t plan.Taking) bool { return !slices.Contains(labels, t.Ref.Label()) })
 		objects = slices.DeleteFunc(objects, func(d kind.Desired) bool { return !slices.Contains(labels, d.Label()) })
 		images = slices.DeleteFunc(images, func(d image.Desired) bool { return !slices.Contains(labels, d.Ref().Label()) })
 		former = slices.DeleteFunc(former, func(f image.Former) bool { return !slices.Contains(labels, f.Ref().Label()) })
@@ -115,7 +118,8 @@ func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, l
 	if len(guests)+len(images)+len(former)+len(objects) == 0 {
 		return nil
 	}
-	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Changing: objects, Objects: preview.Objects, Images: preview.Images, Made: preview.Guests, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
+	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Changing: objects, Objects: preview.Objects, Images: preview.Images, Made: preview.Guests, Takings: takings, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
+	maps.Copy(preview.Larger, found.Larger)
 	var problems []planview.Problem
 	for _, f := range found.Failures {
 		problems = append(problems, planview.Problem{Check: f.Check, Message: "not checked: " + f.Err.Error(), Hint: hintFor(f.Err), Unchecked: true})

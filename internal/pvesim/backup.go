@@ -28,7 +28,24 @@ func backupRoutes() []*route {
 			"bwlimit": integer(), "lockwait": integer(), "mailto": text(), "mailnotification": text(), "notification-mode": text(), "quiet": boolean(), "zstd": integer(),
 			"ionice": integer(), "stdexcludes": boolean(), "prune-backups": text(), "fleecing": text(), "stop": boolean(), "stdout": boolean(), "tmpdir": text(),
 		}),
+		readRoute("/nodes/{node}/vzdump/extractconfig", extractConfig).withParams(map[string]rule{"volume": text().needed()}),
 	}
+}
+
+// extractConfig returns the configuration in a backup as the text of its file: the description in comments, then the keys.
+func extractConfig(c *call) (reply, error) {
+	storage, _, _ := strings.Cut(c.params["volume"], ":")
+	if err := c.require("/storage/"+storage, "Datastore.AllocateSpace"); err != nil {
+		return reply{}, err
+	}
+	v := c.sim.volumeOn(c.node(), c.params["volume"])
+	if v == nil || v.archive == nil {
+		return reply{}, apiErrorf("volume '%s' does not exist", c.params["volume"])
+	}
+	if err := c.require("/vms/"+itoa(v.Owner), "VM.Backup"); err != nil {
+		return reply{}, err
+	}
+	return dataReply(jsonString(v.archive.text))
 }
 
 // backup writes the configs and disks of guests into archives. The config of a guest is locked until its archive is complete. A guest that fails does not stop

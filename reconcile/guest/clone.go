@@ -25,6 +25,15 @@ func CloneObstacles(d Desired, template Observed) []Change {
 	return obstacles
 }
 
+// RestoreObstacles returns the changes after the restoration of a backup that Proxmox cannot make on an existing guest, sorted by key. Archived has the keys in the backup. What the
+// call itself sets is none of them, and neither is what only root@pam may make, since the backup may have it.
+func RestoreObstacles(d Desired, archived Observed) []Change {
+	return slices.DeleteFunc(CloneObstacles(d, archived), func(c Change) bool {
+		r, _ := find(d.Kind, c.Key)
+		return c.RootOnly || d.restores(c.Key, r)
+	})
+}
+
 // addsBootDevices reports whether the manifest adds every device of its boot order that does not exist yet.
 func (c *comparison) addsBootDevices() bool {
 	i := slices.IndexFunc(c.want.Intents, func(in Intent) bool { return in.Key == "boot" })

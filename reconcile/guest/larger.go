@@ -21,7 +21,8 @@ func LargerVolumes(d Desired, o Observed) []Larger {
 	return c.larger
 }
 
-// LargerInClone returns the volumes that are larger than the manifest of a clone asks for, because those of its template are. Template is the reading of the guest that is cloned.
+// LargerInClone returns the volumes that are larger than the manifest of a new guest asks for, because those of its template, or in its backup, are. Template is the reading of the
+// guest that is cloned, or has the keys in the backup.
 func LargerInClone(d Desired, template Observed) []Larger {
 	return LargerVolumes(d, cloned(&d, &template))
 }

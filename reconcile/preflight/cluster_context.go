@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kind/pool"
+	"gitops-agent/reconcile/plan"
 )
 
 // ClusterContext is what the cluster shows of the things to which guests refer. A nil list was not read, and is not checked.
@@ -20,6 +21,8 @@ type ClusterContext struct {
 	Images       []image.Desired // of all manifests: the agent lets nodes download their files, and a guest waits for them
 	Changing     []kind.Desired  // of these objects, what they name is checked
 	Made         []guest.Desired // the guests of all manifests: a clone waits for the one that is going to be its template
+	Contents     map[Source]Content
+	Takings      []plan.Taking // what the plan takes of storages for guests that exist
 }
 
 // storage returns a storage, and whether the cluster shows it.

@@ -12,8 +12,8 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// lacksRoom returns the nodes whose memory is less than that of one virtual machine that may be on no other node, and the storages on which the disks of new guests
-// are larger than what is free. The first cannot work: the machine does not start. The second is a warning: space becomes free, and a thin storage takes only what is
+// lacksRoom returns the nodes whose memory is less than that of one virtual machine that may be on no other node, and the storages on which the disks of new guests,
+// and those that others get, are larger than what is free. The first cannot work: the machine does not start. The second is a warning: space becomes free, and a thin storage takes only what is
 // written. What was not read lacks nothing.
 func lacksRoom(guests []guest.Desired, around ClusterContext) []Unresolved {
 	var found []Unresolved
@@ -73,31 +73,37 @@ func nodeCapacity(node string, around ClusterContext) cluster.NodeCapacity {
 	return cluster.NodeCapacity{}
 }
 
-// fullStorages returns the storages on which the disks of new guests do not fit together. A guest counts if there is only one node for it.
+// fullStorages returns the storages on which what new guests, and the changes of others, take does not fit together. A new guest counts if there is only one node for it.
 func fullStorages(guests []guest.Desired, around ClusterContext) []Unresolved {
 	type place struct{ storage, node string } // without a node for a shared storage
 	needs, causes := map[place]int64{}, map[place][]Cause{}
 	capacities := map[place]cluster.StorageCapacity{}
+	take := func(node, storage string, size int64, cause Cause) {
+		c, listed := around.Inventory.Capacity.Storage(node, storage)
+		if !listed || size == 0 {
+			return
+		}
+		p := place{storage, c.Node}
+		if c.Shared {
+			p.node = ""
+		}
+		capacities[p] = c
+		needs[p] += size
+		causes[p] = append(causes[p], cause)
+	}
 	for i := range guests {
 		d := &guests[i]
 		nodes := possibleNodes(d, around)
 		if _, exists := around.Inventory.Row(d.VMID); exists || len(nodes) != 1 {
 			continue
 		}
-		_, storages := placement.Needs(d, ownOrTemplate(d, around))
-		for storage, size := range storages {
-			c, listed := around.Inventory.Capacity.Storage(nodes[0], storage)
-			if !listed || size == 0 {
-				continue
-			}
-			p := place{storage, c.Node}
-			if c.Shared {
-				p.node = ""
-			}
-			capacities[p] = c
-			needs[p] += size
-			causes[p] = append(causes[p], causeOfStorage(d, storage))
+		space := spaceOf(d, around)
+		for _, storage := range slices.Sorted(maps.Keys(space)) {
+			take(nodes[0], storage, space[storage], causeOfStorage(d, storage))
 		}
+	}
+	for _, t := range around.Takings {
+		take(t.Node, t.Storage, t.Size, Cause{t.Ref, t.Key, t.Origin})
 	}
 	var found []Unresolved
 	for _, p := range slices.SortedFunc(maps.Keys(needs), func(a, b place) int {
@@ -110,7 +116,7 @@ func fullStorages(guests []guest.Desired, around ClusterContext) []Unresolved {
 		}
 		found = append(found, Unresolved{
 			What: "storage", Name: p.storage, Warning: true, For: causes[p],
-			Problem: fmt.Sprintf("has %s free on %s, and the disks of new guests take %s", cluster.InGiB(free), c.Node, cluster.InGiB(needs[p])),
+			Problem: fmt.Sprintf("has %s free on %s, and the new and grown disks take %s", cluster.InGiB(free), c.Node, cluster.InGiB(needs[p])),
 			Hint:    "free space, or choose another storage; one that allocates what is written, such as LVM-thin or ZFS, may do for now",
 		})
 	}

@@ -54,7 +54,7 @@ func TestUnresolvedOnClusterFindsWhatIsTooSmall(t *testing.T) {
 		}, change: func(c *ClusterContext) {
 			c.Inventory.Rows = []cluster.Row{{Kind: guest.VirtualMachine, VMID: 900, Node: "pve1", Template: true, MaxMem: 32 * g}}
 		}, want: "and the guest gets 32.0 GiB"},
-		"space":            {guest: func() guest.Desired { return vm("2048", "60G", "60G") }, want: "local-lvm: has 100.0 GiB free on pve1, and the disks of new guests take 120.0 GiB; VirtualMachine/web-1 scsi0 web.yaml:9:3", warning: true},
+		"space":            {guest: func() guest.Desired { return vm("2048", "60G", "60G") }, want: "local-lvm: has 100.0 GiB free on pve1, and the new and grown disks take 120.0 GiB; VirtualMachine/web-1 scsi0 web.yaml:9:3", warning: true},
 		"space_not_usable": {guest: func() guest.Desired { return vm("2048", "200G") }, change: func(c *ClusterContext) { c.Inventory.Capacity.Storages[0].Available = false }},
 		"space_of_present": {guest: func() guest.Desired { return vm("2048", "200G") }, change: func(c *ClusterContext) {
 			c.Inventory.Rows = []cluster.Row{{Kind: guest.VirtualMachine, VMID: 201, Node: "pve1", MaxMem: g}}

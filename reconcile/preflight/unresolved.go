@@ -60,7 +60,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		}
 	}
 	unresolvedOfObjects(around, note)
-	for _, u := range lacksRoom(guests, around) {
+	for _, u := range append(lacksRoom(guests, around), impossibleSources(guests, around)...) {
 		for _, c := range u.For {
 			one := u
 			one.For = nil

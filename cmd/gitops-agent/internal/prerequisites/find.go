@@ -9,6 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/image"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/preflight"
 )
 
@@ -19,6 +20,7 @@ type Options struct {
 	Made      []guest.Desired    // the guests of all manifests, also those that stay as they are: a clone waits for its template
 	Inventory *cluster.Inventory // nil reads it
 	Changing  []kind.Desired     // objects other than guests that are checked
+	Takings   []plan.Taking      // what the plan takes of storages for guests that exist
 	Objects   []kind.Desired     // of all manifests, also those that stay as they are: the agent makes what a guest refers to
 	// Writer is the token with which the agent writes, "user@realm!name", if the client reads with another one. Its privileges are compared with those
 	// that the guests need.
@@ -30,9 +32,10 @@ type Options struct {
 // Found is what would prevent the manifests from being applied.
 type Found struct {
 	Unresolved []preflight.Unresolved
-	Granted    preflight.Granted // privileges of the token that writes; nil if they are not known
-	ReadOnly   bool              // the token may only read, so the agent writes with another one, which is not known
-	Failures   []Failure         // of reading
+	Larger     map[guest.Ref][]guest.Larger // volumes of new guests that are larger than their manifests ask for, because those of their sources are
+	Granted    preflight.Granted            // privileges of the token that writes; nil if they are not known
+	ReadOnly   bool                         // the token may only read, so the agent writes with another one, which is not known
+	Failures   []Failure                    // of reading
 }
 
 // Failure is something that could not be read, so that it was not checked.
@@ -51,7 +54,7 @@ func (f Found) Missing(guests []guest.Desired, images []image.Desired, former []
 
 // Find reads the cluster and returns what the guests need and the cluster does not have.
 func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
-	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Images: opts.Images, Made: opts.Made, Changing: opts.Changing}}
+	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Images: opts.Images, Made: opts.Made, Changing: opts.Changing, Takings: opts.Takings}}
 	s.readCluster(ctx)
 	if s.writer != nil {
 		s.found.Unresolved = append(s.found.Unresolved, preflight.RestrictedTags(opts.Guests, s.tags, s.writer)...)
@@ -60,6 +63,8 @@ func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
 	if !s.listed {
 		return s.found
 	}
+	s.around.Contents = contents(ctx, reader, preflight.Sources(opts.Guests, s.around), s.nodes)
+	s.found.Larger = preflight.LargerInSources(opts.Guests, s.around)
 	s.found.Unresolved = append(s.found.Unresolved, preflight.UnresolvedOnCluster(opts.Guests, s.around)...)
 	if s.around.Granted != nil {
 		answers := ask(ctx, reader, preflight.Lists(opts.Guests, s.around), s.nodes)

@@ -53,3 +53,36 @@ func answerOf(ctx context.Context, reader *proxmox.Reader, l preflight.List, nod
 	}
 	return a
 }
+
+// contents reads what the sources of new guests contain. What cannot be read is left out: the plan then foresees nothing of it.
+func contents(ctx context.Context, reader *proxmox.Reader, sources []preflight.Source, nodes []cluster.Node) map[preflight.Source]preflight.Content {
+	found := make(map[preflight.Source]preflight.Content, len(sources))
+	var guard sync.Mutex // of found
+	var group errgroup.Group
+	group.SetLimit(maxQuestions)
+	for _, s := range sources {
+		if slices.ContainsFunc(nodes, func(n cluster.Node) bool { return n.Name == s.Node && !n.Online }) {
+			continue
+		}
+		group.Go(func() error {
+			var c preflight.Content
+			var err error
+			switch {
+			case s.VMID != 0:
+				c.Keys, err = reader.KeysOf(ctx, cluster.Row{Kind: s.Kind, VMID: s.VMID, Node: s.Node}, s.Snapshot)
+			case s.IsBackup():
+				c.Keys, err = reader.ArchivedKeys(ctx, s.Node, s.Volume)
+			default:
+				c.Size, err = reader.VolumeSize(ctx, s.Node, s.Volume)
+			}
+			if err == nil {
+				guard.Lock()
+				defer guard.Unlock()
+				found[s] = c
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no error ends it
+	return found
+}
