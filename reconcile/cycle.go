@@ -65,6 +65,7 @@ func (e *Engine) putRight(ctx context.Context, c *turn) {
 	e.chooseNodes(ctx)
 	e.followBoots(ctx)
 	e.followLocks(ctx, c.began)
+	e.followLeftSnapshots(ctx)
 }
 
 // planGuests plans every guest, and finds out which steps wait for others.

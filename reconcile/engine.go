@@ -155,6 +155,7 @@ type retries struct {
 type ownSnapshots struct {
 	state     journal.State
 	scheduled map[int]*guest.Desired // guests with a schedule, by vmid
+	looked    map[int]string         // digest of the configuration with which snapshots that an ended schedule left were read last, by vmid
 }
 
 // toldOrders are the orders as they were told last.

@@ -589,6 +589,9 @@ func lifeOfDisk(t *testing.T, l *lab, log *eventLog) {
 	if got := log.of(event.JournalFailed); len(got) != 1 || got[0].attrs["reason"] != string(journal.FaultDiskFull) {
 		t.Errorf("got %v in ten minutes, want one full disk", got)
 	}
+	if got := log.of(event.GuestFailed); len(got) != 0 {
+		t.Errorf("got %v, want no guest that failed: the journal did", got)
+	}
 }
 
 // lifeOfStore lets the service of the journal take no records for a while, although it can be read.

@@ -28,14 +28,16 @@ func TestGuestThatTheHAManagerGaveUp(t *testing.T) {
 			return l.sim.HAState(201) == "error" && isGivenUp(l.guest(l.engine.Report(), 201))
 		})
 		l.remains(201, "given up", isGivenUp)
-		l.ok(l.sim.Edit(201, "net0", net))
-		l.byPerson("PUT", entry, "state=disabled")
-		for l.sim.HAState(201) == "error" {
-			if g := l.guest(l.engine.Report(), 201); changes(g, "ha") || puts() != before+1 {
-				t.Fatalf("got a change of the entry planned %t and %d made, want none before the HA manager has left the state error", changes(g, "ha"), puts()-before-1)
+		l.cure(reason.RepairHA, l.saysOf("VirtualMachine/web-1"), func([]string) {
+			l.ok(l.sim.Edit(201, "net0", net))
+			l.byPerson("PUT", entry, "state=disabled")
+			for l.sim.HAState(201) == "error" {
+				if g := l.guest(l.engine.Report(), 201); changes(g, "ha") || puts() != before+1 {
+					t.Fatalf("got a change of the entry planned %t and %d made, want none before the HA manager has left the state error", changes(g, "ha"), puts()-before-1)
+				}
+				time.Sleep(time.Second)
 			}
-			time.Sleep(time.Second)
-		}
+		})
 		eventually(t, "it runs", func() bool { return l.sim.Running(201) })
 		eventually(t, "it is healthy", func() bool {
 			g := l.guest(l.engine.Report(), 201)

@@ -80,6 +80,14 @@ func TestRuleAgainstPlacement(t *testing.T) {
 					if r := l.engine.Report(); l.moves() != before || !r.Converged {
 						t.Errorf("got %d moves and converged %t, want none, and nothing left to do", l.moves()-before, r.Converged)
 					}
+					if name == "nodes" {
+						l.cure(reason.RuleDecides, l.saysOf("VirtualMachine/web-1"), func([]string) {
+							l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "ha: {state: "+test.ha+"}"), "pve1")
+							l.push("the node of the rule", alice)
+						})
+						l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "ha: {state: "+test.ha+"}"), "pve2")
+						l.push("to the other node", alice)
+					}
 					l.sim.RemoveHARule("by-hand")
 				}
 				eventually(t, "the move", func() bool { return l.nodeOf(201) == "pve2" })

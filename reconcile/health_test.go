@@ -78,7 +78,7 @@ func TestDependentWaitsUntilTheOtherGuestIsReady(t *testing.T) {
 		if got := l.guest(l.engine.Report(), 202).Sync; got != report.Synced {
 			t.Errorf("got the guest that is not ready %s, want it in sync", got)
 		}
-		a.answer.Store(true)
+		l.cure(reason.LookAtChecks, l.saysOf("VirtualMachine/web-1"), func([]string) { a.answer.Store(true) })
 		l.converge()
 		before := a.asked.Load()
 		time.Sleep(10 * time.Minute)

@@ -531,8 +531,10 @@ func TestIncidentDecompressedDiskImageOfARevisionInForce(t *testing.T) {
 		defer l.start()()
 		l.files["web.yaml"] = vmYAML("web-1", 201, "description: third")
 		l.push("by alice, refused because of the Image", alice)
-		l.files["image.yaml"] = valid
-		l.push("corrected by wanda, who may change the Image alone", wanda)
+		l.cure(reason.Decompress, l.saysOf("Image/debian-13"), func([]string) {
+			l.files["image.yaml"] = valid
+			l.push("corrected by wanda, who may change the Image alone", wanda)
+		})
 		l.converge()
 		if got := l.sim.Effects(203, pvesim.Created); got != 1 {
 			t.Errorf("got the guest created %d times, want once", got)

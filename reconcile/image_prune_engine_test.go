@@ -572,18 +572,15 @@ func TestFormerFileOfARemovedStorage(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: http.MethodGet, Path: "/storage/local/content$", Kind: pvesim.ErrorText, Text: "storage 'local' does not exist", Times: -1}))
 		delete(l.files, "image.yaml")
 		l.push("no image", alice)
-		eventually(t, "the condition with the remedy", func() bool {
-			return slices.ContainsFunc(l.object("Image/debian-13").Conditions, func(c plan.Condition) bool {
-				return c.Reason == reason.NotObserved && strings.Contains(c.Hint, "prune: false")
+		l.cure(reason.EndDeletions, l.saysOf("Image/debian-13"), func([]string) {
+			l.files["image.yaml"] = strings.Replace(isoYAML(debianSum, "pve1"), "prune: true", "prune: false", 1)
+			l.push("keep the files", alice)
+			eventually(t, "the record", func() bool {
+				return !l.journal.State().Downloaded[journal.FileOn{Node: "pve1", Volume: isoVolume}].Prune
 			})
+			delete(l.files, "image.yaml")
+			l.push("no image again", alice)
 		})
-		l.files["image.yaml"] = strings.Replace(isoYAML(debianSum, "pve1"), "prune: true", "prune: false", 1)
-		l.push("keep the files", alice)
-		eventually(t, "the record", func() bool {
-			return !l.journal.State().Downloaded[journal.FileOn{Node: "pve1", Volume: isoVolume}].Prune
-		})
-		delete(l.files, "image.yaml")
-		l.push("no image again", alice)
 		l.converge()
 		eventually(t, "the Image to be forgotten", func() bool { return l.object("Image/debian-13").Label() != "Image/debian-13" })
 	})

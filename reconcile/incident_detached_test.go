@@ -216,6 +216,17 @@ func TestIncidentLostDiskIsReplacedByAnEmptyOne(t *testing.T) {
 					if diff := cmp.Diff(before, l.volumesOf(test.vmid)); diff != "" || l.volume(test.vmid, test.slot) != "" {
 						t.Fatalf("got %s, want no volume in %s before an approval; volumes differ (-want +got):\n%s", l.sim.Config(test.vmid), test.slot, diff)
 					}
+					if name == "removed" && offline {
+						l.cure(reason.AttachLost, l.saysOfVMID(test.vmid), func([]string) { // what a rescan does that finds the volume
+							l.ok(l.sim.AddVolume(volume, 4<<30))
+							l.ok(l.sim.Edit(test.vmid, "unused0", volume))
+						})
+						l.converge()
+						if got := l.volume(test.vmid, test.slot); got != volume {
+							t.Errorf("got %s in %s, want the volume that was found", got, test.slot)
+						}
+						return
+					}
 					l.approve(digest)
 					eventually(l, "the approved volume", func() bool { return l.volume(test.vmid, test.slot) != "" })
 					time.Sleep(time.Minute)

@@ -78,11 +78,11 @@ func TestIncidentLostStateAndRenameCreatesGuestTwice(t *testing.T) {
 				if test.older {
 					l.restoreState(older)
 				}
+				key := "name"
+				if test.manifest == container {
+					key = "hostname"
+				}
 				if test.inPVE {
-					key := "name"
-					if test.manifest == container {
-						key = "hostname"
-					}
 					l.ok(l.sim.Edit(200, key, "renamed-by-hand"))
 				}
 				if test.inGit {
@@ -97,9 +97,14 @@ func TestIncidentLostStateAndRenameCreatesGuestTwice(t *testing.T) {
 				if got := len(l.sim.Guests()); got != 3 {
 					t.Errorf("got %d guests, want the two and the template", got)
 				}
-				if hint := l.hintOf(0, plan.Blocked); !strings.Contains(hint, "spec.vmid: 200") {
-					t.Errorf("got hint %q, want the vmid of the guest", hint)
-				}
+				label := map[bool]string{true: "VirtualMachine/", false: "Container/"}[strings.HasPrefix(name, "machine")] + map[bool]string{true: "renamed-in-git", false: "auto"}[test.inGit]
+				l.cure(reason.MeantRenamed, l.saysOf(label), func(values []string) {
+					l.files["auto.yaml"] = strings.Replace(l.files["auto.yaml"], "spec:\n", "spec:\n  vmid: "+values[0]+"\n", 1)
+					l.push("that guest", alice)
+					l.ok(l.sim.Edit(200, key, label[strings.Index(label, "/")+1:]))
+					l.cure(reason.ClaimLost, l.saysOf(label), func(values []string) { l.approve(values[0]) })
+				})
+				l.converge()
 			})
 		})
 	}

@@ -93,6 +93,18 @@ func checkFlapping(t *testing.T, pushes bool) {
 		if repairs < 15 || repairs > 60 {
 			t.Errorf("got %d repairs in an hour, want about one in two minutes after the first few", repairs)
 		}
+		if pushes {
+			l.cure(reason.FindGuestEditor, l.saysOf("VirtualMachine/web-1"), func([]string) {
+				l.ok(l.sim.Edit(201, "memory", "4096"))
+				l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "ignoreFields: [memory]")
+				l.push("somebody else decides", alice)
+			})
+			l.converge()
+			if got := l.sim.Value(201, "memory"); got != "4096" {
+				t.Errorf("got memory %s, want the one of the other program", got)
+			}
+			return
+		}
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
 		l.waitForAcceptance(l.push("its own change", alice))
 		time.Sleep(time.Minute)

@@ -311,9 +311,11 @@ func TestScopeEndsWithTheRemedy(t *testing.T) {
 				l.files["web-9.yaml"] = adopt
 				l.push("adopt", wanda)
 				eventually(l, "the hold", func() bool { _, held := l.heldFor("VirtualMachine/web-9", reason.Scope); return held })
-				stop()
-				remedy(l)
-				stop = l.start()
+				l.cure(reason.ExtendSigner, l.saysOf("VirtualMachine/web-9"), func([]string) {
+					stop()
+					remedy(l)
+					stop = l.start()
+				})
 				l.converge()
 				if got := l.sim.Value(1000, "description"); got != "adopted" {
 					t.Errorf("got description %q, want the guest adopted", got)

@@ -68,6 +68,10 @@ func TestLockThatNoTaskHolds(t *testing.T) {
 				if g.Health != report.Degraded {
 					t.Errorf("got %s, want Degraded", g.Health)
 				}
+				if name == "killed" {
+					l.cure(reason.UnlockMoved, l.saysOf("VirtualMachine/web-1"), func([]string) { l.ok(l.sim.Edit(201, "lock", "")) })
+					l.converge()
+				}
 			})
 		})
 	}

@@ -588,8 +588,10 @@ func TestFlappingObjectOutlivesRestarts(t *testing.T) {
 		if len(l.journal.State().Flapping) != 1 {
 			t.Error("got the repairs forgotten after other lines of the manifest, want their record")
 		}
-		l.files["object.yaml"] = c.manifest("mode: observe")
-		l.waitForAcceptance(l.push("its own change", alice))
+		l.cure(reason.FindObjectEditor, l.saysOf(c.label), func([]string) {
+			l.files["object.yaml"] = c.manifest("mode: observe")
+			l.waitForAcceptance(l.push("its own change", alice))
+		})
 		time.Sleep(5 * time.Second)
 		if got := l.journal.State().Flapping; len(got) != 0 || flaps() {
 			t.Errorf("got records %v after the object's own change, want none", got)

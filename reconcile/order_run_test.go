@@ -35,6 +35,16 @@ func (l *lab) order(run string) {
 	l.waitForAcceptance(l.push("Operate\n\n"+order.RunPrefix+run+"\nGitops-Target: home/main\n", otto))
 }
 
+// orderPrinted pushes the order that a printed command makes.
+func (l *lab) orderPrinted(command string) {
+	l.Helper()
+	run, is := strings.CutPrefix(command, "gitops-agent order ")
+	if !is {
+		l.Fatalf("got the command %q, want an order", command)
+	}
+	l.order(run)
+}
+
 // endTasks aborts the tasks of node pve1 that run, as a person would.
 func (l *lab) endTasks() {
 	l.Helper()

@@ -146,8 +146,10 @@ func TestRolloutOfAClass(t *testing.T) {
 		if f.engine.Report().Converged || held.Sync != report.Synced || len(held.Held) != 1 || held.Held[0].Reason != reason.Rollout {
 			t.Errorf("got %+v, want a machine that is held", held)
 		}
-		f.sick.Store(0)
-		f.order("promote Rollout/web revision=" + revision)
+		f.cure(reason.PromoteFailed, f.saysOfBatch(3), func(values []string) {
+			f.sick.Store(0)
+			f.orderPrinted(values[0])
+		})
 		follow(journal.RolloutDone)
 		f.converge()
 		if got := f.changed(); !slices.Equal(got, upTo(100)) {
@@ -214,7 +216,7 @@ func TestRolloutIsAborted(t *testing.T) {
 		if r := f.waitForRollout(journal.RolloutPaused, 1); !strings.Contains(r.Hint, "abort Rollout/web") {
 			t.Errorf("got %q, want what ends it", r.Hint)
 		}
-		f.order("promote Rollout/web revision=" + first)
+		f.cure(reason.PromotePaused, f.saysOfBatch(1), func(values []string) { f.orderPrinted(values[0]) })
 		f.waitForRollout(journal.RolloutPaused, 2)
 		f.order("abort Rollout/web revision=" + first)
 		f.waitForRollout(journal.RolloutAborted, 2)
@@ -283,7 +285,7 @@ func TestRolloutAfterLostState(t *testing.T) {
 		if got := f.changed(); len(got) > 0 || r.Guests != 4 {
 			t.Errorf("got %v changed of %+v, want all guests held", got, r)
 		}
-		f.order("promote Rollout/web revision=" + r.Revision)
+		f.cure(reason.PromoteHeld, f.saysOfBatch(1), func(values []string) { f.orderPrinted(values[0]) })
 		f.converge()
 		if got := f.changed(); !slices.Equal(got, upTo(4)) {
 			t.Errorf("got %v changed, want all", got)

@@ -124,7 +124,7 @@ func (e *Engine) doubtLate(now time.Time) {
 			e.readings.observer.Doubt(now, fmt.Errorf("%w: %s", cluster.ErrNotReady, late.Text(now)))
 		case report.ComponentGuests:
 			e.readings.observer.DoubtLate(now)
-		case report.ComponentHA, report.ComponentFiles, report.ComponentDatacenter, report.ComponentObjects, report.ComponentReady, report.ComponentClaim, report.ComponentVMIDs, report.ComponentBoots, report.ComponentLocks, report.ComponentRevision, report.ComponentSource:
+		case report.ComponentHA, report.ComponentFiles, report.ComponentDatacenter, report.ComponentObjects, report.ComponentReady, report.ComponentClaim, report.ComponentVMIDs, report.ComponentBoots, report.ComponentLocks, report.ComponentSnapshots, report.ComponentRevision, report.ComponentSource:
 		}
 	}
 }

@@ -15,7 +15,11 @@ import (
 
 // noteSnapshots takes what the journal and the manifests say of the agent's snapshots.
 func (e *Engine) noteSnapshots(state journal.State) {
-	e.snapshots = ownSnapshots{state: state, scheduled: make(map[int]*guest.Desired)}
+	looked := e.snapshots.looked
+	if looked == nil {
+		looked = make(map[int]string)
+	}
+	e.snapshots = ownSnapshots{state: state, scheduled: make(map[int]*guest.Desired), looked: looked}
 	for i := range e.guests {
 		if d := &e.guests[i]; d.Snapshots != nil && d.VMID != 0 {
 			e.snapshots.scheduled[d.VMID] = d

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,6 +200,14 @@ func TestScheduleWithSmallerKeep(t *testing.T) {
 			t.Errorf("got snapshots %v, want three", got)
 		}
 		l.converge()
+		l.cure(reason.DeleteSnapshots, l.saysOf("VirtualMachine/web-1"), func([]string) {
+			l.asRoot("DELETE", "/snapshot/"+l.sections()[0], "")
+			for _, name := range l.sections() {
+				l.order("delete-snapshot VirtualMachine/web-1 name=" + name)
+				l.approve(l.digestOfHold(201))
+				eventually(l, "the deletion", func() bool { return !slices.Contains(l.sections(), name) })
+			}
+		})
 	})
 }
 

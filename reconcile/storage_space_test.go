@@ -50,8 +50,10 @@ func TestStorageWithoutTheSpace(t *testing.T) {
 				if got := l.sim.Counters().Writes - before; got != 0 {
 					t.Errorf("got %d writes, want none", got)
 				}
-				l.files["web.yaml"] = vm("4Gi")
-				l.push("less", alice)
+				l.cure(reason.FreeStorage, l.saysOf("VirtualMachine/web-1"), func([]string) {
+					l.files["web.yaml"] = vm("4Gi")
+					l.push("less", alice)
+				})
 				l.converge()
 				if got := l.sim.Value(201, "scsi0"); !strings.Contains(got, "size=4G") {
 					t.Errorf("got scsi0 %s, want 4 GiB", got)

@@ -119,45 +119,36 @@ var adviceOnly = map[string]string{
 var toldElsewhere = map[string]string{
 	"CheckToken":      "config_cluster.txtar",
 	"CheckTrustFiles": "config.txtar",
-	"ClaimLost":       "recover.txtar",
 	"FreeDisk":        "journal_repair.txtar",
 	"Resume":          "pause.txtar",
 }
 
-// otherSituations are the remedies whose situations no world of this test has. It is not proven that they help.
+// otherSituations are the remedies whose situations no test has. It is not proven that they help.
 var otherSituations = map[string]string{
-	"RepairHA":            "a guest that the HA manager gave up, which TestGuestThatTheHAManagerGaveUp repairs",
-	"FreeStorage":         "a storage without the space for a disk",
-	"RuleDecides":         "a rule of the HA manager and a node that contradict each other",
-	"UnlockMoved":         "a migration that ended in the middle",
-	"AttachLost":          "a volume that is taken out of a slot by hand",
-	"CheckBranch":         "a remote that lacks the branch",
-	"CheckCredentials":    "a remote with credentials",
-	"CheckHostKey":        "a remote over ssh",
-	"CheckLatency":        "a remote that does not answer",
-	"CheckPaths":          "a repository without manifests",
-	"CorrectWindow":       "a manifest that an older release accepted",
-	"Decompress":          "a manifest that an older release accepted",
-	"DeleteSnapshots":     "an hour of a schedule",
-	"EndDeletions":        "a storage that is removed",
-	"ExtendOrderSigner":   "a signer with a scope",
-	"ExtendSigner":        "a signer with a scope",
-	"FindGuestEditor":     "nine repairs that are undone",
-	"FindObjectEditor":    "nine repairs that are undone",
-	"LeaveOutRootKey":     "a key that the agent does not know to be root's",
-	"LookAtChecks":        "a guest that is not ready",
-	"MeantOwned":          "a manifest that has the name of another manifest's guest",
-	"MeantUUID":           "a uuid of another guest",
-	"MeantRenamed":        "a lost state directory",
-	"MeantUnnamed":        "a node that is offline",
-	"NameAgain":           "a manifest whose vmid changed, with the approvals that this needs",
-	"NameNode":            "a node that is offline",
-	"NewID":               "an object whose fixed field changes",
-	"PromoteFailed":       "a rollout",
-	"PromoteHeld":         "a rollout",
-	"PromotePaused":       "a rollout",
-	"RaiseLimits":         "more guests than the agent works on",
-	"RestoreObjectMarker": "a crash within an adoption",
+	"CorrectWindow": "a window in a journal that no release has written: a manifest with it is refused as a whole",
+}
+
+// curePattern finds the remedies that an engine test carries out.
+var curePattern = regexp.MustCompile(`\.cure\(reason\.(\w+), `)
+
+// curedInEngine returns the remedies that tests of package reconcile carry out, with the name of a file.
+func curedInEngine(t testing.TB) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "reconcile", "*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %d files of tests and %v", len(files), err)
+	}
+	cured := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range curePattern.FindAllSubmatch(text, -1) {
+			cured[string(m[1])] = file
+		}
+	}
+	return cured
 }
 
 // cureWorld is a cluster with an agent, in this process, and its manifests.
@@ -706,18 +697,25 @@ func (w *cureWorld) unhelped(r report.Document, c remedyCase, remedy reason.Reme
 	return ""
 }
 
-// Every remedy is carried out by a case, by another test, or is advice for people. A remedy with a command or edits is not advice.
+// Every remedy is carried out by a case, by an engine test or a script, or is advice for people. A remedy with a command or edits is not advice.
 func TestEachRemedyHasACase(t *testing.T) {
 	t.Parallel()
 	carriedOut := map[string][]remedyCase{}
 	for _, c := range remedyCases() {
 		carriedOut[c.remedy] = append(carriedOut[c.remedy], c)
 	}
-	remedies := remediesByName(t)
+	remedies, cured := remediesByName(t), curedInEngine(t)
+	for _, c := range sourceCases("", "", "") {
+		for name, remedy := range remedies {
+			if remedy.Text == c.remedy.Text {
+				cured[name] = "remedies_source_test.go"
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(remedies)) {
 		remedy := remedies[name]
 		places := min(len(carriedOut[name]), 1)
-		for _, list := range []map[string]string{toldElsewhere, otherSituations, adviceOnly} {
+		for _, list := range []map[string]string{cured, toldElsewhere, otherSituations, adviceOnly} {
 			if list[name] != "" {
 				places++
 			}
@@ -737,7 +735,7 @@ func TestEachRemedyHasACase(t *testing.T) {
 			t.Errorf("%s: got no %q in the script %s (%v)", name, command, script, err)
 		}
 	}
-	for _, list := range []map[string]string{toldElsewhere, otherSituations, adviceOnly} {
+	for _, list := range []map[string]string{cured, toldElsewhere, otherSituations, adviceOnly} {
 		for name := range list {
 			if _, known := remedies[name]; !known {
 				t.Errorf("%s: there is no such remedy", name)

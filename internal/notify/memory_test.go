@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,11 +210,16 @@ func TestMemoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, other, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readMemory(file); err == nil || !strings.Contains(err.Error(), "version") {
-		t.Errorf("got %v, want an error about the version", err)
+	for name, content := range map[string]string{"newer": string(other), "before there was a version": `[{"Name":"guest.failed","Sent":{"a":"2026-11-01T00:00:00Z"}}]`} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readMemory(file); err == nil {
+			t.Errorf("%s: got no error, want one", name)
+		}
+		if got := (&memory{file: file, log: slog.New(slog.DiscardHandler)}).load(); len(got) != 0 {
+			t.Errorf("%s: got %d problems, want the agent to go on with none", name, len(got))
+		}
 	}
 }
 

@@ -70,11 +70,14 @@ func (w *Worker) Work(ctx context.Context, key object.Key, uses []queue.Resource
 	defer func() { w.hanging.note(key, result.Err) }()
 	t := &turn{Result: Result{Key: key}, uses: uses}
 	if t.Err = w.settleOpen(ctx, key); t.Err != nil {
+		if takesNoRecords(t.Err) {
+			t.Err = nil
+		}
 		return t.Result
 	}
 	for again := true; again && t.Err == nil && ctx.Err() == nil; {
 		again, t.Err = w.advance(ctx, t)
-		if errors.Is(t.Err, epoch.ErrSuperseded) || errors.Is(t.Err, cluster.ErrWritesStopped) {
+		if errors.Is(t.Err, epoch.ErrSuperseded) || errors.Is(t.Err, cluster.ErrWritesStopped) || takesNoRecords(t.Err) {
 			t.Err = nil // the engine offers the guest again in the next epoch in which writes are allowed
 			break
 		}
@@ -83,6 +86,11 @@ func (w *Worker) Work(ctx context.Context, key object.Key, uses []queue.Resource
 		}
 	}
 	return t.Result
+}
+
+// takesNoRecords reports whether a turn ended because the journal takes no records. That stops all writing and is told as what it is, so the object has not failed.
+func takesNoRecords(err error) bool {
+	return errors.Is(err, journal.ErrAppend) && !errors.Is(err, journal.ErrRefused)
 }
 
 // advance executes the object's next released step. It returns whether another step may follow.

@@ -174,6 +174,15 @@ func isEntry(section guest.SnapshotSection, entry journal.TakenSnapshot) bool {
 	return IsNote(section.Keys["description"], entry.Key)
 }
 
+// LeftSnapshots returns the record with those snapshots alone that a reading shows with the descriptions that the agent wrote.
+func LeftSnapshots(record journal.Snapshots, live guest.Snapshots) journal.Snapshots {
+	record.Taken = slices.DeleteFunc(slices.Clone(record.Taken), func(entry journal.TakenSnapshot) bool {
+		section, exists := live.Section(entry.Name)
+		return !exists || !isEntry(section, entry)
+	})
+	return record
+}
+
 // BeganScheduled returns the record of a guest's snapshots after the intent of a call of its schedule. It changes only if a snapshot is taken: the time is used
 // up, and the deletions that failed are tried again.
 func BeganScheduled(record journal.Snapshots, o Open) journal.Snapshots {

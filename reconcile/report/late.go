@@ -21,13 +21,14 @@ const (
 	ComponentVMIDs      Component = "vmids"      // free vmids for new guests
 	ComponentBoots      Component = "boots"      // what is in effect in running guests
 	ComponentLocks      Component = "locks"      // the tasks that hold locks of migrations
+	ComponentSnapshots  Component = "snapshots"  // those that schedules have left
 	ComponentRevision   Component = "revision"   // the floor, from which the revision in force follows after the start
 	ComponentSource     Component = "source"     // the remotes of git
 )
 
 // Components lists every component, for metrics that start at zero.
 func Components() []Component {
-	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentFiles, ComponentDatacenter, ComponentObjects, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentBoots, ComponentLocks, ComponentRevision, ComponentSource}
+	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentFiles, ComponentDatacenter, ComponentObjects, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentBoots, ComponentLocks, ComponentSnapshots, ComponentRevision, ComponentSource}
 }
 
 // Late is a component that has waited for a reply for too long. The agent goes on with what it knows.
@@ -48,7 +49,7 @@ func (l Late) Text(now time.Time) string {
 	what := map[Component]string{
 		ComponentList: "the list of guests", ComponentHA: "the resources of the HA manager", ComponentFiles: "the files of images", ComponentReady: "whether it has quorum",
 		ComponentDatacenter: "the firewall of the datacenter", ComponentObjects: "pools, jobs, rules and other objects",
-		ComponentClaim: "the claim of the cluster", ComponentVMIDs: "which vmids are free", ComponentBoots: "what is in effect in running guests", ComponentLocks: "which tasks hold locks", ComponentRevision: "the floor of accepted revisions",
+		ComponentClaim: "the claim of the cluster", ComponentVMIDs: "which vmids are free", ComponentBoots: "what is in effect in running guests", ComponentLocks: "which tasks hold locks", ComponentSnapshots: "the snapshots of guests", ComponentRevision: "the floor of accepted revisions",
 	}[l.Component]
 	if l.Component == ComponentGuests {
 		what = fmt.Sprintf("%d readings of guests", l.Calls)
