@@ -21,6 +21,7 @@ import (
 type pager struct {
 	server *httptest.Server
 	silent atomic.Bool // takes no notifications
+	hangs  atomic.Bool // answers no notification while it is set
 
 	mu              sync.Mutex
 	alerts          map[string]*alert // by labels
@@ -48,6 +49,9 @@ func newPager(t testing.TB) *pager {
 func (p *pager) address() string { return strings.TrimPrefix(p.server.URL, "http://") }
 
 func (p *pager) receive(w http.ResponseWriter, r *http.Request) {
+	for r.URL.Path == "/events" && p.hangs.Load() && r.Context().Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
 	if r.URL.Path == "/events" && p.silent.Load() {
 		http.Error(w, "maintenance", http.StatusServiceUnavailable)
 		return

@@ -144,6 +144,13 @@ var clusterTroubles = []trouble{
 		end: clearFaults,
 	},
 	{
+		name: "a node hangs",
+		begin: func(s *stage) {
+			s.inject(pvesim.Fault{Kind: pvesim.Latency, Delay: time.Hour, Path: "^/nodes/pve2/", Times: -1})
+		},
+		end: clearFaults,
+	},
+	{
 		name:  "the cluster has no quorum",
 		begin: func(s *stage) { s.sim.LoseQuorum() },
 		end:   func(s *stage) { s.sim.RegainQuorum() },
@@ -167,6 +174,22 @@ var clusterTroubles = []trouble{
 		name:  "a storage cannot be read",
 		begin: func(s *stage) { s.fails("^/nodes/pve1/storage/local/content"); s.onceAtTheEnd() },
 		end:   clearFaults,
+	},
+	{
+		name: "a storage hangs",
+		begin: func(s *stage) {
+			s.inject(pvesim.Fault{Kind: pvesim.Latency, Delay: time.Hour, Path: "^/nodes/pve1/storage/local/content", Times: -1})
+		},
+		end: clearFaults,
+	},
+	{
+		name: "a storage is full",
+		begin: func(s *stage) {
+			s.sim.FillStorage("local-lvm")
+			s.repo.Files["web.yaml"] = strings.Replace(s.repo.Files["web.yaml"], "{scsi0:", "{scsi5: {storage: local-lvm, size: 1Gi}, scsi0:", 1)
+			s.push("a disk")
+		},
+		end: func(s *stage) { s.sim.DrainStorage("local-lvm"); s.retry("VirtualMachine/web-1") },
 	},
 	{
 		name:  "pools cannot be read",
@@ -209,6 +232,19 @@ var sourceTroubles = []trouble{
 		end:   func(s *stage) { s.forgeHang.Store(false) },
 	},
 	{
+		name: "the git server was restored from an older copy",
+		begin: func(s *stage) {
+			before := s.repo.Tip
+			s.push("a commit that the copy does not have")
+			s.until("the commit in force", func(d report.Document) bool {
+				return d.Converged && d.Source.Accepted != nil && d.Source.Accepted.Commit == s.repo.Tip
+			})
+			s.memory["tip"], s.seen = s.repo.Tip, len(s.logText())
+			s.repo.SetMain(before)
+		},
+		end: func(s *stage) { s.repo.SetMain(s.memory["tip"]) },
+	},
+	{
 		name:  "the trusted root is missing",
 		begin: func(s *stage) { s.ok(os.Rename(s.path("root.json"), s.path("root.away"))) },
 		end:   func(s *stage) { s.ok(os.Rename(s.path("root.away"), s.path("root.json"))) },
@@ -246,31 +282,64 @@ var sourceTroubles = []trouble{
 		},
 	},
 	{
+		name:  "the notification service hangs",
+		begin: func(s *stage) { s.pager.hangs.Store(true); s.ok(s.sim.Edit(201, "memory", "778")) },
+		end:   func(s *stage) { s.pager.hangs.Store(false) },
+	},
+	{
+		name: "Rekor hangs about a commit of the online mode",
+		begin: func(s *stage) {
+			s.memory["tip"] = s.repo.Tip
+			s.onlineCommit(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		},
+		end: func(s *stage) { // the person takes the commit back
+			s.repo.Tip = s.memory["tip"]
+			s.repo.SetMain(s.repo.Tip)
+		},
+		rest: keepsTheCommitBefore,
+	},
+	{
 		name: "Rekor does not answer about a commit of the online mode",
 		begin: func(s *stage) {
-			silent := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			s.onlineCommit(func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "maintenance", http.StatusServiceUnavailable)
-			}))
-			s.Cleanup(silent.Close)
-			s.terminate()
-			s.settings.trust = "rekor_url: " + silent.URL
-			s.start()
-			s.until("the start", func(d report.Document) bool { return d.Converged })
-			s.seen = len(s.logText())
-			s.repo.PushOnline(s.sig, alice, "in the online mode", sigtest.SignOptions{})
+			})
 		},
-		rest: func(s *stage, now *sight) {
-			if now.doc.Source.Accepted == nil || now.doc.Source.Accepted.Commit == s.repo.Tip {
-				s.Errorf("got %+v, want the commit before in force", now.doc.Source.Accepted)
-			}
-		},
+		rest: keepsTheCommitBefore,
 	},
+}
+
+// onlineCommit pushes a commit of gitsign's online mode to an agent that asks a log.
+func (s *stage) onlineCommit(log http.HandlerFunc) {
+	s.Helper()
+	server := httptest.NewTLSServer(log)
+	s.Cleanup(server.CloseClientConnections)
+	s.terminate()
+	s.settings.trust = "rekor_url: " + server.URL
+	s.start()
+	s.until("the start", func(d report.Document) bool { return d.Converged })
+	s.seen = len(s.logText())
+	s.repo.PushOnline(s.sig, alice, "in the online mode", sigtest.SignOptions{})
+}
+
+func keepsTheCommitBefore(s *stage, now *sight) {
+	if now.doc.Source.Accepted == nil || now.doc.Source.Accepted.Commit == s.repo.Tip {
+		s.Errorf("got %+v, want the commit before in force", now.doc.Source.Accepted)
+	}
+}
+
+// retry asks for another try of a guest or object.
+func (s *stage) retry(label string) {
+	s.Helper()
+	if status, out := s.exit(exec.CommandContext(s.Context(), s.agent, "retry", "--config", s.config(), label)); status != 0 {
+		s.Fatalf("retry: %s", out)
+	}
 }
 
 var diskTroubles = []trouble{
 	{
 		name: "the disk of the state directory is full, and the agent starts",
-		begin: func(s *stage) { // without a start, the record that fails could also be that of a step, so that the guest failed as well
+		begin: func(s *stage) {
 			s.terminate()
 			s.ok(fulldisk.FillFileSystem(s.settings.state))
 			s.start()
@@ -279,6 +348,7 @@ var diskTroubles = []trouble{
 				d, ok := s.document()
 				return ok && !d.Journal.Healthy
 			})
+			s.ok(s.sim.Edit(201, "memory", "778")) // the repair of the edit before may have been recorded
 			s.onceAtTheEnd()
 		},
 		end: func(s *stage) { s.ok(os.Remove(filepath.Join(s.settings.state, "ballast"))); s.startAgain() },
@@ -375,6 +445,16 @@ var etcdTroubles = []trouble{
 		name:  "etcd does not answer: the former leader",
 		begin: func(s *stage) { leader, _ := s.pair(); cut(s.replicas); s.look(leader); s.onceAtTheEnd() },
 		end:   func(s *stage) { heal(s.replicas); s.startAgain(); s.pair() },
+	},
+	{
+		name:  "etcd is stopped by SIGSTOP: the standby",
+		begin: func(s *stage) { s.pair(); s.etcd.Members[0].Signal(s, syscall.SIGSTOP) },
+		end:   func(s *stage) { s.etcd.Members[0].Signal(s, syscall.SIGCONT); s.pair() },
+	},
+	{
+		name:  "etcd is stopped by SIGSTOP: the former leader",
+		begin: func(s *stage) { leader, _ := s.pair(); s.etcd.Members[0].Signal(s, syscall.SIGSTOP); s.look(leader) },
+		end:   func(s *stage) { s.etcd.Members[0].Signal(s, syscall.SIGCONT); s.pair() },
 	},
 	{
 		name: "etcd does not answer, and the agent starts",
