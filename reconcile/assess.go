@@ -93,10 +93,11 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 		t.recover() // the guest came in sync without the agent; while a step of it is open, the failure is still true
 		t.noteSuccess()
 	}
-	if a.busy && t.failed == nil && e.unsettled[keyOf(p.Ref)] { // a task of the open step holds the lock
+	listed := e.readings.observer.Snapshot().Inventory.ReadAt
+	if a.busy && t.failed == nil && e.unsettled[keyOf(p.Ref)] && !e.locks[p.Ref.VMID].isLeft(listed) { // a task of the open step holds the lock
 		a.conditions = slices.DeleteFunc(a.conditions, func(c plan.Condition) bool { return c.Reason == reason.Locked })
 	}
-	e.explainLock(p, a.conditions, e.readings.observer.Snapshot().Inventory.ReadAt)
+	e.explainLock(p, a.conditions, listed)
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
 	if !e.isOutdated(p, a.busy) {
 		a.judgeSteps(t, p, judge, now, present)

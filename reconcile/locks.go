@@ -8,7 +8,6 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
@@ -29,14 +28,13 @@ type lockLook struct {
 	frozen bool      // the machine is paused on its node
 }
 
-// followLocks looks for the tasks that hold the locks of migrations, beside the engine.
+// followLocks looks for the tasks that hold the locks of migrations, beside the engine, also while a lane follows the migration: what the lane waits for may have ended.
 func (e *Engine) followLocks(ctx context.Context, now time.Time) {
-	look := e.atRest()
-	inventory, known := look.read.Inventory, make(map[int]lockLook)
+	inventory, known := e.readings.observer.Snapshot().Inventory, make(map[int]lockLook)
 	var due []cluster.Row
 	for i := range e.guests {
 		row, listed := inventory.Row(e.guests[i].VMID)
-		if !listed || row.Lock != "migrate" || !look.has(object.Guest(row.VMID)) {
+		if !listed || row.Lock != "migrate" {
 			continue
 		}
 		last := e.locks[row.VMID]
@@ -92,6 +90,11 @@ func lookAtLock(ctx context.Context, reader cluster.Reader, row cluster.Row, inv
 	return look
 }
 
+// isLeft reports whether the lock of a guest is known to be all that is left of a migration. Listed is when the guest was still locked.
+func (l lockLook) isLeft(listed time.Time) bool {
+	return len(l.silent) == 0 && !l.idle.IsZero() && listed.After(l.idle)
+}
+
 // explainLock adds to the condition of a guest with the lock of a migration what is known of the task that holds it. That there is none counts only if the guest is
 // still locked afterwards.
 func (e *Engine) explainLock(p plan.Guest, conditions []plan.Condition, listed time.Time) {
@@ -103,7 +106,7 @@ func (e *Engine) explainLock(p plan.Guest, conditions []plan.Condition, listed t
 		conditions[i].Message += "; it is unknown whether a task holds it, since " + strings.Join(look.silent, ", ") + " did not answer"
 	case look.hidden && listed.After(look.at):
 		conditions[i].Message += "; it is unknown whether a task holds it, since no node shows the token a migration of it: it needs Sys.Audit on /nodes"
-	case !look.idle.IsZero() && listed.After(look.idle):
+	case look.isLeft(listed):
 		conditions[i].Message += ", and no task on any node holds it: a migration ended without its end"
 		if look.frozen {
 			conditions[i].Message += "; its memory was moved and its configuration was not, so the machine is frozen and no copy of it runs"

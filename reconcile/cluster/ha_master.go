@@ -40,10 +40,9 @@ func (r Row) HAWorks() bool {
 }
 
 // HAMoves reports whether the HA manager moves the guest of a row: it says so, or the guest has the lock of a migration.
-func (r Row) HAMoves() bool {
-	switch r.HAState {
-	case "migrate", "relocate", "request_start_balance":
-		return true
-	}
-	return r.Lock == "migrate"
+func (r Row) HAMoves() bool { return r.HASaysItMoves() || r.Lock == "migrate" }
+
+// HASaysItMoves reports whether the guest of a row has the state of a move. Without it, a lock may be all that is left of one.
+func (r Row) HASaysItMoves() bool {
+	return slices.Contains([]string{"migrate", "relocate", "request_start_balance"}, r.HAState)
 }

@@ -137,7 +137,7 @@ func (m *move) waitsFor(master cluster.HAMaster, trouble error, now time.Time) s
 
 // followOnItsWay returns an error if a move takes longer than a migration may, or if its lock is all that is left of it.
 func (w *Worker) followOnItsWay(ctx context.Context, m *move, row cluster.Row, master cluster.HAMaster, masterRead bool, now time.Time) error {
-	locked := row.HAState == "started" || row.HAState == "stopped"
+	locked := !row.HASaysItMoves()
 	if !locked || !m.began {
 		m.rounds, m.seenAt = 0, time.Time{}
 		if masterRead {

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -21,6 +22,7 @@ type movingGuests struct {
 	cluster.Cluster // nil: a test that calls anything else panics
 	vmids           []int
 	until           time.Time
+	state           string // of the manager meanwhile; "" is migrate
 	tasks           error
 	reads           atomic.Int32 // of the state of the HA manager
 }
@@ -33,7 +35,7 @@ func (c *movingGuests) HAMaster(context.Context) (cluster.HAMaster, error) {
 
 func (c *movingGuests) Inventory(context.Context) (cluster.Inventory, error) {
 	time.Sleep(10 * time.Millisecond)
-	row := cluster.Row{Kind: guest.VirtualMachine, Node: "pve1", Lock: "migrate", HAState: "migrate"}
+	row := cluster.Row{Kind: guest.VirtualMachine, Node: "pve1", Lock: "migrate", HAState: cmp.Or(c.state, "migrate")}
 	if !time.Now().Before(c.until) {
 		row = cluster.Row{Kind: guest.VirtualMachine, Node: "pve2", HAState: "started"}
 	}
@@ -106,6 +108,22 @@ func TestOverdueMoveWithUnknownTasks(t *testing.T) {
 				err := c.wait(t, 5*time.Minute)
 				if !errors.Is(err, errMoveUnknown) || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("got %v, want the outcome unknown, and %q", err, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestLockOfAMoveThatEnded says so of a lock that is all that is left of a move, whatever became of the guest, and does not wait as long as a migration may take.
+func TestLockOfAMoveThatEnded(t *testing.T) {
+	t.Parallel()
+	for _, state := range []string{"started", "stopped", "error"} {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := &movingGuests{vmids: []int{201}, until: time.Now().Add(time.Hour), state: state}
+				if err := c.wait(t, 5*time.Minute); !errors.Is(err, errMoveUnknown) || !strings.Contains(err.Error(), "and no task of it runs") {
+					t.Errorf("got %v, want the outcome unknown, since no task holds the lock", err)
 				}
 			})
 		})
