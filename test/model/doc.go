@@ -6,5 +6,7 @@
 // choice; the search runs each sequence of choices from the start, and leaves out what follows a state that it has seen before. docs/reliability.md
 // states what the search covers and what it does not.
 //
+// TestTwoManagers searches worlds in which Proxmox's HA manager acts on the same guests. It drives the whole engine, and has a choice whenever something has changed.
+//
 // A counterexample is printed as a list of choices. Repeat it with go test ./test/model -run Replay -scenario NAME -choices 0,2,1.
 package model

@@ -11,6 +11,7 @@ import (
 var (
 	modelLimit    = flag.Int("model-paths", 60, "paths of each scenario; 0 runs all, of a large scenario only if it is the only one")
 	modelScenario = flag.String("scenario", "", "the only scenario to search, or to replay")
+	modelEvents   = flag.Int("model-events", 1, "what else happens in a path of two managers, at most")
 	modelChoices  = flag.String("choices", "", "choices of the path to replay, such as 0,2,1")
 )
 
@@ -52,24 +53,32 @@ func TestTheSearchLosesNoEnd(t *testing.T) {
 
 // TestReplay runs one path and prints it.
 func TestReplay(t *testing.T) {
+	var choices []int
+	for text := range strings.SplitSeq(*modelChoices, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil && text != "" {
+			t.Fatal(err)
+		}
+		if err == nil {
+			choices = append(choices, n)
+		}
+	}
+	print := func(trace []string, violation string) {
+		t.Log("\n" + strings.Join(trace, "\n"))
+		if violation != "" {
+			t.Error(violation)
+		}
+	}
 	for _, s := range scenarios(t) {
-		if *modelScenario != s.name {
-			continue
+		if *modelScenario == s.name {
+			r, _, _ := s.path(t, s.begin(t), scratch(t), choices, nil, nil)
+			print(r.trace, r.violation)
 		}
-		var choices []int
-		for text := range strings.SplitSeq(*modelChoices, ",") {
-			n, err := strconv.Atoi(text)
-			if err != nil && text != "" {
-				t.Fatal(err)
-			}
-			if err == nil {
-				choices = append(choices, n)
-			}
-		}
-		r, _, _ := s.path(t, s.begin(t), scratch(t), choices, nil, nil)
-		t.Log("\n" + strings.Join(r.trace, "\n"))
-		if r.violation != "" {
-			t.Error(r.violation)
+	}
+	for _, s := range haScenarios() {
+		if *modelScenario == s.name {
+			p, _ := s.path(t, s.sign(t), choices, nil)
+			print(p.trace, p.violation)
 		}
 	}
 }

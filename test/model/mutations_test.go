@@ -39,6 +39,14 @@ func mutations() []mutation {
 		{off("an object that is being removed is not removed again", "reconcile/plan/object_removal.go", "	case k.Leaving(live) != \"\":\n		p.Present", "	case !OFF && k.Leaving(live) != \"\":\n		p.Present"), "replication-removal", "Proxmox is removing"},
 		{off("an object that is being removed is not changed", "reconcile/plan/object.go", "	case k.Leaving(o.live) != \"\":", "	case !OFF && k.Leaving(o.live) != \"\":"), "replication-removal", "Proxmox is removing"},
 		{off("approval to create again", gate, "	case step.Recreates:", "	case !OFF && step.Recreates:"), "gone", "creates a guest again"},
+		{off("the error of the HA manager is no health", "reconcile/plan/ha_state.go", "	case row.HAFailed():\n		p.Conditions", "	case !OFF && row.HAFailed():\n		p.Conditions"), "ha-start", "is green"},
+		{off("an entry that is written is no guest that runs", "reconcile/plan/ha_state.go", "	if asked == \"\" || !live.Resource", "	if OFF || asked == \"\" || !live.Resource"), "ha-start", "before guest 201 has run"},
+		{off("a long move of the HA manager is no failure", lane+"move.go", "	case seen && row.HAMoves():", "	case !OFF && seen && row.HAMoves():"), "ha-order", "the guest is on its way"},
+		{off("a request that the HA manager drops is noticed", lane+"move.go", "	case master.RoundAt.After(m.round):", "	case !OFF && master.RoundAt.After(m.round):"), "ha-drop", "waits for it without a word"},
+		{off("a request may lie in the queue of the HA manager", lane+"move.go", "		if m.rounds >= actsWithin {", "		if OFF || m.rounds >= actsWithin {"), "ha-move", "lies in the queue"},
+		{off("placement moves no guest against a rule", "reconcile/plan/ha_rules.go", "	case p.ruling != \"\":\n		p.Conditions", "	case !OFF && p.ruling != \"\":\n		p.Conditions"), "ha-move", "was moved"},
+		{off("a lock that no task holds is named", "reconcile/locks.go", "	case look.isLeft(listed):", "	case !OFF && look.isLeft(listed):"), "ha-lock", "says nothing else"},
+		{off("the tasks of a silent node are unknown", "reconcile/locks.go", "			look.silent = append(look.silent, node.Node)", "			look.silent = map[bool][]string{true: look.silent, false: append(look.silent, node.Node)}[OFF]"), "ha-lock", "not every node has answered"},
 	}
 }
 
