@@ -134,6 +134,41 @@ func TestCrashAroundARunningGuest(t *testing.T) {
 	}
 }
 
+// TestCrashAroundCallsToTheHAManager crashes the agent around the calls of which the HA manager makes the effect, after its delays: nothing happens twice, and nothing is lost.
+func TestCrashAroundCallsToTheHAManager(t *testing.T) {
+	t.Parallel()
+	const stopped, started = "ha: {state: stopped}", "ha: {state: started}"
+	ops := map[string]struct {
+		op            cluster.Op
+		before, after string // manifests
+		effect        pvesim.Op
+	}{
+		"ha-add":  {cluster.OpHAAdd, vmYAML("web-1", 201), vmYAML("web-1", 201, started), pvesim.Started},
+		"ha-set":  {cluster.OpHASet, vmYAML("web-1", 201, stopped), vmYAML("web-1", 201, started), pvesim.Started},
+		"migrate": {cluster.OpMigrate, onNode(vmYAML("web-1", 201, started), "pve1"), onNode(vmYAML("web-1", 201, started), "pve2"), pvesim.Migrated},
+	}
+	for name, test := range ops {
+		for _, at := range []string{"before-call", "after-call", "waiting"} {
+			if at == "waiting" && test.op != cluster.OpMigrate {
+				continue // it has no task
+			}
+			t.Run(name+"/"+at, func(t *testing.T) {
+				runLabOfHA(t, func(t *testing.T, l *lab) {
+					l.files["web.yaml"] = test.before
+					time.Sleep(time.Minute) // until the list has the template
+					l.crashAndRecover(test.op, at, func(l *lab) {
+						l.files["web.yaml"] = test.after
+						l.push("change", alice)
+					})
+					if got := l.sim.Effects(201, test.effect); got != 1 || !l.sim.Running(201) {
+						t.Errorf("got %d times %s and running %v, want once and running", got, test.effect, l.sim.Running(201))
+					}
+				})
+			})
+		}
+	}
+}
+
 // crashAndRecover lets the agent converge, crash at one point of an operation that prepare causes, and converge after another start.
 func (l *lab) crashAndRecover(op cluster.Op, at string, prepare func(l *lab)) {
 	l.Helper()
