@@ -186,3 +186,35 @@ func TestHAMoveWithoutMaster(t *testing.T) {
 		})
 	}
 }
+
+// TestHAMoveWhoseManagerCannotBeRead orders a move while the state of the HA manager cannot be read: the wait says so, and does not take the request for dropped. If the request lies in the
+// queue, the outcome is unknown in the end.
+func TestHAMoveWhoseManagerCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, acts := range map[string]bool{"acts": true, "stands": false} {
+		t.Run(name, func(t *testing.T) {
+			runLabUnderHA(t, pvesim.Options{}, func(t *testing.T, l *lab) {
+				l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/manager_status$", Kind: pvesim.ErrorText, Text: "got timeout", Times: -1}))
+				if !acts {
+					l.sim.StopHAMaster()
+				}
+				l.order(moveWeb1)
+				eventually(t, "the condition", func() bool {
+					return l.says(reason.WaitsFor, "it is unknown whether the HA manager works on the request: its state")
+				})
+				want, on := journal.OrderRun, "pve2"
+				if !acts {
+					want, on = journal.OrderUnknown, "pve1"
+				}
+				began := time.Now()
+				o := l.waitForOrder(moveWeb1, want)
+				if !acts && (time.Since(began) < 4*time.Minute || !strings.Contains(o.Why, "may still be in the queue")) {
+					t.Errorf("got %q after %s, want that the request may still be in the queue, after five minutes", o.Why, time.Since(began))
+				}
+				if got := l.nodeOf(201); got != on || l.requests() != 1 {
+					t.Errorf("got it on %s after %d requests, want %s after one", got, l.requests(), on)
+				}
+			})
+		})
+	}
+}

@@ -157,6 +157,27 @@ func TestHAManagerWithoutMaster(t *testing.T) {
 	})
 }
 
+// TestHAManagerThatCannotBeRead lets a guest wait for an HA manager whose state cannot be read: that is said, and the guest waits.
+func TestHAManagerThatCannotBeRead(t *testing.T) {
+	runLabOfHA(t, func(t *testing.T, l *lab) {
+		const text = "it is unknown whether the HA manager acts, since its state cannot be read"
+		l.sim.StopHAMaster()
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/manager_status$", Kind: pvesim.ErrorText, Text: "got timeout", Times: -1}))
+		l.files["web.yaml"] = vmYAML("web-1", 201, "ha: {state: started}")
+		l.push("one guest", alice)
+		defer l.start()()
+		eventually(t, "the reason", func() bool { return l.says(reason.WaitsFor, text) })
+		l.remains(201, "pending, with the reason", func(g report.Guest) bool {
+			return g.Sync == report.OutOfSync && g.Health == report.Progressing && l.says(reason.WaitsFor, text)
+		})
+		l.sim.StartHAMaster()
+		l.converge()
+		if !l.sim.Running(201) {
+			t.Error("got it stopped, want it started")
+		}
+	})
+}
+
 // TestRunStateUnderHAOfANodeThatIsOffline cuts off the node of a guest under HA: its run state is unknown until the HA manager has started it elsewhere, and nothing of it is pending.
 func TestRunStateUnderHAOfANodeThatIsOffline(t *testing.T) {
 	runLabUnderHA(t, pvesim.Options{ResourcesPeriod: 10 * time.Second}, func(t *testing.T, l *lab) {

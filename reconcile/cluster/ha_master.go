@@ -22,11 +22,14 @@ func (m HAMaster) Stands(seenAt, now time.Time) string {
 	switch {
 	case m.Node == "":
 		return "the HA manager has no active master"
-	case !seenAt.IsZero() && now.Sub(seenAt) > masterDead:
+	case !seenAt.IsZero() && HAMasterIsDead(seenAt, now):
 		return fmt.Sprintf("the HA manager has no active master: %s ended its last round at %s; a new master takes up to three minutes", m.Node, m.RoundAt.Format(time.TimeOnly+" UTC"))
 	}
 	return ""
 }
+
+// HAMasterIsDead reports whether a master of which no new round was seen since a time counts as dead.
+func HAMasterIsDead(seenAt, now time.Time) bool { return now.Sub(seenAt) > masterDead }
 
 // HARequest reports whether a task only hands a request to the HA manager. It ends before anything happens.
 func HARequest(upid string) bool { return strings.HasPrefix(TaskType(upid), "ha") }

@@ -15,6 +15,7 @@ type Snapshot struct {
 	Files      map[FilePlace]Files        // where Images have to be; nil if there are none
 	Objects    map[guest.Kind]Objects     // of the kinds that manifests or records name
 	HAStands   string                     // why the HA manager does not act, as far as a guest waits for it; "" if it acts, or if none waits
+	HAUnread   string                     // why it is not known whether the HA manager acts, "" if it is
 	Began      bool                       // an agent has just begun to read the cluster, and no list of guests has failed
 }
 

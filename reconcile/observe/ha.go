@@ -28,7 +28,8 @@ func (o *Observer) keepHA(vmids []int, resources haResources, began time.Time, e
 	}
 }
 
-// readHA reads the resources of the HA manager, and its master if one of the guests is not in the run state that its resource asks for.
+// readHA reads the resources of the HA manager, and its master if one of the guests is not in the run state that its resource asks for. While the resources cannot be read,
+// it does not ask for the master either.
 func readHA(ctx context.Context, reader cluster.Reader, vmids []int, inventory cluster.Inventory) arrival {
 	resources, err := reader.HA(ctx)
 	a := arrival{resources: resources, err: err}
@@ -37,20 +38,30 @@ func readHA(ctx context.Context, reader cluster.Reader, vmids []int, inventory c
 		resource, managed := resources[vmid]
 		return listed && managed && resource.WaitsAt(row.Status) && !row.HAFailed() && !slices.Contains(inventory.Offline, row.Node)
 	}
-	if err != nil || !slices.ContainsFunc(vmids, waits) {
-		return a
-	}
-	if master, err := reader.HAMaster(ctx); err == nil {
-		a.master = &master
+	if err != nil {
+		a.noMaster = err
+	} else if slices.ContainsFunc(vmids, waits) {
+		master, err := reader.HAMaster(ctx)
+		a.master, a.noMaster = &master, err
 	}
 	return a
 }
 
-// keepMaster stores whether the HA manager acts. Its master is nil if no guest waits for it, or if it could not be read.
-func (o *Observer) keepMaster(master *cluster.HAMaster, now time.Time) {
+// keepMaster stores whether the HA manager acts. Its master is nil if no guest waits for it. If it could not be read, the last one that is known stays: the manager may act.
+func (o *Observer) keepMaster(master *cluster.HAMaster, err error, now time.Time) {
+	o.haStands, o.haUnread = "", ""
 	switch {
+	case err != nil:
+		o.haUnread = "it is unknown whether the HA manager acts, since its state cannot be read: " + err.Error()
+		if o.masterSeenAt.IsZero() {
+			o.masterSeenAt = now
+		}
+		if cluster.HAMasterIsDead(o.masterSeenAt, now) {
+			o.haStands = o.haUnread
+		}
+		return
 	case master == nil:
-		o.master, o.masterSeenAt, o.haStands = cluster.HAMaster{}, time.Time{}, ""
+		o.master, o.masterSeenAt = cluster.HAMaster{}, time.Time{}
 		return
 	case o.masterSeenAt.IsZero() || *master != o.master:
 		o.master, o.masterSeenAt = *master, now

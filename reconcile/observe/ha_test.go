@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -94,5 +95,59 @@ func TestLaneKnowsHABetterThanAnOlderAnswer(t *testing.T) {
 	o.keepHA([]int{201}, haResources{}, asked.Add(3*time.Second), nil)
 	if got := o.seen[201]; got.HA || got.Resource != nil {
 		t.Errorf("got HA %t, %v after a newer answer, want none", got.HA, got.Resource)
+	}
+}
+
+// TestUnreadableMasterIsNotAbsent reads the state of the HA manager, which then cannot be read: that is said at once, and the last known master counts as acting for as long as a
+// master may take between two rounds.
+func TestUnreadableMasterIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
+	acts := func(round int) *cluster.HAMaster { return &cluster.HAMaster{Node: "pve1", RoundAt: at(round)} }
+	const unread, dead = "it is unknown whether the HA manager acts, since its state cannot be read: access denied", "the HA manager has no active master"
+	type answer struct {
+		at             int
+		master         *cluster.HAMaster
+		err            error
+		stands, unread string // what is said, "" for nothing
+	}
+	for name, answers := range map[string][]answer{
+		"once": {
+			{at: 0, master: acts(0)},
+			{at: 5, err: cluster.ErrDenied, unread: unread},
+			{at: 10, master: acts(10)},
+		},
+		"for_long": {
+			{at: 0, master: acts(0)},
+			{at: 29, err: cluster.ErrDenied, unread: unread},
+			{at: 40, err: cluster.ErrDenied, unread: unread, stands: unread},
+			{at: 45, master: acts(40)},
+		},
+		"from_the_start": {
+			{at: 0, err: cluster.ErrDenied, unread: unread},
+			{at: 40, err: cluster.ErrDenied, unread: unread, stands: unread},
+		},
+		"the_round_from_before_it_stands": {
+			{at: 0, master: acts(0)},
+			{at: 20, err: cluster.ErrDenied, unread: unread},
+			{at: 40, master: acts(0), stands: dead},
+		},
+		"no_guest_waits": {
+			{at: 0, master: acts(0)},
+			{at: 20},
+			{at: 40, err: cluster.ErrDenied, unread: unread},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := New(&fixture.FakeReader{}, time.Second, time.Hour)
+			for _, a := range answers {
+				o.keepMaster(a.master, a.err, at(a.at))
+				if got := o.Snapshot(); got.HAUnread != a.unread || !strings.HasPrefix(got.HAStands, a.stands) || (got.HAStands == "") != (a.stands == "") {
+					t.Errorf("after %d s: got %q and %q, want %q and %q", a.at, got.HAStands, got.HAUnread, a.stands, a.unread)
+				}
+			}
+		})
 	}
 }

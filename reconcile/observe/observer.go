@@ -39,8 +39,9 @@ type Observer struct {
 	underHA   map[int]bool // guests whose manifests configure HA
 
 	master       cluster.HAMaster // of the HA manager when a guest last waited for it
-	masterSeenAt time.Time        // when that round of it was first seen; the zero time if no guest waits
+	masterSeenAt time.Time        // when that round of it was first seen, or first could not be read; the zero time if no guest waits
 	haStands     string           // why the HA manager does not act, as far as a guest waits for it
+	haUnread     string           // why that is not known
 
 	resourcesAsked time.Time         // when the newest answer of the HA manager was asked for
 	laneHA         map[int]time.Time // when lanes read guests of which they also asked the HA manager, by vmid
@@ -77,7 +78,7 @@ func (o *Observer) UseVMList(path string, check time.Duration) {
 // Snapshot returns the newest readings. The caller must not change them, and must not use them after the next call of a method that reads or
 // learns.
 func (o *Observer) Snapshot() cluster.Snapshot {
-	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble, Files: o.files, Datacenter: o.datacenter, Objects: o.objects, HAStands: o.haStands, Began: !o.failed}
+	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble, Files: o.files, Datacenter: o.datacenter, Objects: o.objects, HAStands: o.haStands, HAUnread: o.haUnread, Began: !o.failed}
 }
 
 // Sighting is a lane's last reading of its guest.

@@ -67,7 +67,8 @@ type arrival struct {
 
 	inventory cluster.Inventory
 	resources haResources
-	master    *cluster.HAMaster // nil if no guest waits for the HA manager, or if it could not be read
+	master    *cluster.HAMaster // nil if no guest waits for the HA manager
+	noMaster  error             // why it is not known whether the HA manager acts
 	files     map[cluster.FilePlace]cluster.Files
 	objects   map[guest.Kind]cluster.Objects
 	reading   Reading

@@ -76,7 +76,7 @@ func (o *Observer) Take(ctx context.Context) Progress {
 		case PartHA:
 			delete(o.pending, PartHA)
 			o.keepHA(a.round.request.UnderHA, a.resources, a.began, a.err)
-			o.keepMaster(a.master, time.Now())
+			o.keepMaster(a.master, a.noMaster, time.Now())
 		case PartReady:
 			delete(o.pending, PartReady)
 			p.AskedReady, p.ReadyErr = true, a.err
@@ -140,7 +140,7 @@ func (o *Observer) takeList(ctx context.Context, a arrival, p *Progress) {
 	o.underHA = setOf(r.request.UnderHA)
 	if len(o.underHA) == 0 {
 		o.resources, o.haTrouble = nil, ""
-		o.keepMaster(nil, time.Now())
+		o.keepMaster(nil, nil, time.Now())
 	}
 	o.launch(ctx, r, o.choose(o.notFlying(r.request.VMIDs), time.Now()))
 	if _, pending := o.pending[PartHA]; len(o.underHA) > 0 && !pending {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
@@ -39,8 +40,8 @@ func withHAState(p Guest, d *guest.Desired, live guest.Observed, got cluster.Sna
 		if row.HAState != "started" && row.HAState != "" {
 			message += ", whose state of the guest is " + row.HAState
 		}
-		if p.stands {
-			message += ": " + got.HAStands
+		if why := cmp.Or(got.HAStands, got.HAUnread); why != "" {
+			message += ": " + why
 		}
 		p.missing += ": " + message
 		p.Conditions = append(p.Conditions, Condition{Type: WaitsFor, Reason: reason.WaitsFor, Message: message})
