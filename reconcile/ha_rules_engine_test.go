@@ -242,3 +242,30 @@ func TestPrioritiesBesideARuleAboutGuests(t *testing.T) {
 		l.wantAtRest("pve1")
 	})
 }
+
+// TestRuleKeepsAFreshClone lets a person put a clone under HA before it has left the node of its template, with a rule that keeps it there: it is configured all the same, and what its
+// manifest ignores from then on belongs to others.
+func TestRuleKeepsAFreshClone(t *testing.T) {
+	runLabOfHA(t, func(t *testing.T, l *lab) {
+		l.sim.SetMaintenance("pve2", true)
+		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201, "memory: {size: 3Gi}", "ignoreFields: [memory.size]"), "node: pve1", "node: pve2", 1)
+		l.push("a clone for another node", alice)
+		defer l.start()()
+		eventually(t, "the clone", func() bool { return l.nodeOf(201) == "pve1" })
+		time.Sleep(2 * time.Minute)
+		l.callAs("root@pam!full", "POST", "/cluster/ha/resources", "sid=vm:201&state=stopped")
+		l.callAs("root@pam!full", "POST", "/cluster/ha/rules", "rule=by-hand&type=node-affinity&resources=vm:201&nodes=pve1")
+		l.sim.SetMaintenance("pve2", false)
+		eventually(t, "the condition", func() bool { return l.says(reason.OtherNode, "the rule by-hand") })
+		l.converge()
+		time.Sleep(5 * time.Minute)
+		if owned := l.journal.State().Owned[201]; owned.Configuring || l.sim.Value(201, "memory") != "3072" || l.nodeOf(201) != "pve1" {
+			t.Fatalf("got it being configured %t with %s MiB on %s, want it configured with 3072 on pve1", owned.Configuring, l.sim.Value(201, "memory"), l.nodeOf(201))
+		}
+		l.ok(l.sim.Edit(201, "memory", "2048"))
+		time.Sleep(5 * time.Minute)
+		if got := l.sim.Value(201, "memory"); got != "2048" {
+			t.Errorf("got %s MiB after an edit of an ignored field, want 2048", got)
+		}
+	})
+}

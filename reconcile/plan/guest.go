@@ -52,10 +52,6 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	later := d
 	d = WantedNow(d, owned)
 	changes, blocked := differences(want, d, live, owned, former)
-	if owned.Configuring && proof.HasTag {
-		isThere := !CloneLeaves(d, live) || !isFreshClone(d, live, owned, proof)
-		p.Configured = isThere && (later == d || holdsIgnored(want, later, live, owned, former, changes, blocked))
-	}
 	p.Changes = withBoots(volumes.blockTakenVolumes(changes, live), d, want.Applied[d.VMID], owned, live)
 	p.Conditions = append(append(p.Conditions, blocked...), atCreation(want, later, owned)...)
 	if isOwned && isFreshClone(d, live, owned, proof) {
@@ -72,6 +68,10 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	p = withFirewall(p, d, live, got)
 	row, _ := got.Inventory.Row(d.VMID)
 	p = withRules(withHAState(p, d, live, got), want, d, live, got)
+	if owned.Configuring && proof.HasTag {
+		stays := !CloneLeaves(d, live) || !isFreshClone(d, live, owned, proof) || p.ruling != ""
+		p.Configured = stays && (later == d || holdsIgnored(want, later, live, owned, former, changes, blocked))
+	}
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
