@@ -33,7 +33,8 @@ func (e *Engine) chooseNodes(ctx context.Context) {
 	if isNew := e.newGuests(state, snapshot); len(isNew) > 0 {
 		choices, waiting := placement.Choose(placement.Input{
 			Inventory: snapshot.Inventory, Guests: withoutUnavailableNodes(e.guests, isNew, snapshot.Inventory), Images: e.revision.force.Accepted.Set().Images, Objects: e.objects(), Rules: snapshot.Objects[kinds.AffinityRules],
-			New: func(d *guest.Desired) bool { return isNew[d.Label()] },
+			New:   func(d *guest.Desired) bool { return isNew[d.Label()] },
+			Stays: func(d *guest.Desired, node string) string { return plan.CloneStays(d, node, snapshot) },
 		})
 		e.unplaced = unplaced(waiting)
 		for _, c := range choices {
@@ -59,7 +60,7 @@ func (e *Engine) chooseNodes(ctx context.Context) {
 }
 
 // newGuests returns the labels of the guests that certainly do not exist and whose manifests leave the node to the agent. No call that creates one of them is
-// under way.
+// under way, and their templates were read, or could not be.
 func (e *Engine) newGuests(state journal.State, snapshot cluster.Snapshot) map[string]bool {
 	var isNew map[string]bool
 	open := make(map[object.Key]bool, len(state.Open))
@@ -72,7 +73,7 @@ func (e *Engine) newGuests(state journal.State, snapshot cluster.Snapshot) map[s
 			continue
 		}
 		key := object.Guest(d.VMID)
-		if _, seen := snapshot.Guests[d.VMID]; seen || open[key] || state.Repeated[d.VMID] || e.queue.Busy(key) || e.lanes.holds(key) {
+		if _, seen := snapshot.Guests[d.VMID]; seen || open[key] || state.Repeated[d.VMID] || e.queue.Busy(key) || e.lanes.holds(key) || plan.AwaitsTemplate(d, snapshot) {
 			continue
 		}
 		if isNew == nil {
@@ -161,6 +162,7 @@ func placedInPreview(want plan.Desired, images []image.Desired, objects []kind.D
 			_, exists := seen.Guests[d.VMID]
 			return !exists && seen.Absent[d.VMID] == cluster.Gone
 		},
+		Stays: func(d *guest.Desired, node string) string { return plan.CloneStays(d, node, seen) },
 	})
 	if len(choices) == 0 {
 		return want.Guests, unplaced(unfit)

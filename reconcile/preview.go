@@ -81,7 +81,8 @@ func NewPreview(
 	if reads := objects.Reads(); len(reads) > 0 {
 		seen.Objects = read.Objects(ctx, reads)
 	}
-	guests, unplaced := placedInPreview(plan.Desired{Guests: guests, Owned: state.Owned, VMIDs: set.Cluster.VMIDs}, set.Images, set.Objects, seen)
+	all := withTemplates(ctx, read, guests, seen)
+	guests, unplaced := placedInPreview(plan.Desired{Guests: guests, Owned: state.Owned, VMIDs: set.Cluster.VMIDs}, set.Images, set.Objects, all)
 	b := &lane.Basis{
 		Unplaced: unplaced,
 		Objects:  set.Objects, Images: set.Images, AllowedServer: host.AllowedServer,
@@ -91,7 +92,6 @@ func NewPreview(
 		OwnGuests: map[int]bool{host.OwnVMID: host.OwnVMID != 0},
 	}
 	b.Withheld = withheldInPreview(guests, state)
-	all := withTemplates(ctx, read, guests, seen)
 	want := b.Desired(state)
 	want.Secrets = secret.NewVault(secret.Source{Key: host.Fingerprints}, set.Cluster.Name).CreationStates(want.Guests)
 	planned := plan.New(want, all)

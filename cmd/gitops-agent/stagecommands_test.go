@@ -121,6 +121,9 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "contain": // VMID NAME, a container made by hand
 		_, err := s.sim.AddCT(pvesim.Guest{VMID: number(1), Config: "hostname: " + arg(2) + "\nmemory: 512\nunprivileged: 1\n"})
 		ts.Check(err)
+	case "template": // VMID NAME VOLUME, a template made by hand on the first node
+		_, err := s.sim.AddTemplate(pvesim.Guest{VMID: number(1), Config: "name: " + arg(2) + "\nmemory: 512\nscsi0: " + arg(3) + ",size=1G\n"})
+		ts.Check(err)
 	case "pool": // ID COMMENT, a pool made by hand
 		s.sim.AddPool(arg(1), arg(2))
 	case "job": // ID KEY=TEXT..., a backup job made by hand
@@ -155,11 +158,12 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		got = markerPattern.ReplaceAllString(got, "MARKER")
 		want(got == arg(2), "got %q", got)
-	case "nodes": // NODE..., of a new cluster in place of the one of the stage, with the shared storage ceph
+	case "nodes": // NODE..., of a new cluster in place of the one of the stage, with the shared storage ceph, and fast, which the first node alone has
 		served, err := s.reopen(pvesim.Options{Nodes: args[1:], Storages: []pvesim.Storage{
 			{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "backup,iso,vztmpl,images,rootdir,snippets,import"},
 			{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"},
 			{ID: "ceph", Type: "lvmthin", Content: "images,rootdir", Shared: true},
+			{ID: "fast", Type: "lvmthin", Content: "images,rootdir", Nodes: arg(1)},
 		}})
 		ts.Check(err)
 		ts.Setenv("ENDPOINT", served.endpoint)

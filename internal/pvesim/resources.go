@@ -27,7 +27,9 @@ func clusterResources(c *call) (reply, error) {
 	if typ == "" || typ == "storage" {
 		for _, n := range s.opts.Nodes {
 			for _, st := range s.storages {
-				a.add(st.resource(n))
+				if st.isOn(n) {
+					a.add(st.resource(n))
+				}
 			}
 		}
 	}

@@ -49,6 +49,11 @@ func (st *storage) used() int64 {
 
 func (st *storage) shared() int64 { return boolToInt(st.Shared) }
 
+// isOn reports whether a node has the storage.
+func (st *storage) isOn(node string) bool {
+	return st.Nodes == "" || slices.Contains(listOf(st.Nodes), node)
+}
+
 func (st *storage) resource(node string) *object {
 	o := &object{}
 	o.str("id", "storage/"+node+"/"+st.ID)
@@ -85,6 +90,9 @@ func (st *storage) contents() string {
 func storageList(c *call) (reply, error) {
 	var a array
 	for _, st := range c.sim.storages {
+		if !st.isOn(c.node()) {
+			continue
+		}
 		if want := c.params["content"]; want != "" && !strings.Contains(","+st.Content+",", ","+want+",") {
 			continue
 		}

@@ -18,9 +18,10 @@ type Input struct {
 	Inventory cluster.Inventory
 	Guests    []guest.Desired // all that manifests want
 	Images    []image.Desired
-	Objects   []kind.Desired              // the rules of affinity among them count
-	Rules     cluster.Objects             // the live rules of affinity; those that were not read do not count
-	New       func(d *guest.Desired) bool // reports that a guest certainly does not exist
+	Objects   []kind.Desired                             // the rules of affinity among them count
+	Rules     cluster.Objects                            // the live rules of affinity; those that were not read do not count
+	New       func(d *guest.Desired) bool                // reports that a guest certainly does not exist
+	Stays     func(d *guest.Desired, node string) string // why a clone could not get from the node of its template to a node, "" if it could; nil if that is not known
 }
 
 // Choice is the node of a new guest.
@@ -134,6 +135,12 @@ func (in Input) unfit(d *guest.Desired, n need, template cluster.Row, l *load, i
 		case n.storages[storage] > left:
 			return fmt.Sprintf("has %s left in %s, and %s are needed", cluster.InGiB(max(left, 0)), storage, cluster.InGiB(n.storages[storage]))
 		}
+	}
+	if in.Stays == nil {
+		return ""
+	}
+	if why := in.Stays(d, l.Node); why != "" {
+		return "is out of reach: " + why
 	}
 	return ""
 }

@@ -82,6 +82,13 @@ func TemplateOf(d *guest.Desired, got cluster.Snapshot) (template guest.Observed
 	return template, found && seen && template.Kind == d.Kind && got.Absent[vmid] == ""
 }
 
+// AwaitsTemplate reports whether the template of a clone is going to be read for the first time.
+func AwaitsTemplate(d *guest.Desired, got cluster.Snapshot) bool {
+	vmid, found := templateToRead(d, got.Inventory)
+	_, seen := got.Guests[vmid]
+	return found && !seen && got.ReadErrors[vmid] == "" && got.Absent[vmid] == ""
+}
+
 // neverWritten returns the changes of the first configuration of a new guest that no API token can make: those that are left to root@pam, and those that are impossible.
 // What a template contains is known if it was read. What a backup or a snapshot contains is not known, so what only root@pam may write is all listed.
 func neverWritten(d *guest.Desired, got cluster.Snapshot) (left, impossible []guest.Change) {
@@ -120,14 +127,14 @@ func nodeAfterCreation(d *guest.Desired, created string) string {
 	return d.Node
 }
 
-// cloneStays returns why a clone could not get from the node of its template to the node of its manifest, "" if nothing is known that prevents it. A clone is created on the
-// node of its template. A linked clone of a disk on a local storage cannot leave that node, since its base stays there, and a full one needs its storage on both nodes.
+// CloneStays returns why a clone could not get from the node of its template to a node, "" if nothing is known that prevents it. A clone is created on the node of its
+// template. A linked clone of a disk on a local storage cannot leave that node, since its base stays there, and a full one needs its storage on both nodes.
 // Proxmox moves no guest with a disc of a local storage, even if the other node has the same disc. Storages that the token may not see prevent nothing.
 //
 // Source: qemu-server, PVE/QemuMigrate.pm, scan_local_volumes ("local cdrom image"); seen in recording 74.
-func cloneStays(d *guest.Desired, got cluster.Snapshot) string {
+func CloneStays(d *guest.Desired, node string, got cluster.Snapshot) string {
 	template, isRead := TemplateOf(d, got)
-	if !isRead || !CloneLeaves(d, template) {
+	if !isRead || node == template.Node {
 		return ""
 	}
 	for _, key := range slices.Sorted(maps.Keys(template.Keys)) {
@@ -136,7 +143,7 @@ func cloneStays(d *guest.Desired, got cluster.Snapshot) string {
 		here, isHere := got.Inventory.Capacity.Storage(template.Node, storage)
 		isChanged := slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == key }) // before the move
 		if disc != "" && isHere && !here.Shared && !isChanged {
-			return fmt.Sprintf("a clone of the template on %s cannot leave that node while it has the disc %s (%s) of a local storage; the manifest wants it on %s", template.Node, disc, key, d.Node)
+			return fmt.Sprintf("a clone of the template on %s cannot leave that node while it has the disc %s (%s) of a local storage", template.Node, disc, key)
 		}
 	}
 	clone := d.Source.Clone
@@ -147,14 +154,27 @@ func cloneStays(d *guest.Desired, got cluster.Snapshot) string {
 		}
 		isBase := strings.HasPrefix(name[strings.LastIndexByte(name, '/')+1:], "base") // the others, such as a cloud-init drive, are copied
 		here, isHere := got.Inventory.Capacity.Storage(template.Node, storage)
-		_, isThere := got.Inventory.Capacity.Storage(d.Node, storage)
+		_, isThere := got.Inventory.Capacity.Storage(node, storage)
 		switch {
-		case !isHere || here.Shared || slices.Contains(got.Inventory.Offline, d.Node):
+		case !isHere || here.Shared || slices.Contains(got.Inventory.Offline, node):
 		case !clone.Full && isBase:
-			return fmt.Sprintf("a linked clone of the template on %s cannot leave that node, since its disk is on the local storage %s; the manifest wants it on %s", template.Node, storage, d.Node)
+			return fmt.Sprintf("a linked clone of the template on %s cannot leave that node, since its disk is on the local storage %s", template.Node, storage)
 		case !isThere:
-			return fmt.Sprintf("the clone is made on %s, on the storage %s, which %s does not have; the manifest wants it there", template.Node, storage, d.Node)
+			return fmt.Sprintf("the clone is made on %s, on the storage %s, which %s does not have", template.Node, storage, node)
 		}
 	}
 	return ""
+}
+
+// CloneMisses returns why a clone could not get to the node of its manifest, "" if nothing is known that prevents it.
+func CloneMisses(d *guest.Desired, got cluster.Snapshot) string {
+	template, isRead := TemplateOf(d, got)
+	if !isRead || !CloneLeaves(d, template) {
+		return ""
+	}
+	why := CloneStays(d, d.Node, got)
+	if why != "" {
+		why += "; the manifest wants it on " + d.Node
+	}
+	return why
 }

@@ -47,7 +47,7 @@ func TestCloneStays(t *testing.T) {
 				Guests:    map[int]guest.Observed{9000: template},
 				Inventory: cluster.Inventory{Rows: []cluster.Row{{VMID: 9000, Kind: guest.VirtualMachine, Node: "pve1", Template: true}}, Capacity: cluster.Capacity{Storages: storages}},
 			}
-			if why := cloneStays(&d, got); (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
+			if why := CloneMisses(&d, got); (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
 				t.Errorf("got %q, want %q", why, test.want)
 			}
 		})

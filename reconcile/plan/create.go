@@ -70,7 +70,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Impossible, Message: describeImpossible(impossible), Hint: reason.ChangeTemplate.Text})
 		return p
 	}
-	if why := cloneStays(d, got); why != "" {
+	if why := CloneMisses(d, got); why != "" {
 		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: reason.Impossible, Message: why, Hint: reason.CloneReaches.Text})
 		return p
 	}

@@ -22,7 +22,8 @@ type ClusterContext struct {
 	Changing     []kind.Desired  // of these objects, what they name is checked
 	Made         []guest.Desired // the guests of all manifests: a clone waits for the one that is going to be its template
 	Contents     map[Source]Content
-	Takings      []plan.Taking // what the plan takes of storages for guests that exist
+	Takings      []plan.Taking          // what the plan takes of storages for guests that exist
+	Templates    map[int]guest.Observed // of clones that do not exist yet, by vmid, as far as they were read
 }
 
 // storage returns a storage, and whether the cluster shows it.

@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
 // Unresolved is a name in manifests that the cluster does not show.
@@ -57,6 +59,8 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		}
 		if _, err := plan.FindTemplate(d, around.Inventory); err != nil {
 			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, keySource, d.Origin})
+		} else if why := plan.CloneMisses(d, cluster.Snapshot{Inventory: around.Inventory, Guests: around.Templates}); why != "" {
+			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: why, Hint: reason.CloneReaches.Text}, Cause{d.Ref, keySource, d.Origin})
 		}
 	}
 	unresolvedOfObjects(around, note)

@@ -2,7 +2,11 @@ package prerequisites
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/cluster"
@@ -40,7 +44,7 @@ type Found struct {
 
 // Failure is something that could not be read, so that it was not checked.
 type Failure struct {
-	Check string // permissions, nodes, storages, pools, tags, guests
+	Check string // permissions, nodes, storages, pools, tags, guests, templates
 	Err   error
 }
 
@@ -65,6 +69,9 @@ func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
 	}
 	s.around.Contents = contents(ctx, reader, preflight.Sources(opts.Guests, s.around), s.nodes)
 	s.found.Larger = preflight.LargerInSources(opts.Guests, s.around)
+	if !opts.OnlyNeeded { // a plan tells itself which clones are not made
+		s.readTemplates(ctx)
+	}
 	s.found.Unresolved = append(s.found.Unresolved, preflight.UnresolvedOnCluster(opts.Guests, s.around)...)
 	if s.around.Granted != nil {
 		answers := ask(ctx, reader, preflight.Lists(opts.Guests, s.around), s.nodes)
@@ -83,6 +90,32 @@ type survey struct {
 	tags   preflight.TagRules
 	nodes  []cluster.Node
 	listed bool // the guests of the cluster are known
+}
+
+// readTemplates reads the templates of the clones that do not exist yet.
+func (s *survey) readTemplates(ctx context.Context) {
+	s.around.Templates = make(map[int]guest.Observed)
+	var guard sync.Mutex // of around.Templates and found.Failures
+	var group errgroup.Group
+	group.SetLimit(maxQuestions)
+	for _, vmid := range plan.Templates(s.opts.Guests, s.around.Inventory) {
+		row, _ := s.around.Inventory.Row(vmid)
+		if slices.Contains(s.around.Inventory.Offline, row.Node) {
+			continue
+		}
+		group.Go(func() error {
+			template, err := s.reader.Observe(ctx, row)
+			guard.Lock()
+			defer guard.Unlock()
+			if err != nil {
+				s.found.Failures = append(s.found.Failures, Failure{"templates", fmt.Errorf("read the template %d: %w", vmid, err)})
+			} else {
+				s.around.Templates[vmid] = template
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // an error is a failure of its own
 }
 
 // question is one read of the cluster.
