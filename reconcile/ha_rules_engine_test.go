@@ -199,6 +199,51 @@ func TestOtherMoverAgainstPlacement(t *testing.T) {
 	})
 }
 
+// TestBalancingAgainstPlacement lets the HA manager balance the nodes (crs: ha-auto-rebalance), and move a guest away from the node of its placement every five minutes. It
+// decides, the agent says so and moves nothing back. A rule about nodes, to which the balancing keeps, brings the guest back, and a signed order is still sent.
+func TestBalancingAgainstPlacement(t *testing.T) {
+	t.Parallel()
+	for mode, test := range map[string]struct {
+		scheduler map[string]string
+		balances  bool
+	}{
+		"static":         {map[string]string{"ha": "static", "ha-auto-rebalance": "1"}, true},
+		"dynamic":        {map[string]string{"ha": "dynamic", "ha-auto-rebalance": "1"}, true},
+		"on_start_alone": {map[string]string{"ha": "static", "ha-rebalance-on-start": "1"}, false},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			runLabUnderHA(t, pvesim.Options{Cluster: pvesim.Datacenter{Scheduler: test.scheduler}}, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "ha: {state: started}"), "pve1")
+				l.push("it stays there", alice)
+				l.converge()
+				balance := func() { l.callAs("root@pam!full", "POST", "/cluster/ha/resources/vm:201/migrate", "node=pve2") }
+				balance()
+				eventually(t, "the move", func() bool { return l.nodeOf(201) == "pve2" })
+				if !test.balances {
+					eventually(t, "the way back", func() bool { return l.nodeOf(201) == "pve1" })
+					return
+				}
+				eventually(t, "the condition", func() bool {
+					return l.says(reason.OtherNode, "the HA manager balances the nodes (crs: ha-auto-rebalance)")
+				})
+				l.wantAtRest("pve2")
+				if !l.engine.Report().Converged || l.requests() != 0 {
+					t.Errorf("got %d requests of the agent and converged %t, want none, and nothing left to do", l.requests(), l.engine.Report().Converged)
+				}
+				back := "migrate" + web1 + " target=pve1"
+				l.order(back)
+				l.waitForOrder(back, journal.OrderRun)
+				balance()
+				eventually(t, "the second move", func() bool { return l.nodeOf(201) == "pve2" })
+				l.sim.SetHARule("by-hand", map[string]string{"type": "node-affinity", "resources": "vm:201", "nodes": "pve1"})
+				eventually(t, "the node of the rule", func() bool { return l.nodeOf(201) == "pve1" })
+				l.converge()
+				l.wantAtRest("pve1")
+			})
+		})
+	}
+}
+
 // TestOrderWaitsForTheMove orders a snapshot and a backup of a guest that the HA manager moves. Each waits for the end of the move, which neither of them prevents.
 func TestOrderWaitsForTheMove(t *testing.T) {
 	t.Parallel()

@@ -125,6 +125,7 @@ var toldElsewhere = map[string]string{
 
 // otherSituations are the remedies whose situations no test has. It is not proven that they help.
 var otherSituations = map[string]string{
+	"PinByRule":     "an HA manager that balances the nodes",
 	"CorrectWindow": "a window in a journal that no release has written: a manifest with it is refused as a whole",
 }
 

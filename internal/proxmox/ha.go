@@ -60,6 +60,23 @@ func (r *Reader) HAMaster(ctx context.Context) (cluster.HAMaster, error) {
 	return master, nil
 }
 
+// HABalances reports whether the HA manager moves running guests between nodes to balance these. It needs Sys.Audit on /, without which Proxmox shows no such option.
+//
+// Source: PVE API, GET /cluster/options; pve-ha-manager 5.2.0, PVE/HA/Manager.pm, load_balance.
+func (r *Reader) HABalances(ctx context.Context) (bool, error) {
+	options, err := get[struct {
+		Scheduler struct {
+			Mode      string       `json:"ha"`
+			Rebalance reply.Scalar `json:"ha-auto-rebalance"`
+		} `json:"crs"`
+	}](ctx, r, &wire.Exchange{Route: route.Other, Path: "/cluster/options"})
+	if err != nil {
+		return false, fmt.Errorf("read datacenter options: %w", err)
+	}
+	scheduler := options.Scheduler
+	return scheduler.Rebalance == "1" && (scheduler.Mode == "static" || scheduler.Mode == "dynamic"), nil
+}
+
 // resourceOf returns a resource with Proxmox's defaults for unset values: started, one restart, one relocation, with failback.
 func resourceOf(row pve.HAResource) guest.HA {
 	ha := guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1, Group: row.Group}

@@ -109,6 +109,30 @@ func TestMaintenanceOfOlderReleases(t *testing.T) {
 	}
 }
 
+// TestHABalances reads from the options of the datacenter whether the HA manager moves running guests to balance nodes. With the scheduler basic it balances nothing.
+func TestHABalances(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]bool{
+		`{}`:                      false,
+		`{"crs":{"ha":"static"}}`: false,
+		`{"crs":{"ha":"static","ha-rebalance-on-start":1}}`:                    false,
+		`{"crs":{"ha":"static","ha-auto-rebalance":1}}`:                        true,
+		`{"crs":{"ha":"dynamic","ha-auto-rebalance":"1"}}`:                     true,
+		`{"crs":{"ha":"dynamic","ha-auto-rebalance":0}}`:                       false,
+		`{"crs":{"ha-auto-rebalance":1}}`:                                      false,
+		`{"crs":{"ha":"basic","ha-auto-rebalance":1},"mac_prefix":"BC:24:11"}`: false,
+	} {
+		got, err := inProcess(t, byPath(t, map[string]stubReply{"GET /cluster/options": ok(options)})).HABalances(t.Context())
+		if got != want || err != nil {
+			t.Errorf("%s: got %t, error %v, want %t", options, got, err, want)
+		}
+	}
+	denied := respond(403, "Permission check failed (/, Sys.Audit)", "")
+	if _, err := inProcess(t, byPath(t, map[string]stubReply{"GET /cluster/options": denied})).HABalances(t.Context()); err == nil {
+		t.Error("got no error, want one")
+	}
+}
+
 // TestHAMaster reads the time of the last round of the HA manager, which does not move while no master works, and is missing before the first one.
 func TestHAMaster(t *testing.T) {
 	t.Parallel()

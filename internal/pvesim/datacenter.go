@@ -27,6 +27,17 @@ func clusterOptions(c *call) (reply, error) {
 	if c.require("/", "Sys.Audit") != nil {
 		return dataReply(o.bytes())
 	}
+	if len(d.Scheduler) > 0 {
+		var scheduler object
+		for _, k := range sortedKeys(d.Scheduler) {
+			if integerText.MatchString(d.Scheduler[k]) {
+				scheduler.num(k, int64(atoi(d.Scheduler[k])))
+			} else {
+				scheduler.str(k, d.Scheduler[k])
+			}
+		}
+		o.raw("crs", scheduler.bytes())
+	}
 	o.str("mac_prefix", "BC:24:11")
 	o.str("description", "")
 	if len(d.RegisteredTags) > 0 {

@@ -49,13 +49,14 @@ type Storage struct {
 
 // Datacenter holds the options of the whole cluster, as in datacenter.cfg.
 type Datacenter struct {
-	CaseSensitiveTags bool     // tags keep their case
-	TagsAsGiven       bool     // tags keep their order ("ordering=config")
-	RegisteredTags    []string // only callers with Sys.Modify on / may set them
-	TagAccess         string   // user-tag-access: free (default), existing, list or none
-	AllowedTags       []string // with TagAccess list, and with existing in addition to the tags in use
-	LowestID          int      // the lowest id that nextid returns; default 100
-	HighestID         int      // nextid returns lower ids only; default 1000000
+	Scheduler         map[string]string // of the HA manager ("crs"): ha, ha-rebalance-on-start, ha-auto-rebalance
+	CaseSensitiveTags bool              // tags keep their case
+	TagsAsGiven       bool              // tags keep their order ("ordering=config")
+	RegisteredTags    []string          // only callers with Sys.Modify on / may set them
+	TagAccess         string            // user-tag-access: free (default), existing, list or none
+	AllowedTags       []string          // with TagAccess list, and with existing in addition to the tags in use
+	LowestID          int               // the lowest id that nextid returns; default 100
+	HighestID         int               // nextid returns lower ids only; default 1000000
 }
 
 // User is an account. A token has the privileges that both its own ACL and its user's ACL grant.

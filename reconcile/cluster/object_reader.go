@@ -13,8 +13,13 @@ import (
 	"gitops-agent/reconcile/object"
 )
 
+// HARules is the kind of the rules of the HA manager. What else decides where it runs guests is read with them.
+const HARules guest.Kind = "AffinityRule"
+
 // ObjectReader reads the objects of kinds that are no guests: pools, jobs, rules.
 type ObjectReader interface {
+	// HABalances reports whether the HA manager moves running guests between nodes to balance these, whatever its rules leave open.
+	HABalances(ctx context.Context) (bool, error)
 	// Objects reads the objects of a kind that the token may see, and those of ids, by their ids. An object of ids that is not in the result does not exist:
 	// its absence from a list alone proves nothing, so the kind asks for it. With an UnreadError, the objects that it does not name were read.
 	Objects(ctx context.Context, kind guest.Kind, ids []string) (map[string]Object, error)
@@ -70,6 +75,8 @@ type Objects struct {
 	Err    string    // why the newest reading failed; ByID is older
 
 	Unread map[string]string // why objects could not be read, by their ids, which are not in Asked
+
+	Balanced bool // of the rules of the HA manager: it moves running guests to balance the nodes as well
 }
 
 // Knows reports whether the newest reading shows whether an object exists.

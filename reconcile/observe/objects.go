@@ -22,6 +22,9 @@ func ReadObjects(ctx context.Context, reader cluster.ObjectReader, reads map[gue
 			began := time.Now()
 			objects := cluster.Objects{Asked: ids, ReadAt: began}
 			byID, err := reader.Objects(ctx, kind, ids)
+			if err == nil && kind == cluster.HARules {
+				objects.Balanced, err = reader.HABalances(ctx)
+			}
 			var unread *cluster.UnreadError
 			switch objects.ByID = byID; {
 			case errors.As(err, &unread):

@@ -46,12 +46,18 @@ func otherNodeCondition(p Guest, d *guest.Desired, live guest.Observed) Conditio
 	c := Condition{Type: Warned, Reason: reason.OtherNode, Message: fmt.Sprintf("it is on %s, and its manifest names %s", live.Node, d.Node), Hint: reason.CorrectNode.Text}
 	if p.ruling != "" {
 		c.Message, c.Hint = c.Message+"; "+p.ruling, reason.RuleDecides.Text
+		if p.ruling == balances {
+			c.Hint = reason.PinByRule.Text
+		}
 	}
 	return c
 }
 
-// rulingOn says which rule decides where a guest runs that its manifest wants on another node, "" if none does: a rule that Proxmox has, or one of a manifest that contradicts
-// the placement.
+// balances says that the HA manager moves the guests that it keeps running as the load of the nodes asks for: it would move a guest away again that placement moves back.
+const balances = "the HA manager balances the nodes (crs: ha-auto-rebalance), and decides where it runs"
+
+// rulingOn says what decides where a guest runs that its manifest wants on another node, "" if placement does: a rule that Proxmox has, one of a manifest that contradicts
+// the placement, or the balancing of the HA manager.
 func (d *derived) rulingOn(want *guest.Desired, live guest.Observed) string {
 	for _, r := range d.rules() {
 		if r.Decides(live.HAName(), want.Node, func(name string) string { return d.nodesByHA()[name] }) {
@@ -62,6 +68,9 @@ func (d *derived) rulingOn(want *guest.Desired, live guest.Observed) string {
 		if c.Guest == want.Label() {
 			return fmt.Sprintf("%s (%s) %s", c.Rule, c.Origin, c.Says)
 		}
+	}
+	if d.got.Objects[kinds.AffinityRules].Balanced && (live.Resource == nil || live.Resource.Asks() == guest.StatusRunning) {
+		return balances
 	}
 	return ""
 }

@@ -111,6 +111,7 @@ var (
 	DisableByRemoval    = Remedy{Text: "remove the manifest until the rule shall have an effect, or upgrade all nodes to Proxmox VE 9"}
 	AnotherID           = Remedy{Text: "give the manifest another id; the former rule is then removed", Edits: []Edit{{Manifest, "spec.id", ""}}}
 	SetHA               = Remedy{Text: "set spec.ha of the guests, or take them out of the rule", Edits: []Edit{{Manifest, "spec.ha", ""}}}
+	PinByRule           = Remedy{Text: "describe an AffinityRule about nodes, which the HA manager keeps to when it balances, or leave placement.migrate out", Edits: []Edit{{Manifest, "spec.placement.migrate", ""}}}
 	RuleDecides         = Remedy{Text: "let the rule and the manifest name the same nodes, or leave placement.migrate out: the HA manager undoes what contradicts its rules", Edits: []Edit{{Manifest, "spec.placement.migrate", ""}}}
 	LeaveRule           = Remedy{Text: "take it out of that {noun}, or out of this rule; if rules exchange all of their guests, disable one of them in a commit of its own"}
 	GiveLabels          = Remedy{Text: "give a guest the labels, or remove the manifest"}

@@ -147,7 +147,7 @@ var rows = []Row{
 	{
 		Name: OtherNode, Types: []Type{TypeWarned}, Act: EditManifest, Severity: SeverityWarning,
 		Sentence: "the manifest names other nodes than those where it is: the guest is elsewhere, and `migrate` is not set, or a rule decides where the HA manager runs it; a replication job copies to another node since its guest was moved, or copies nothing since the guest is on the target; or an Image lists no `nodes`, each node has its storage for itself, and only the node in the text has the file",
-		Remedies: []Remedy{CorrectNode, RuleDecides, MoveGuest, AwaitReturn, ListNodes},
+		Remedies: []Remedy{CorrectNode, RuleDecides, PinByRule, MoveGuest, AwaitReturn, ListNodes},
 	},
 	{
 		Name: Overridden, Types: []Type{TypeWarned}, Act: Wait, Severity: SeverityWarning,

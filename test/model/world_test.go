@@ -262,6 +262,7 @@ func (r reader) RunStates(context.Context, string, guest.Kind) (map[int]guest.St
 
 func (r reader) CloudInit(context.Context, cluster.Row) (map[string]*string, error) { return nil, nil }
 
+func (r reader) HABalances(context.Context) (bool, error)           { return false, nil }
 func (r reader) HAMaster(context.Context) (cluster.HAMaster, error) { return cluster.HAMaster{}, nil }
 
 func (r reader) HA(context.Context) (map[int]guest.HA, error) { return nil, nil }

@@ -17,7 +17,7 @@ import (
 )
 
 // Name is the kind in manifests and labels.
-const Name guest.Kind = "AffinityRule"
+const Name = cluster.HARules
 
 // Native keys.
 const (
