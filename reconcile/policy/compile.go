@@ -258,7 +258,7 @@ func (c *compiled) hintFor(message string) string {
 			}
 		}
 	}
-	return "docs/policies.md lists the fields"
+	return "docs/policy-fields.md lists the fields"
 }
 
 // oneLine returns a text without line breaks.

@@ -15,6 +15,6 @@
 //   - Every evaluation has a bounded cost. An expression that fails, or that costs too much, denies.
 //   - A Set may be used by several goroutines. It changes only in what it remembers (memo.go), which changes no finding.
 //
-// The types that expressions see are tables (fields_guest.go, fields_step.go), from which the checker of CEL and docs/policies.md take the names.
+// The types that expressions see are tables (fields_guest.go, fields_step.go), from which the checker of CEL and docs/policy-fields.md take the names.
 // Why policies hold steps and refuse no revision: docs/adr/0035.
 package policy

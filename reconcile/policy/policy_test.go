@@ -181,7 +181,7 @@ func TestRejected(t *testing.T) {
 		"field":        {func(r *Rule) { r.When = "new.Memory > 1" }, "undefined field 'Memory', at 1:4 of the expression (a Guest has the field memory)"},
 		"nested_field": {func(r *Rule) { r.When = `new.networks.exists(n, n.bridges == "x")` }, "(a Network has the field bridge)"},
 		"no_such_field": {
-			func(r *Rule) { r.When = "new.colour == 'red'" }, "undefined field 'colour', at 1:4 of the expression (docs/policies.md lists the fields)",
+			func(r *Rule) { r.When = "new.colour == 'red'" }, "undefined field 'colour', at 1:4 of the expression (docs/policy-fields.md lists the fields)",
 		},
 		"step_of_a_guest": {func(r *Rule) { r.When = `step.op == "create"` }, "(step exists with on: step)"},
 		"old_of_a_guest":  {func(r *Rule) { r.When = `old.memory > 1` }, "(old exists with on: step)"},

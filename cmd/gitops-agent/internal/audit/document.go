@@ -12,7 +12,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// A Document is the JSON result of an audit.
+// A Document is the JSON result of an audit. Only Result.Document sets the verdicts.
 type Document struct {
 	SchemaVersion int            `json:"schemaVersion"`
 	Revision      string         `json:"revision"` // as requested, or the range since the anchor
@@ -22,7 +22,7 @@ type Document struct {
 	NotAudited    notAuditedView `json:"notAudited"`
 	Refusals      []refusalView  `json:"refusals"`
 	Signers       []signerView   `json:"signers"`
-	Verdicts      []verdictView  `json:"verdicts"` // those that are selected; only Result.Document sets them
+	Verdicts      []verdictView  `json:"verdicts"` // oldest first, all or those that --only selects
 
 	// all verdicts. Their views are made when they are needed, because a long range has many.
 	all []verdict
@@ -66,34 +66,35 @@ func (v notAuditedView) text() string {
 	return text + term.Prefixed(": ", v.Remedy)
 }
 
+// verdictView is the verdict on one commit or tag.
 type verdictView struct {
-	Kind           string        `json:"kind"`           // commit or tag
-	Name           string        `json:"name,omitempty"` // of a tag, as it is signed
-	ID             string        `json:"id"`
-	Title          string        `json:"title,omitempty"` // first line of the message
+	Kind           string        `json:"kind"`            // commit or tag
+	Name           string        `json:"name,omitempty"`  // of a tag, as it is signed
+	ID             string        `json:"id"`              // full
+	Title          string        `json:"title,omitempty"` // first line of the message, at most 160 bytes
 	Verdict        string        `json:"verdict"`         // accepted, refused or sealed
 	Accepted       bool          `json:"accepted"`
-	Reason         verify.Reason `json:"reason,omitempty"`
-	Message        string        `json:"message,omitempty"`
-	Hint           string        `json:"hint,omitempty"`
+	Reason         verify.Reason `json:"reason,omitempty"`   // of a refusal, as in docs/verify.md
+	Message        string        `json:"message,omitempty"`  // the problem
+	Hint           string        `json:"hint,omitempty"`     // the remedy
 	SealedBy       string        `json:"sealedBy,omitempty"` // the commit with the seal
-	MergedBy       string        `json:"mergedBy,omitempty"` // the merge that brings a commit of a side branch into the range
+	MergedBy       string        `json:"mergedBy,omitempty"` // for a commit of a side branch, the oldest merge of the range that brings it in
 	Rules          []ruleView    `json:"rules"`              // in the order in which they are checked
 	Signer         string        `json:"signer,omitempty"`   // its name in the policy
-	Subject        string        `json:"subject,omitempty"`
+	Subject        string        `json:"subject,omitempty"`  // in the certificate, even if it matches no signer of the policy
 	Issuer         string        `json:"issuer,omitempty"`
-	ClaimedSubject string        `json:"claimedSubject,omitempty"` // in the certificate of a signature that proves nothing
+	ClaimedSubject string        `json:"claimedSubject,omitempty"` // in the certificate of a signature that proves nothing: anyone can write it
 	ClaimedIssuer  string        `json:"claimedIssuer,omitempty"`
-	ProvenTime     time.Time     `json:"provenTime,omitzero"`
-	Workflow       string        `json:"workflow,omitempty"`
+	ProvenTime     time.Time     `json:"provenTime,omitzero"` // of signing, as a log or a timestamp authority proves it
+	Workflow       string        `json:"workflow,omitempty"`  // that signed, and the repository, ref and trigger of its run
 	Repository     string        `json:"repository,omitempty"`
 	Ref            string        `json:"ref,omitempty"`
 	Trigger        string        `json:"trigger,omitempty"`
-	Log            string        `json:"log,omitempty"`
-	LogIndex       int64         `json:"logIndex,omitempty"`
-	Certificate    string        `json:"certificate,omitempty"` // SHA-256
-	Payload        string        `json:"payload,omitempty"`     // SHA-256
-	Target         string        `json:"target,omitempty"`
+	Log            string        `json:"log,omitempty"`         // that has the entry
+	LogIndex       int64         `json:"logIndex,omitempty"`    // of the entry
+	Certificate    string        `json:"certificate,omitempty"` // SHA-256, in the form of trust.deny.certificates
+	Payload        string        `json:"payload,omitempty"`     // SHA-256 of what the signature covers, in the form of trust.deny.payloads: the same under every id of a commit
+	Target         string        `json:"target,omitempty"`      // values of the trailers Gitops-Target, separated by a comma; absent if they do not have the right form
 
 	Ignored      string               `json:"ignored,omitempty"`      // why orders in its message have no effect, independent of the state of the cluster
 	Promotion    *promotionView       `json:"promotion,omitempty"`    // what the trailer Gitops-Promoted names

@@ -54,9 +54,10 @@ const (
 	ruleNotChecked ruleResult = "not-asked"
 )
 
+// ruleView is the result of one rule.
 type ruleView struct {
 	Rule   string     `json:"rule"`
-	Result ruleResult `json:"result"`
+	Result ruleResult `json:"result"` // passed, failed or not-asked
 }
 
 // ruleViews returns the results of the rules that lead to a verdict. If an object could not be read, no rule was checked. The results must not be changed:
