@@ -18,7 +18,7 @@ import (
 	"gitops-agent/internal/sigtest"
 )
 
-var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+var update = flag.Bool("update", false, "rewrite what the scripts compare with, and docs/commands.md")
 
 // sigstoreVariable names the directory of the saved Sigstore for git's signing programs.
 const sigstoreVariable = "SIGSTORE"
