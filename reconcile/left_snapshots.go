@@ -16,7 +16,7 @@ import (
 // followLeftSnapshots forgets those snapshots of schedules that manifests do not have any more which people have deleted or changed. It reads them beside the engine, of a guest whose
 // configuration has changed since: Proxmox keeps them in the same file, so that its digest covers them.
 func (e *Engine) followLeftSnapshots(ctx context.Context) {
-	if !e.lease.mayWrite(e.revision.force) {
+	if e.snapshots.scheduled == nil || !e.lease.mayWrite(e.revision.force) { // before the first plan, it is not known which schedules there are
 		return
 	}
 	look := e.atRest()
