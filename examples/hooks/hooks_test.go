@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 func program(t *testing.T) string {
 	t.Helper()
 	builds.Do(func() {
-		if builds.dir, builds.err = os.MkdirTemp("", "hooks"); builds.err != nil {
+		if builds.dir, builds.err = os.MkdirTemp("", "hooks"); builds.err != nil { //nolint:usetesting // it outlives the first test
 			return
 		}
 		build := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "gitops-agent/cmd/gitops-agent", filepath.Join(builds.dir, "gitops-agent")) // go keeps what it linked to run, unlike what it built

@@ -62,7 +62,7 @@ func takings(steps []Step, live guest.Observed) map[int][]Taking {
 			storage, _, _ := strings.Cut(volume, ":")
 			storage, now = cmp.Or(at[c.Key], storage), cmp.Or(size[c.Key], now)
 			need := int64(0)
-			switch steps[i].Op {
+			switch steps[i].Op { //nolint:exhaustive // the others take no space
 			case cluster.OpConfig:
 				storage, need = guest.Allocated(c.Key, c.Value)
 			case cluster.OpMove:

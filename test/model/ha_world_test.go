@@ -355,9 +355,9 @@ func (w *haWorld) act(call cluster.Call) (string, error) {
 		}
 		return w.onNode(upid, call.Node), err
 	case s == nil || s.node != call.Node:
-		return "", fmt.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist: %w", call.Node, call.VMID, cluster.ErrNotExist) //nolint:staticcheck // Proxmox's own text
+		return "", fmt.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist: %w", call.Node, call.VMID, cluster.ErrNotExist)
 	case w.lost[s.node] || w.silent[s.node]:
-		return "", fmt.Errorf("Connection refused: %w", cluster.ErrNotSent) //nolint:staticcheck // Proxmox's own text
+		return "", fmt.Errorf("Connection refused: %w", cluster.ErrNotSent)
 	}
 	switch call.Op { //nolint:exhaustive // the world passes the others on
 	case cluster.OpHAAdd, cluster.OpHASet, cluster.OpHARemove:

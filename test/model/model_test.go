@@ -63,7 +63,7 @@ func TestReplay(t *testing.T) {
 			choices = append(choices, n)
 		}
 	}
-	print := func(trace []string, violation string) {
+	show := func(trace []string, violation string) {
 		t.Log("\n" + strings.Join(trace, "\n"))
 		if violation != "" {
 			t.Error(violation)
@@ -72,13 +72,13 @@ func TestReplay(t *testing.T) {
 	for _, s := range scenarios(t) {
 		if *modelScenario == s.name {
 			r, _, _ := s.path(t, s.begin(t), scratch(t), choices, nil, nil)
-			print(r.trace, r.violation)
+			show(r.trace, r.violation)
 		}
 	}
 	for _, s := range haScenarios() {
 		if *modelScenario == s.name {
 			p, _ := s.path(t, s.sign(t), choices, nil)
-			print(p.trace, p.violation)
+			show(p.trace, p.violation)
 		}
 	}
 }
