@@ -551,6 +551,10 @@ func (p *haPath) checkDropped(vmid int, seen bool) {
 	w := p.world
 	w.mu.Lock()
 	at, dropped := w.dropped[vmid]
+	if dropped && len(w.lost) > 0 { // while its node is lost, the task of the request cannot be read, and the lane reads it again after a pause that grows to a minute and more
+		at = w.rounds + 6
+		w.dropped[vmid] = at
+	}
 	since := w.rounds - at
 	w.mu.Unlock()
 	waits := slices.ContainsFunc(p.agent.journal.State().Open, func(o journal.OpenStep) bool { return o.VMID == vmid && o.Op == string(cluster.OpMigrate) })
