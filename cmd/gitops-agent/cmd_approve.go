@@ -223,12 +223,5 @@ func approvalCommand(released, digests []string, target string) string {
 	if len(released) != len(digests) {
 		subject = "Approve " + term.Count(len(digests), "step")
 	}
-	trailers := make([]string, 0, len(digests)+1)
-	for _, d := range digests {
-		trailers = append(trailers, gate.ApprovePrefix+d)
-	}
-	if target != "" {
-		trailers = append(trailers, "Gitops-Target: "+target)
-	}
-	return shell.Commit(term.Printable(subject), trailers...)
+	return shell.Commit(term.Printable(subject), gate.ApprovalTrailers(digests, target)...)
 }

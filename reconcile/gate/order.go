@@ -11,6 +11,18 @@ import (
 // ApprovePrefix begins the text of an approval in the journal: the name of its trailer.
 const ApprovePrefix = "Gitops-Approve: "
 
+// ApprovalTrailers returns the trailers of a commit that approves steps. The target is the value of Gitops-Target, "" if the commit needs none.
+func ApprovalTrailers(digests []string, target string) []string {
+	trailers := make([]string, 0, len(digests)+1)
+	for _, d := range digests {
+		trailers = append(trailers, ApprovePrefix+d)
+	}
+	if target != "" {
+		trailers = append(trailers, "Gitops-Target: "+target)
+	}
+	return trailers
+}
+
 // ApprovedDigest returns the step digest that an order approves.
 func ApprovedDigest(order string) (string, bool) {
 	return strings.CutPrefix(order, ApprovePrefix)

@@ -93,11 +93,7 @@ func newHeldStepView(of string, h report.HeldStep, now time.Time, l links) heldS
 		return v
 	}
 	v.Command = approveCommand(h.Digest)
-	trailers := []string{gate.ApprovePrefix + h.Digest}
-	if l.target != "" {
-		trailers = append(trailers, "Gitops-Target: "+l.target)
-	}
-	v.Git = shell.Commit(fmt.Sprintf("Approve %s of %s", h.Op, of), trailers...)
+	v.Git = shell.Commit(fmt.Sprintf("Approve %s of %s", h.Op, of), gate.ApprovalTrailers([]string{h.Digest}, l.target)...)
 	if h.Hint == v.Command {
 		v.Hint = ""
 	}
