@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -67,11 +65,11 @@ func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
 	if !s.listed {
 		return s.found
 	}
-	s.around.Contents = contents(ctx, reader, preflight.Sources(opts.Guests, s.around), s.nodes)
-	s.found.Larger = preflight.LargerInSources(opts.Guests, s.around)
 	if !opts.OnlyNeeded { // a plan tells itself which clones are not made
 		s.readTemplates(ctx)
 	}
+	s.around.Contents = contents(ctx, reader, preflight.Sources(opts.Guests, s.around), s.nodes, s.around.Templates)
+	s.found.Larger = preflight.LargerInSources(opts.Guests, s.around)
 	s.found.Unresolved = append(s.found.Unresolved, preflight.UnresolvedOnCluster(opts.Guests, s.around)...)
 	if s.around.Granted != nil {
 		answers := ask(ctx, reader, preflight.Lists(opts.Guests, s.around), s.nodes)
@@ -94,28 +92,27 @@ type survey struct {
 
 // readTemplates reads the templates of the clones that do not exist yet.
 func (s *survey) readTemplates(ctx context.Context) {
-	s.around.Templates = make(map[int]guest.Observed)
-	var guard sync.Mutex // of around.Templates and found.Failures
-	var group errgroup.Group
-	group.SetLimit(maxQuestions)
-	for _, vmid := range plan.Templates(s.opts.Guests, s.around.Inventory) {
-		row, _ := s.around.Inventory.Row(vmid)
-		if slices.Contains(s.around.Inventory.Offline, row.Node) {
-			continue
-		}
-		group.Go(func() error {
-			template, err := s.reader.Observe(ctx, row)
-			guard.Lock()
-			defer guard.Unlock()
-			if err != nil {
-				s.found.Failures = append(s.found.Failures, Failure{"templates", fmt.Errorf("read the template %d: %w", vmid, err)})
-			} else {
-				s.around.Templates[vmid] = template
-			}
-			return nil
-		})
+	type reading struct {
+		template guest.Observed
+		err      error
 	}
-	_ = group.Wait() // an error is a failure of its own
+	vmids := slices.DeleteFunc(plan.Templates(s.opts.Guests, s.around.Inventory), func(vmid int) bool {
+		row, _ := s.around.Inventory.Row(vmid)
+		return slices.Contains(s.around.Inventory.Offline, row.Node)
+	})
+	readings := askEach(vmids, func(vmid int) (r reading) {
+		row, _ := s.around.Inventory.Row(vmid)
+		r.template, r.err = s.reader.Observe(ctx, row)
+		return r
+	})
+	s.around.Templates = make(map[int]guest.Observed)
+	for _, vmid := range vmids {
+		if r := readings[vmid]; r.err != nil {
+			s.found.Failures = append(s.found.Failures, Failure{"templates", fmt.Errorf("read the template %d: %w", vmid, r.err)})
+		} else {
+			s.around.Templates[vmid] = r.template
+		}
+	}
 }
 
 // question is one read of the cluster.

@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/preflight"
 )
 
@@ -19,23 +20,28 @@ var errOffline = errors.New("the node is offline")
 // maxQuestions is how many lists are read at the same time.
 const maxQuestions = 6
 
-// ask reads each list from its node.
-func ask(ctx context.Context, reader *proxmox.Reader, lists []preflight.List, nodes []cluster.Node) map[preflight.List]preflight.Answer {
-	answers := make(map[preflight.List]preflight.Answer, len(lists))
+// askEach asks each question, a few at the same time.
+func askEach[Q comparable, A any](questions []Q, ask func(Q) A) map[Q]A {
+	answers := make(map[Q]A, len(questions))
 	var guard sync.Mutex // of answers
 	var group errgroup.Group
 	group.SetLimit(maxQuestions)
-	for _, l := range lists {
+	for _, q := range questions {
 		group.Go(func() error {
-			a := answerOf(ctx, reader, l, nodes)
+			a := ask(q)
 			guard.Lock()
 			defer guard.Unlock()
-			answers[l] = a
+			answers[q] = a
 			return nil
 		})
 	}
 	_ = group.Wait() // an error is part of its answer
 	return answers
+}
+
+// ask reads each list from its node.
+func ask(ctx context.Context, reader *proxmox.Reader, lists []preflight.List, nodes []cluster.Node) map[preflight.List]preflight.Answer {
+	return askEach(lists, func(l preflight.List) preflight.Answer { return answerOf(ctx, reader, l, nodes) })
 }
 
 func answerOf(ctx context.Context, reader *proxmox.Reader, l preflight.List, nodes []cluster.Node) preflight.Answer {
@@ -54,35 +60,25 @@ func answerOf(ctx context.Context, reader *proxmox.Reader, l preflight.List, nod
 	return a
 }
 
-// contents reads what the sources of new guests contain. What cannot be read is left out: the plan then foresees nothing of it.
-func contents(ctx context.Context, reader *proxmox.Reader, sources []preflight.Source, nodes []cluster.Node) map[preflight.Source]preflight.Content {
-	found := make(map[preflight.Source]preflight.Content, len(sources))
-	var guard sync.Mutex // of found
-	var group errgroup.Group
-	group.SetLimit(maxQuestions)
-	for _, s := range sources {
-		if slices.ContainsFunc(nodes, func(n cluster.Node) bool { return n.Name == s.Node && !n.Online }) {
-			continue
+// contents reads what the sources of new guests contain. What cannot be read is left out: the plan then foresees nothing of it. Templates are those that were read already, by vmid.
+func contents(ctx context.Context, reader *proxmox.Reader, sources []preflight.Source, nodes []cluster.Node, templates map[int]guest.Observed) map[preflight.Source]preflight.Content {
+	return askEach(sources, func(s preflight.Source) (c preflight.Content) {
+		template, isRead := templates[s.VMID]
+		var err error
+		switch {
+		case slices.ContainsFunc(nodes, func(n cluster.Node) bool { return n.Name == s.Node && !n.Online }):
+		case isRead && s.Snapshot == "":
+			c.Keys = template.Keys
+		case s.VMID != 0:
+			c.Keys, err = reader.KeysOf(ctx, cluster.Row{Kind: s.Kind, VMID: s.VMID, Node: s.Node}, s.Snapshot)
+		case s.IsBackup():
+			c.Keys, err = reader.ArchivedKeys(ctx, s.Node, s.Volume)
+		default:
+			c.Size, err = reader.VolumeSize(ctx, s.Node, s.Volume)
 		}
-		group.Go(func() error {
-			var c preflight.Content
-			var err error
-			switch {
-			case s.VMID != 0:
-				c.Keys, err = reader.KeysOf(ctx, cluster.Row{Kind: s.Kind, VMID: s.VMID, Node: s.Node}, s.Snapshot)
-			case s.IsBackup():
-				c.Keys, err = reader.ArchivedKeys(ctx, s.Node, s.Volume)
-			default:
-				c.Size, err = reader.VolumeSize(ctx, s.Node, s.Volume)
-			}
-			if err == nil {
-				guard.Lock()
-				defer guard.Unlock()
-				found[s] = c
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // no error ends it
-	return found
+		if err != nil {
+			return preflight.Content{}
+		}
+		return c
+	})
 }
