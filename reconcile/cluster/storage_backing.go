@@ -31,17 +31,17 @@ func Backings(of string, property func(name string) string) []string {
 	case "zfspool":
 		backings = append(backings, "zfs "+with("pool"))
 	case "nfs":
-		backings = append(backings, "nfs "+server+" "+path.Clean("/"+property("export")+"/"+property("subdir")))
+		backings = append(backings, "nfs "+server+" "+Remote(of, property))
 	case "cifs":
-		backings = append(backings, "cifs "+server+" "+strings.ToLower(path.Clean("/"+property("share")+"/"+property("subdir"))))
+		backings = append(backings, "cifs "+server+" "+Remote(of, property))
 	case "glusterfs":
-		backings = append(backings, "glusterfs "+server+" "+property("volume"))
+		backings = append(backings, "glusterfs "+server+" "+Remote(of, property))
 	case "rbd":
 		backings = append(backings, "rbd "+with("monhost", "pool", "namespace"))
 	case "cephfs":
-		backings = append(backings, "cephfs "+with("monhost", "fs-name")+" "+path.Clean("/"+property("subdir")))
+		backings = append(backings, "cephfs "+with("monhost", "fs-name")+" "+Remote(of, property))
 	case "pbs":
-		backings = append(backings, "pbs "+server+" "+cmp.Or(property("port"), "8007")+" "+with("datastore", "namespace"))
+		backings = append(backings, "pbs "+server+" "+cmp.Or(property("port"), "8007")+" "+Remote(of, property))
 	}
 	if folder := property("path"); folder != "" {
 		backings = append(backings, "path "+path.Clean(folder))
@@ -76,4 +76,22 @@ func SameStorages(storages []Storage) map[string]string {
 		}
 	}
 	return same
+}
+
+// Remote returns what a storage of a type mounts or uses of a server, as a clean path without the server: an export, share, volume or datastore, and what is chosen of it. It is "" for other
+// types.
+func Remote(of string, property func(name string) string) string {
+	switch of {
+	case "nfs":
+		return path.Clean("/" + property("export") + "/" + property("subdir"))
+	case "cifs":
+		return strings.ToLower(path.Clean("/" + property("share") + "/" + property("subdir")))
+	case "cephfs":
+		return path.Clean("/" + property("subdir")) // without fs-name, it is that of the cluster's default
+	case "glusterfs":
+		return path.Clean("/" + property("volume"))
+	case "pbs":
+		return path.Clean("/" + property("datastore") + "/" + property("namespace"))
+	}
+	return ""
 }

@@ -41,17 +41,10 @@ func ReadStorages(ctx context.Context, get Get) ([]cluster.Object, error) {
 		if mount := row.Text("path"); mount != "" {
 			keys[storageMount] = path.Clean("/" + mount)
 		}
-		switch keys[storageType] {
-		case "nfs":
-			keys[storageRemote] = path.Clean("/" + row.Text("export") + "/" + row.Text("subdir"))
-		case "cifs":
-			keys[storageRemote] = strings.ToLower(path.Clean("/" + row.Text("share") + "/" + row.Text("subdir")))
-		case "cephfs":
-			keys[storageRemote] = path.Clean("/" + row.Text("subdir")) // without fs-name, it is that of the cluster's default
-		case "glusterfs":
-			keys[storageRemote] = path.Clean("/" + row.Text("volume"))
-		case "pbs":
-			keys[storageRemote] = path.Clean("/" + row.Text("datastore") + "/" + row.Text("namespace"))
+		if remote := cluster.Remote(keys[storageType], row.Text); remote != "" {
+			keys[storageRemote] = remote
+		}
+		if keys[storageType] == ofBackup {
 			keys[storageProof] = strings.ToLower(row.Text("fingerprint"))
 		}
 		list = append(list, cluster.Object{ID: row.Text("storage"), Keys: keys})
