@@ -45,13 +45,14 @@ end_lanes() {
 }
 
 # times prints how long each step took, and the packages that took longest in each test run. It fails on no time: .ci/long has a budget of processor time.
+# awk reads all lines: head ends early, and sort then fails with SIGPIPE now and then.
 times() {
   printf 'seconds of each step:\n'
   cat "$work/steps"
   printf 'seconds of the packages that took longest, by test run:\n'
   for log in "$work"/*.json; do
-    { grep -vE '"Test":' "$log" || true; } | sed -n 's/.*"Action":"pass","Package":"\([^"]*\)","Elapsed":\([0-9.]*\).*/\2 \1/p' | sort -rn | head -12 |
-      awk -v run="$(basename "$log" .json)" '{printf "%7d  %-14s %s\n", $1, run, $2}'
+    { grep -vE '"Test":' "$log" || true; } | sed -n 's/.*"Action":"pass","Package":"\([^"]*\)","Elapsed":\([0-9.]*\).*/\2 \1/p' | sort -rn |
+      awk -v run="$(basename "$log" .json)" 'NR <= 12 {printf "%7d  %-14s %s\n", $1, run, $2}'
   done
 }
 
