@@ -19,7 +19,7 @@ import (
 )
 
 // codePages are the pages that describe the code.
-var codePages = []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/concepts.md"}
+var codePages = []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/concepts.md"}
 
 // notFromHere are words that look like identifiers and are names from outside the module.
 var notFromHere = []string{"GitHub", "GitLab", "NixOS", "OpenID", "OpenTelemetry", "PostgreSQL"}
@@ -339,7 +339,7 @@ func TestDocsMapEveryPackage(t *testing.T) {
 func TestDocsShareOneDiagram(t *testing.T) {
 	tree := readCode(t, filepath.Join("..", ".."))
 	var diagrams []string
-	for _, page := range []string{"ARCHITECTURE.md", "docs/concepts.md"} {
+	for _, page := range []string{"ARCHITECTURE.md", "docs/internals/concepts.md"} {
 		text, err := os.ReadFile(filepath.Join(tree.root, filepath.FromSlash(page)))
 		if err != nil {
 			t.Fatal(err)
@@ -347,7 +347,7 @@ func TestDocsShareOneDiagram(t *testing.T) {
 		diagrams = append(diagrams, codeFence.FindString(string(text)))
 	}
 	if diagrams[0] != diagrams[1] {
-		t.Errorf("got one diagram in ARCHITECTURE.md and another in docs/concepts.md, want the same")
+		t.Errorf("got one diagram in ARCHITECTURE.md and another in docs/internals/concepts.md, want the same")
 	}
 	stages := regexp.MustCompile(`(?m)^.*?([a-z]+) +([A-Z]\w+)  `).FindAllStringSubmatch(diagrams[0], -1)
 	if len(stages) < 8 {

@@ -35,19 +35,43 @@ func manuals(t *testing.T) map[string]string {
 }
 
 var (
-	linkTarget  = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	linkTarget  = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)]*))?\)`)
 	commandLine = regexp.MustCompile("(?m)(?:`|^\\s*(?:\\$ )?)gitops-agent +([a-z][a-z-]*)")
 )
 
+// Every link of a page leads to a file that is there, and to a heading of it.
 func TestManualLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	for page, text := range manuals(t) {
+	pages := manuals(t)
+	anchors := map[string][]string{}
+	for page, text := range pages {
+		anchors[page] = headingAnchors(text)
+	}
+	for page, text := range pages {
 		for _, link := range linkTarget.FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join("..", "..", filepath.Dir(page), link[1])); err != nil {
+			target := page
+			if link[1] != "" {
+				target = filepath.Join(filepath.Dir(page), link[1])
+			}
+			if _, err := os.Stat(filepath.Join("..", "..", target)); err != nil {
 				t.Errorf("%s: got a link to %s, which is not there", page, link[1])
+			}
+			if known, isPage := anchors[target]; isPage && link[2] != "" && !slices.Contains(known, link[2]) {
+				t.Errorf("%s: got a link to the heading %s of %s, which is not there", page, link[2], target)
 			}
 		}
 	}
+}
+
+// headingAnchors returns the anchors that GitHub gives the headings of a page.
+func headingAnchors(text string) []string {
+	var anchors []string
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(withoutFences(text), -1) {
+		title := regexp.MustCompile(`\]\([^)]*\)`).ReplaceAllString(heading[1], "")
+		kept := regexp.MustCompile(`[^\p{L}\p{N}\s_-]`).ReplaceAllString(strings.ToLower(title), "")
+		anchors = append(anchors, strings.ReplaceAll(kept, " ", "-"))
+	}
+	return anchors
 }
 
 func TestManualNamesCommandsThatExist(t *testing.T) {

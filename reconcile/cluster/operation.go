@@ -137,7 +137,7 @@ var operations = []operation{
 // LateCall says what becomes of a call without a reply that acts late, after its step was planned again.
 type LateCall string
 
-// The kinds of late calls. docs/reliability.md has the rule of each operation.
+// The kinds of late calls. docs/internals/open-steps.md has the rule of each operation.
 const (
 	LateRefused  LateCall = "refused"  // Proxmox refuses it: the vmid is taken, the digest differs, the guest runs already, or the file is there
 	LateHarmless LateCall = "harmless" // it sets again what was wanted; the next plan shows what differs

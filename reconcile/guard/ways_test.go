@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of guards in docs/trust.md")
+var update = flag.Bool("update", false, "rewrite the table of guards in docs/internals/guards.md")
 
 // A cell says why a guard holds against one way to its effect: by tests, each a directory and a name, because the way cannot exist, or that it does not hold.
 type cell struct {
@@ -166,7 +166,7 @@ func testsOf(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// TestManualHasTheGuards compares the table in docs/trust.md.
+// TestManualHasTheGuards compares the table in docs/internals/guards.md.
 func TestManualHasTheGuards(t *testing.T) {
 	t.Parallel()
 	head := "| guard | " + strings.Join(ways(), " | ") + " |\n" + strings.Repeat("|---", len(ways())+1) + "|\n"
@@ -184,7 +184,7 @@ func TestManualHasTheGuards(t *testing.T) {
 		}
 		rows.WriteString(" |\n")
 	}
-	path := filepath.Join("..", "..", "docs", "trust.md")
+	path := filepath.Join("..", "..", "docs", "internals", "guards.md")
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestManualHasTheGuards(t *testing.T) {
 	before, after, found := strings.Cut(string(page), head)
 	table, rest, ends := strings.Cut(after, "\n\n")
 	if !found || !ends {
-		t.Fatalf("docs/trust.md: got no table with the head %q", head)
+		t.Fatalf("docs/internals/guards.md: got no table with the head %q", head)
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(before+head+rows.String()+"\n"+rest), 0o600); err != nil {
@@ -201,6 +201,6 @@ func TestManualHasTheGuards(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(rows.String(), table+"\n"); diff != "" {
-		t.Errorf("docs/trust.md (-want +got; -update rewrites it):\n%s", diff)
+		t.Errorf("docs/internals/guards.md (-want +got; -update rewrites it):\n%s", diff)
 	}
 }

@@ -27,5 +27,5 @@
 // A seed repeats its choices. It does not repeat the instants, which depend on how processes are scheduled. A failing seed prints the command that
 // runs it again, what was done, and the end of the agents' logs.
 //
-// Start with crash_test.go and world_test.go. ../README.md describes how to run the tests, docs/reliability.md what was counted.
+// Start with crash_test.go and world_test.go. ../README.md describes how to run the tests, docs/internals/proof.md what was counted.
 package crash

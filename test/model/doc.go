@@ -3,7 +3,7 @@
 //
 // The tests drive the real lanes, with the real plan, gate, settling, ownership, volumes and journal. Only Proxmox is a model, a few lines behind
 // cluster.Cluster, and so is the engine around the lanes, which decides when a guest gets a turn. Every place where another participant can act is a
-// choice; the search runs each sequence of choices from the start, and leaves out what follows a state that it has seen before. docs/reliability.md
+// choice; the search runs each sequence of choices from the start, and leaves out what follows a state that it has seen before. docs/internals/proof.md
 // states what the search covers and what it does not.
 //
 // TestTwoManagers searches worlds in which Proxmox's HA manager acts on the same guests. It drives the whole engine, and has a choice whenever something has changed.

@@ -10,7 +10,7 @@
 // Afterwards the test evaluates every query over its whole time: no alert, recording rule, panel, annotation or variable of the dashboards may fail, and
 // each must have had data. With -picture it draws one panel of each type for the documents.
 //
-// TestOutlets lets each source of the agent fail beside running agents, and compares what every outlet says with the table in docs/reliability.md. Its rows
+// TestOutlets lets each source of the agent fail beside running agents, and compares what every outlet says with the table in docs/internals/proof.md. Its rows
 // are in troubles_test.go; -update rewrites the table.
 //
 // # What differs from a real installation

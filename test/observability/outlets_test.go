@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	updateOutlets = flag.Bool("update", false, "rewrite the table of docs/reliability.md with what the outlets say")
+	updateOutlets = flag.Bool("update", false, "rewrite the table of docs/internals/proof.md with what the outlets say")
 	onlyOutlets   = flag.String("outlets", "", "run only the groups of the table with these names, separated by commas")
 )
 
@@ -68,7 +68,7 @@ type sight struct {
 	alerts []string
 }
 
-// TestOutlets lets each source of the agent fail beside running agents, and compares what every outlet says with the table in docs/reliability.md. Each outlet must
+// TestOutlets lets each source of the agent fail beside running agents, and compares what every outlet says with the table in docs/internals/proof.md. Each outlet must
 // also say the same as the others, and no outlet may say that something is not there which was not read.
 func TestOutlets(t *testing.T) {
 	b := &bench{pager: newPager(t), agent: filepath.Join(t.TempDir(), "gitops-agent")}
@@ -105,7 +105,7 @@ func TestOutlets(t *testing.T) {
 		return
 	}
 	if *onlyOutlets == "" && len(got) != len(wanted) {
-		t.Errorf("got %d rows, and %d in docs/reliability.md", len(got), len(wanted))
+		t.Errorf("got %d rows, and %d in docs/internals/proof.md", len(got), len(wanted))
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *stage) play(row trouble, want []string) []string {
 	}
 	for i, cell := range cells {
 		if !*updateOutlets && (len(want) <= i || want[i] != cell) {
-			s.Errorf("%s: got %s %s, want that of docs/reliability.md\n%s", row.name, outlets[i], cell, s.logText()[s.seen:])
+			s.Errorf("%s: got %s %s, want that of docs/internals/proof.md\n%s", row.name, outlets[i], cell, s.logText()[s.seen:])
 		}
 	}
 	s.agree(row.name, now)
@@ -144,7 +144,7 @@ func (s *stage) play(row trouble, want []string) []string {
 	cells = append(cells, s.planCell(row.name), s.recoverCell(row.name), s.onceCell())
 	for i := len(cells) - 3; i < len(cells); i++ {
 		if !*updateOutlets && (len(want) <= i || want[i] != cells[i]) {
-			s.Errorf("%s: got %s %s, want that of docs/reliability.md", row.name, outlets[i], cells[i])
+			s.Errorf("%s: got %s %s, want that of docs/internals/proof.md", row.name, outlets[i], cells[i])
 		}
 	}
 	s.Logf("%3.0fs %s: %s", time.Since(s.begun).Seconds(), row.name, strings.Join(cells, " | "))
@@ -453,7 +453,7 @@ func (s *stage) onceCell() string {
 }
 
 const (
-	outletsPage  = "../../docs/reliability.md"
+	outletsPage  = "../../docs/internals/proof.md"
 	outletsBegin = "<!-- outlets -->\n"
 	outletsEnd   = "<!-- end of outlets -->\n"
 )
