@@ -25,6 +25,7 @@ type Event struct {
 
 	noYear  bool // the text has a date without a year
 	noHours int  // how many parts the time has if it begins with minutes, 1 or 2
+	isClock bool // the text has hours, minutes and seconds
 }
 
 // values is which numbers a part of an event has; none is every number.
@@ -277,8 +278,10 @@ func (e *eventText) time() bool {
 	if !e.values(&e.minutes, 0, eventMinutes) {
 		return false
 	}
+	e.isClock = e.noHours == 0
 	if e.seconds = one(0); !e.attempt(func() bool { return e.text(":") && e.values(&e.seconds, 0, eventMinutes) }) {
 		e.noHours = min(e.noHours, 1)
+		e.isClock = false
 	}
 	return true
 }

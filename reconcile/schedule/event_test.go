@@ -36,6 +36,7 @@ func TestEventWords(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	const noHour, alone = "is no hour, so it is minute ", "a number alone is a minute"
+	const severalTimes = "it is an hour with minutes and a second, and not several times of a day"
 	for _, test := range []struct{ text, words, next, doubt string }{
 		{"minutely", "every minute", "2026-11-28 12:01:00", ""},
 		{"hourly", "every hour at minute 0", "2026-11-28 13:00:00", ""},
@@ -67,6 +68,12 @@ func TestEventWords(t *testing.T) {
 		{"25:30", "every hour at minute 25, second 30", "2026-11-28 12:25:30", "25 " + noHour + "25 and second 30"},
 		{"20", "every hour at minute 20", "2026-11-28 12:20:00", alone},
 		{"mon 5/0", "Monday, every hour at minute 5", "2026-11-30 00:05:00", alone},
+		{"0..5", "every hour at minute 0 to 5", "2026-11-28 12:01:00", "a number alone is a minute; 0..5:00 is an hour"},
+		{"6,18", "every hour at minute 6, 18", "2026-11-28 12:06:00", "a number alone is a minute; 6,18:00 is an hour"},
+		{"0,15,30,45", "every hour at minute 0, 15, 30, 45", "2026-11-28 12:15:00", ""},
+		{"8:00,20:00", "every day at minute 0, 20 of the hours 8", "2026-11-29 08:00:00", severalTimes},
+		{"8:00..20:00", "every day at minute 0 to 20 of the hours 8", "2026-11-29 08:00:00", severalTimes},
+		{"8:0/15:00", "every 15 minutes of the hours 8", "2026-11-29 08:00:00", ""},
 		{"mon..fri 8-17 0/15", "Monday to Friday on 17 August, every 15 minutes", "2027-08-17 00:00:00", "8-17 is the date 17 August; hours are 8..17"},
 		{"*/40", "every hour at minute 0, 40", "2026-11-28 12:40:00", "60 minutes are not a multiple of 40"},
 		{"*/7:00", "every day at 00:00, 07:00, 14:00, 21:00", "2026-11-28 14:00:00", "24 hours are not a multiple of 7"},

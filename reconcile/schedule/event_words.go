@@ -26,6 +26,7 @@ func (e Event) String() string {
 
 // Doubt says how the event differs from what its spelling suggests, and what to write instead; "" if it does not.
 func (e Event) Doubt() string {
+	_, oneHour := e.hours.single()
 	minute, oneMinute := e.minutes.single()
 	second, oneSecond := e.seconds.single()
 	month, oneMonth := e.months.single()
@@ -33,8 +34,10 @@ func (e Event) Doubt() string {
 	switch {
 	case e.noHours == 2 && oneMinute && oneSecond:
 		return fmt.Sprintf("%d is no hour, so it is minute %d and second %d; hours are 0 to 23", minute, minute, second)
-	case e.noHours == 1 && oneMinute && minute > 0 && minute < eventHours:
-		return fmt.Sprintf("a number alone is a minute; %d:00 is an hour, and *:%02d a minute of every hour", minute, minute)
+	case e.noHours == 1 && e.minutes.areLikeHours():
+		return fmt.Sprintf("a number alone is a minute; %[1]s:00 is an hour, and *:%[1]s a minute of every hour", e.minutes.text())
+	case e.isClock && oneHour && oneSecond && !oneMinute && e.minutes.areLikeHours():
+		return "it is an hour with minutes and a second, and not several times of a day; 8,20:00 is 08:00 and 20:00"
 	case e.noYear && e.days != [7]bool{} && oneMonth && oneDay && month < day && day <= eventHours:
 		return fmt.Sprintf("%d-%d is the date %d %s; hours are %d..%d", month, day, day, monthName(month), month, day)
 	}
@@ -45,6 +48,28 @@ func (e Event) Doubt() string {
 		return fmt.Sprintf("24 hours are not a multiple of %d: it begins again on each day", n)
 	}
 	return ""
+}
+
+// areLikeHours reports whether all numbers of v, which have no steps, could be hours, and are not 0 alone.
+func (v values) areLikeHours() bool {
+	for _, s := range v {
+		if s.step != 1 || s.last >= eventHours {
+			return false
+		}
+	}
+	n, one := v.single()
+	return len(v) > 0 && (!one || n > 0)
+}
+
+// text returns values without steps as an event has them: "8,20", "0..5".
+func (v values) text() string {
+	list := make([]string, len(v))
+	for i, s := range v {
+		if list[i] = strconv.Itoa(s.first); s.last > s.first {
+			list[i] += ".." + strconv.Itoa(s.last)
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 // uneven returns the step of */7, of which the last is shorter than the others.
