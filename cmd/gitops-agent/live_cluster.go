@@ -118,7 +118,7 @@ func (c *liveCluster) problems(ctx context.Context, preview reconcile.Preview, l
 	if len(guests)+len(images)+len(former)+len(objects) == 0 {
 		return nil
 	}
-	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Changing: objects, Objects: preview.Objects, Images: preview.Images, Made: preview.Guests, Takings: takings, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
+	found := prerequisites.Find(ctx, c.reader, prerequisites.Options{Guests: guests, Changing: objects, ChangingImages: images, Objects: preview.Objects, Images: preview.Images, Made: preview.Guests, Takings: takings, Inventory: &preview.Observed.Inventory, Writer: writer, OnlyNeeded: true})
 	maps.Copy(preview.Larger, found.Larger)
 	var problems []planview.Problem
 	for _, f := range found.Failures {

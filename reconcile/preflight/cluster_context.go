@@ -13,17 +13,18 @@ import (
 
 // ClusterContext is what the cluster shows of the things to which guests refer. A nil list was not read, and is not checked.
 type ClusterContext struct {
-	Nodes, Pools []string
-	Storages     []cluster.Storage
-	Inventory    cluster.Inventory
-	Granted      Granted         // privileges of the token; nil if they were not read
-	Objects      []kind.Desired  // of all manifests: the agent makes them, and a guest waits for them
-	Images       []image.Desired // of all manifests: the agent lets nodes download their files, and a guest waits for them
-	Changing     []kind.Desired  // of these objects, what they name is checked
-	Made         []guest.Desired // the guests of all manifests: a clone waits for the one that is going to be its template
-	Contents     map[Source]Content
-	Takings      []plan.Taking          // what the plan takes of storages for guests that exist
-	Templates    map[int]guest.Observed // of clones that do not exist yet, by vmid, as far as they were read
+	Nodes, Pools   []string
+	Storages       []cluster.Storage
+	Inventory      cluster.Inventory
+	Granted        Granted         // privileges of the token; nil if they were not read
+	Objects        []kind.Desired  // of all manifests: the agent makes them, and a guest waits for them
+	Images         []image.Desired // of all manifests: the agent lets nodes download their files, and a guest waits for them
+	Changing       []kind.Desired  // of these objects, what they name is checked
+	ChangingImages []image.Desired // of these Images, too
+	Made           []guest.Desired // the guests of all manifests: a clone waits for the one that is going to be its template
+	Contents       map[Source]Content
+	Takings        []plan.Taking          // what the plan takes of storages for guests that exist
+	Templates      map[int]guest.Observed // of clones that do not exist yet, by vmid, as far as they were read
 }
 
 // storage returns a storage, and whether the cluster shows it.

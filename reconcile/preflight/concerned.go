@@ -33,10 +33,10 @@ func Concerned(guests []guest.Desired, p plan.Plan, inventory cluster.Inventory)
 	return concerned
 }
 
-// ConcernedImages returns the Images of a plan whose files are not all there, or that have former files to delete.
+// ConcernedImages returns the Images of a plan whose files are not all there, or could not be read, or that have former files to delete.
 func ConcernedImages(images []image.Desired, p plan.Plan) []image.Desired {
 	return slices.DeleteFunc(slices.Clone(images), func(d image.Desired) bool {
-		return !slices.ContainsFunc(p.Guests, func(g plan.Guest) bool { return g.Ref == d.Ref() && len(g.Changes)+len(g.Steps) > 0 })
+		return !slices.ContainsFunc(p.Guests, func(g plan.Guest) bool { return g.Ref == d.Ref() && !g.Empty() })
 	})
 }
 

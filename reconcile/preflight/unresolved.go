@@ -39,12 +39,12 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		d := &guests[i]
 		_, exists := around.Inventory.Row(d.VMID)
 		for _, node := range append(nodesOf(d), selectableNodes(d, exists)...) {
-			if around.Nodes != nil && !slices.Contains(around.Nodes, node) {
-				note(Unresolved{What: "node", Name: node, Problem: notMember, Hint: manifest.Suggestion(node, around.Nodes)}, Cause{d.Ref, "node", d.Origin})
+			for _, u := range unresolvedNode(node, around) {
+				note(u, Cause{d.Ref, "node", d.Origin})
 			}
 		}
 		for _, s := range storagesOf(d, exists) {
-			for _, u := range unresolvedStorage(d, s, around) {
+			for _, u := range unresolvedStorage(s.name, s.content, s.nodes(d, around), around) {
 				note(u, Cause{d.Ref, s.key, s.origin})
 			}
 		}
@@ -64,6 +64,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		}
 	}
 	unresolvedOfObjects(around, note)
+	unresolvedOfImages(around, note)
 	for _, u := range append(lacksRoom(guests, around), impossibleSources(guests, around)...) {
 		for _, c := range u.For {
 			one := u
@@ -78,26 +79,26 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 	return unresolved
 }
 
-// unresolvedStorage returns what is wrong with a storage that a guest names.
-func unresolvedStorage(d *guest.Desired, named storageReference, around ClusterContext) []Unresolved {
+// unresolvedStorage returns what is wrong with a storage that must allow a type of content on nodes.
+func unresolvedStorage(name, content string, nodes []string, around ClusterContext) []Unresolved {
 	if around.Storages == nil {
 		return nil
 	}
-	s, shown := around.storage(named.name)
+	s, shown := around.storage(name)
 	switch {
 	case !shown:
-		return []Unresolved{hiddenStorage(named.name, around)}
+		return []Unresolved{hiddenStorage(name, around)}
 	case s.Disabled:
-		return []Unresolved{disabledStorage(s.ID)}
+		return []Unresolved{{What: "storage", Name: s.ID, Problem: "is disabled", Hint: "pvesm set " + s.ID + " --disable 0 enables it"}}
 	}
 	var found []Unresolved
-	if !s.Allows(named.content) {
+	if !s.Allows(content) {
 		found = append(found, Unresolved{
-			What: "storage", Name: s.ID, Problem: "does not allow the content type " + named.content + ", only " + strings.Join(s.Content, ", "),
-			Hint: "choose another storage, or run pvesm set " + s.ID + " --content " + strings.Join(s.Content, ",") + "," + named.content,
+			What: "storage", Name: s.ID, Problem: "does not allow the content type " + content + ", only " + strings.Join(s.Content, ", "),
+			Hint: "choose another storage, or run pvesm set " + s.ID + " --content " + strings.Join(s.Content, ",") + "," + content,
 		})
 	}
-	for _, node := range named.nodes(d, around) {
+	for _, node := range nodes {
 		if slices.Contains(around.Nodes, node) && !s.IsOn(node) {
 			found = append(found, Unresolved{
 				What: "storage", Name: s.ID, Problem: "is not on " + node + ", only on " + strings.Join(s.Nodes, ", "),
@@ -108,10 +109,12 @@ func unresolvedStorage(d *guest.Desired, named storageReference, around ClusterC
 	return found
 }
 
-const notMember = "is not a member of the cluster"
-
-func disabledStorage(id string) Unresolved {
-	return Unresolved{What: "storage", Name: id, Problem: "is disabled", Hint: "pvesm set " + id + " --disable 0 enables it"}
+// unresolvedNode returns what is wrong with the name of a node.
+func unresolvedNode(name string, around ClusterContext) []Unresolved {
+	if around.Nodes == nil || slices.Contains(around.Nodes, name) {
+		return nil
+	}
+	return []Unresolved{{What: "node", Name: name, Problem: "is not a member of the cluster", Hint: manifest.Suggestion(name, around.Nodes)}}
 }
 
 // hiddenStorage describes a storage that is not listed. Proxmox lists only storages on which the token has privileges.

@@ -7,7 +7,6 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
 	"gitops-agent/reconcile/kinds"
-	"gitops-agent/reconcile/manifest"
 )
 
 // unresolvedOfObjects returns the nodes, storages and pools that objects other than guests name, and the cluster does not have. Which storages and pools an object
@@ -20,23 +19,38 @@ func unresolvedOfObjects(around ClusterContext, note func(Unresolved, Cause)) {
 		}
 		if k.Nodes != nil {
 			for _, node := range k.Nodes(d) {
-				if node != "" && around.Nodes != nil && !slices.Contains(around.Nodes, node) {
-					note(Unresolved{What: "node", Name: node, Problem: notMember, Hint: manifest.Suggestion(node, around.Nodes)}, causeIn(d, node))
+				if node == "" {
+					continue
+				}
+				for _, u := range unresolvedNode(node, around) {
+					note(u, causeIn(d, node))
 				}
 			}
 		}
 		for _, n := range k.Privileges(d) {
-			if name, of := strings.CutPrefix(n.Path, "/storage/"); of && around.Storages != nil && names(d, n.Key, name) {
-				switch s, shown := around.storage(name); {
-				case !shown:
-					note(hiddenStorage(name, around), causeIn(d, name))
-				case s.Disabled:
-					note(disabledStorage(s.ID), causeIn(d, name))
+			if name, of := strings.CutPrefix(n.Path, "/storage/"); of && names(d, n.Key, name) {
+				// Jobs of backups alone name a storage. Proxmox accepts one without this type, and then each run of the job fails.
+				for _, u := range unresolvedStorage(name, "backup", nil, around) {
+					note(u, causeIn(d, name))
 				}
 			}
 			if name, of := strings.CutPrefix(n.Path, "/pool/"); of && around.Pools != nil && names(d, n.Key, name) && !around.hasPool(name) {
 				note(Unresolved{What: "pool", Name: name, Problem: "does not exist, or the token may not see it"}, causeIn(d, name))
 			}
+		}
+	}
+}
+
+// unresolvedOfImages returns the nodes and storages that Images name, and the cluster does not have, and storages that cannot keep the files.
+func unresolvedOfImages(around ClusterContext, note func(Unresolved, Cause)) {
+	for _, d := range around.ChangingImages {
+		for _, node := range d.Nodes {
+			for _, u := range unresolvedNode(node, around) {
+				note(u, Cause{d.Ref(), "nodes", d.Origin})
+			}
+		}
+		for _, u := range unresolvedStorage(d.Storage, string(d.Content), d.Nodes, around) {
+			note(u, Cause{d.Ref(), "storage", d.Origin})
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (c *checker) check(ctx context.Context) {
 	}
 	defer reader.Close()
 	c.note("quorum", "", "", reader.Ready(ctx))
-	found := prerequisites.Find(ctx, reader, prerequisites.Options{Guests: guests, Made: guests, Changing: c.Manifests.Objects, Images: c.Manifests.Images, Objects: c.Manifests.Objects})
+	found := prerequisites.Find(ctx, reader, prerequisites.Options{Guests: guests, Made: guests, Changing: c.Manifests.Objects, ChangingImages: c.Manifests.Images, Images: c.Manifests.Images, Objects: c.Manifests.Objects})
 	for _, f := range found.Failures {
 		c.note(f.Check, "", "", f.Err)
 	}

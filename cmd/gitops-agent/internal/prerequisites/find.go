@@ -17,13 +17,14 @@ import (
 
 // Options state what is checked.
 type Options struct {
-	Guests    []guest.Desired
-	Images    []image.Desired    // of all manifests: a guest waits for their files
-	Made      []guest.Desired    // the guests of all manifests, also those that stay as they are: a clone waits for its template
-	Inventory *cluster.Inventory // nil reads it
-	Changing  []kind.Desired     // objects other than guests that are checked
-	Takings   []plan.Taking      // what the plan takes of storages for guests that exist
-	Objects   []kind.Desired     // of all manifests, also those that stay as they are: the agent makes what a guest refers to
+	Guests         []guest.Desired
+	Images         []image.Desired    // of all manifests: a guest waits for their files
+	Made           []guest.Desired    // the guests of all manifests, also those that stay as they are: a clone waits for its template
+	Inventory      *cluster.Inventory // nil reads it
+	Changing       []kind.Desired     // objects other than guests that are checked
+	ChangingImages []image.Desired    // Images that are checked
+	Takings        []plan.Taking      // what the plan takes of storages for guests that exist
+	Objects        []kind.Desired     // of all manifests, also those that stay as they are: the agent makes what a guest refers to
 	// Writer is the token with which the agent writes, "user@realm!name", if the client reads with another one. Its privileges are compared with those
 	// that the guests need.
 	Writer string
@@ -56,7 +57,7 @@ func (f Found) Missing(guests []guest.Desired, images []image.Desired, former []
 
 // Find reads the cluster and returns what the guests need and the cluster does not have.
 func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
-	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Images: opts.Images, Made: opts.Made, Changing: opts.Changing, Takings: opts.Takings}}
+	s := &survey{reader: reader, opts: opts, around: preflight.ClusterContext{Objects: opts.Objects, Images: opts.Images, Made: opts.Made, Changing: opts.Changing, ChangingImages: opts.ChangingImages, Takings: opts.Takings}}
 	s.readCluster(ctx)
 	if s.writer != nil {
 		s.found.Unresolved = append(s.found.Unresolved, preflight.RestrictedTags(opts.Guests, s.tags, s.writer)...)
@@ -168,7 +169,7 @@ func (s *survey) questions() []*question {
 			s.nodes, err = s.reader.Nodes(ctx)
 			return err
 		}},
-		{check: "storages", skip: !needed(storages || preflight.UsesStorages(s.opts.Guests)), read: func(ctx context.Context) (err error) {
+		{check: "storages", skip: !needed(storages || len(s.opts.ChangingImages) > 0 || preflight.UsesStorages(s.opts.Guests)), read: func(ctx context.Context) (err error) {
 			s.around.Storages, err = s.reader.StorageConfigs(ctx)
 			return err
 		}},
