@@ -413,8 +413,25 @@ func (o objectPlan) restoreMarker() {
 	}
 	o.Conditions = append(o.Conditions, o.notManaged(true))
 	for i := range o.Steps {
-		o.Steps[i].Doubt = fmt.Sprintf("it overwrites the %s %s, whose comment lacks the marker %s and whose other values are not those that the agent last saw", o.kind.Noun, o.desired.ID, o.owned.Marker)
+		o.Steps[i].Doubt = fmt.Sprintf("it overwrites the %s %s, whose comment lacks the marker %s and whose other values are not those that the agent last saw%s", o.kind.Noun, o.desired.ID, o.owned.Marker, o.overwritten())
 	}
+}
+
+// overwritten names each value that the agent replaces, with the new one, and those of a list that it replaces afterwards: once the object has its marker again, nothing
+// holds these steps. It is empty if the marker alone is missing.
+func (o objectPlan) overwritten() string {
+	var values []string
+	for _, c := range o.Changes {
+		from, _ := kind.SplitComment(c.From)
+		if to, _ := kind.SplitComment(c.To); c.Key == o.kind.Note.Key && from == to {
+			continue
+		}
+		values = append(values, fmt.Sprintf("%s: %q -> %q", c.Key, c.From, c.To))
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(values, ", ")
 }
 
 // follow accepts what Proxmox itself changed, because a guest moved.

@@ -97,6 +97,44 @@ func TestPlanObject(t *testing.T) {
 	}
 }
 
+// TestOverwrittenValuesAreNamed lets an object without its marker differ from its manifest: the step that waits for an approval names each value that is lost, also
+// those of a list, which later steps replace without another approval.
+func TestOverwrittenValuesAreNamed(t *testing.T) {
+	entries := func(cidr string) string { return kind.EntriesText([]guest.FirewallEntry{{CIDR: cidr}}) }
+	for name, test := range map[string]struct {
+		wanted kind.Desired
+		live   map[string]string
+		want   []string
+	}{
+		"comment": {webPool(false), map[string]string{"comment": "of the other team"}, []string{`comment: "of the other team" -> "web servers gitops-0011aabb"`}},
+		"marker":  {webPool(false), map[string]string{"comment": "web servers"}, nil},
+		"keys": {
+			kind.Desired{Kind: "BackupJob", Name: "web", ID: "web", Keys: []kind.Intent{{Key: "schedule", Text: "02:30"}, {Key: "storage", Text: "pbs"}, {Key: "notes-template", Text: ""}}},
+			map[string]string{"schedule": "daily", "storage": "local", "notes-template": "{{guestname}}", "comment": "x"},
+			[]string{`schedule: "daily" -> "02:30"`, `storage: "local" -> "pbs"`, `notes-template: "{{guestname}}" -> ""`},
+		},
+		"list": {
+			kind.Desired{Kind: "IPSet", Name: "web", ID: "web", Keys: []kind.Intent{{Key: "entries", Text: entries("10.0.0.1")}}},
+			map[string]string{"comment": "", "entries": entries("10.0.0.2")},
+			[]string{`entries.10.0.0.1: "" -> "10.0.0.1"`, `entries.10.0.0.2: "10.0.0.2" -> ""`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := journal.OwnedObject{Kind: string(test.wanted.Kind), ID: "web", Name: "web", Identity: "5e", Marker: poolMarker, Origin: journal.Created}
+			want := plan.Desired{Cluster: "home", Objects: plan.Objects{Wanted: []kind.Desired{test.wanted}, Owned: map[journal.ObjectID]journal.OwnedObject{record.Object(): record}}}
+			got := cluster.Snapshot{Objects: map[guest.Kind]cluster.Objects{test.wanted.Kind: {ByID: map[string]cluster.Object{"web": {ID: "web", Keys: test.live}}, Asked: []string{"web"}, ReadAt: time.Unix(1, 0)}}}
+			steps := plan.New(want, got).Guests[0].Steps
+			if len(steps) != 1 {
+				t.Fatalf("got steps %+v, want one", steps)
+			}
+			_, values, _ := strings.Cut(steps[0].Doubt, "that the agent last saw")
+			if got := strings.TrimPrefix(values, ": "); got != strings.Join(test.want, ", ") {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // webPool is the pool web with a comment.
 func webPool(adopt bool) kind.Desired {
 	return kind.Desired{
