@@ -31,6 +31,7 @@ type tracer struct {
 	all   bool // compare also the commits of signers without guests, to record who introduced what
 	// passes says that commits of other signers are below the tip, so that the guards are needed that each commit asks for.
 	passes bool
+	series manifest.Series
 	known  map[gitsource.ID]manifest.Set // trees that were parsed before: the accepted one, and the tip
 	last   map[gitsource.ID]*loweredTree // the tree after the last commit, which is the tree before the next one
 
@@ -161,7 +162,7 @@ func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gits
 	set, known := t.known[tree]
 	if !known && tree != "" {
 		var err error
-		set, err = load(ctx, t.repo, commit.ID, tree, t.scope, manifest.ParseEarlier)
+		set, err = load(ctx, t.repo, commit.ID, tree, t.scope, t.series.ParseEarlier)
 		var refused *RefusedError
 		switch {
 		case errors.As(err, &refused):

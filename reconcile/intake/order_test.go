@@ -24,18 +24,18 @@ import (
 
 // signedRepo is a repository in which alice may change files and olga may approve. Orders are commits that do not change the tree.
 type signedRepo struct {
-	*testing.T
+	testing.TB
 	repo *gittest.Repo
 	sig  *sigtest.Sigstore
 }
 
-func newSignedRepo(t *testing.T) *signedRepo {
+func newSignedRepo(t testing.TB) *signedRepo {
 	t.Helper()
 	sig, err := sigtest.New(sigtest.Options{Name: "orders", Seed: "orders", CAKey: sigtest.P256})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &signedRepo{T: t, repo: gittest.New(t), sig: sig}
+	o := &signedRepo{TB: t, repo: gittest.New(t), sig: sig}
 	o.repo.Files["cluster.yaml"] = "kind: Cluster\n"
 	o.commit("alice", "first")
 	return o

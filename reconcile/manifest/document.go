@@ -12,6 +12,7 @@ type document struct {
 	meta             metadata
 	spec             *tree.Node // nil if there is none
 	at               tree.Position
+	from             documentKey
 }
 
 type metadata struct {

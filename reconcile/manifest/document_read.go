@@ -14,7 +14,7 @@ func newDocument(n *tree.Node, r *report) *document { return newDocumentOf(n, r,
 
 // newDocumentOf reads a document of one of some kinds.
 func newDocumentOf(n *tree.Node, r *report, kindNames []string) *document {
-	doc := &document{at: n.At}
+	doc := &document{at: n.At, from: documentKey{node: n}}
 	doc.prefillLabel(n)
 	before := r.count
 	decodeObject(newDecoder(r, doc.label(), nil), n, doc)

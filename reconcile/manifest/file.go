@@ -80,13 +80,20 @@ func (s *Set) WarnOfEmpty(folders []string, files []File) {
 }
 
 // documents returns the documents of the file, without the empty ones. It reports what cannot be read.
-func (f File) documents(r *report) []*tree.Node {
+func (f File) documents(r *report) []*tree.Node { return f.read().report(f, r) }
+
+func (f File) read() readFile {
 	documents, problems := tree.Read(f.Path, f.Data)
-	r.addTree(problems)
+	return readFile{f.Data, documents, problems}
+}
+
+// report reports what cannot be read of a file, and returns its documents.
+func (read readFile) report(f File, r *report) []*tree.Node {
+	r.addTree(read.problems)
 	if c, is := tree.Lookalike(f.Path); is {
 		r.add(Problem{Origin: guest.Origin{File: f.Path, Line: 1, Column: 1}, New: true, Message: "the path of the file: " + tree.SeemsOther(c), Hint: "rename the file or its folder"})
 	}
-	return documents
+	return read.documents
 }
 
 // addTree adds the problems of a file.

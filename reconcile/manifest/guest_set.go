@@ -97,6 +97,7 @@ func (p *parser) guestSet(doc *document) {
 			below.path = s.each.path
 		}
 		if member := m.document(below, doc, s.of(s.kind()), row); member != nil && !p.isDuplicate(member) {
+			member.from = documentKey{doc.from.node, i + 1}
 			p.guests = append(p.guests, member)
 			p.setOf[member.label()] = doc.meta.name.value
 		}

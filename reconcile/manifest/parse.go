@@ -31,6 +31,7 @@ func (p *parser) parse(files []File) {
 	p.classes.check(p.report)
 	p.classes.checkSelectors(p.report, p.folder())
 	p.checkRollouts()
+	p.forgetGuests()
 	for _, doc := range p.guests {
 		p.guest(doc)
 	}
@@ -72,11 +73,12 @@ func (p *parser) read(files []File) {
 			continue
 		}
 		p.anyRead = true
-		for _, n := range f.documents(p.report) {
+		for _, n := range p.readFile(f).report(f, p.report) {
 			doc := newDocument(n, p.report)
 			if doc == nil || f.Imported && !p.mayBeImported(doc) || p.isDuplicate(doc) {
 				continue
 			}
+			p.noteShared(doc)
 			switch doc.kind.value {
 			case kindCluster:
 				cluster = p.setCluster(cluster, doc)
@@ -132,8 +134,8 @@ func (p *parser) setCluster(first, doc *document) *document {
 	return doc
 }
 
-// guest merges, decodes and lowers one guest.
-func (p *parser) guest(doc *document) {
+// decodeGuest merges, decodes and lowers one guest.
+func (p *parser) decodeGuest(doc *document) parsedGuest {
 	kind, label := guest.Kind(doc.kind.value), doc.label()
 	before := p.report.count
 	own := doc.spec
@@ -150,7 +152,6 @@ func (p *parser) guest(doc *document) {
 	d := newDecoder(p.report, label, s)
 	d.seen = seen
 	decodeObject(d, merged, s)
-	p.specs[label] = s
 	g := Guest{
 		Ref:    guest.Ref{Kind: kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value},
 		Labels: doc.labels(), Classes: classes, Set: p.setOf[label], Origin: guest.Origin(doc.at), merged: merged,
@@ -163,11 +164,10 @@ func (p *parser) guest(doc *document) {
 	if desired.Rollout, at = p.rolloutOf(g); desired.Rollout.Name != "" {
 		desired.Settings = append(desired.Settings, guest.Setting{Field: guest.GuardRollout, Origin: guest.Origin(at.at)})
 	}
-	p.partial[doc.label()] = desired
 	if !l.partial {
 		g.desired = desired
 	}
-	p.set.Guests = append(p.set.Guests, g)
+	return parsedGuest{g, s, desired}
 }
 
 // desired lowers a guest, and reports problems between its fields.

@@ -25,6 +25,9 @@ type parser struct {
 	partial  map[string]guest.Desired // label of the guest -> what was understood of it
 	misnamed []string                 // files: see IsMisnamed
 	anyRead  bool                     // a file is a manifest by its name
+
+	before remembered  // of the tree before in a Series
+	now    *remembered // of this tree, nil if it is not one of a Series
 }
 
 func newParser() *parser {
