@@ -32,6 +32,14 @@ type Exchange struct {
 	TaskExit    string          `json:"exit,omitempty"`     // second series: how that task ended
 	ReadsBack   bool            `json:"same,omitempty"`     // second series: the values that were sent read back as sent
 	ReadBack    json.RawMessage `json:"readback,omitempty"` // second series: the keys of interest of the configuration afterwards
+
+	// Of the third series alone.
+	Section string   `json:"sec,omitempty"`   // a story of the file; several were recorded at the same time
+	Via     string   `json:"via,omitempty"`   // the node whose proxy was asked
+	At      int      `json:"at,omitempty"`    // when it was sent, in ms from the file's first request
+	Until   int      `json:"until,omitempty"` // when the last request with the same answer was sent; 0 if it was the only one
+	Took    int      `json:"took,omitempty"`  // until the answer, in ms
+	Log     []string `json:"log,omitempty"`   // of the task that the request started
 }
 
 // A Roundtrip is one recorded write of one key, and the value of the key afterwards. The order of the rows matters: many rows change the same
@@ -73,7 +81,13 @@ func Second(tb testing.TB) []File {
 	return files(tb, SecondName)
 }
 
-// Exchanges returns the exchanges of both series.
+// Third returns the files 72 to 75 of three nodes: states of the HA manager, moves, migrations, lost nodes and quorum. The entries of a section are in order.
+func Third(tb testing.TB) []File {
+	tb.Helper()
+	return files(tb, ThirdName)
+}
+
+// Exchanges returns the exchanges of the first two series.
 func Exchanges(tb testing.TB) []Exchange {
 	tb.Helper()
 	var all []Exchange
@@ -110,6 +124,7 @@ func Schema(tb testing.TB, kind string) map[string]Property {
 const (
 	FirstName      = "first.jsonl.gz"
 	SecondName     = "second.jsonl.gz"
+	ThirdName      = "third.jsonl.gz"
 	RoundtripsName = "roundtrips.jsonl.gz"
 	SchemaName     = "schema.jsonl.gz"
 )

@@ -41,6 +41,9 @@ func run(shared, out string, check bool, log io.Writer) error {
 		recordings.SecondName: func() ([]byte, error) {
 			return transcripts(filepath.Join(shared, "transcripts", "5*.json"), filepath.Join(shared, "transcripts", "6[0-8]*.json"))
 		},
+		recordings.ThirdName: func() ([]byte, error) {
+			return transcripts(filepath.Join(shared, "transcripts", "7[2-5]-*.json"))
+		},
 		recordings.RoundtripsName: func() ([]byte, error) {
 			return roundtrips(filepath.Join(shared, "transcripts", "ROUNDTRIPS.md"))
 		},

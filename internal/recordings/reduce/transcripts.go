@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gitops-agent/internal/recordings"
@@ -19,6 +20,8 @@ type transcript struct {
 
 type entry struct {
 	Note    string
+	AtMS    int `json:"at_ms"`
+	Via     string
 	Request struct {
 		Method, URL, Token string
 		Headers            map[string]string
@@ -27,6 +30,7 @@ type entry struct {
 	Response struct {
 		Status       int
 		Reason, Body string
+		ElapsedMS    int `json:"elapsed_ms"`
 	}
 }
 
@@ -70,6 +74,8 @@ func transcripts(patterns ...string) ([]byte, error) {
 // The facts in the recorder's notes. Everything else in a note is prose.
 var (
 	taskEnded = regexp.MustCompile(`(?:^|; )task (\w+) ended: (.*?)(?:; |$)`)
+	sameUntil = regexp.MustCompile(`the same (?:in \d+ polls )?until at_ms (\d+)`)
+	taskLog   = regexp.MustCompile(`; log: (.*)$`)
 	readBack  = regexp.MustCompile(`(?:^|; )GET then config: (\{.*\})`)
 )
 
@@ -88,6 +94,16 @@ func reduced(e entry) (recordings.Exchange, error) {
 	}
 	if m := taskEnded.FindStringSubmatch(e.Note); m != nil {
 		x.TaskType, x.TaskExit = m[1], m[2]
+	}
+	if e.Via != "" {
+		x.Section, _, _ = strings.Cut(e.Note, ": ")
+		x.Via, x.At, x.Took = e.Via, e.AtMS, e.Response.ElapsedMS
+	}
+	if m := sameUntil.FindStringSubmatch(e.Note); m != nil {
+		x.Until, _ = strconv.Atoi(m[1]) // digits
+	}
+	if m := taskLog.FindStringSubmatch(e.Note); m != nil {
+		x.Log = strings.Split(m[1], " | ")
 	}
 	if m := readBack.FindStringSubmatch(e.Note); m != nil {
 		value := json.NewDecoder(strings.NewReader(m[1]))
