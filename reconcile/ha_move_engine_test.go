@@ -153,7 +153,7 @@ func TestHAMoveThatFailsNamesItsTask(t *testing.T) {
 	runLabUnderHA(t, pvesim.Options{TaskTimes: map[string]time.Duration{"qmigrate": 10 * time.Minute}}, func(t *testing.T, l *lab) {
 		l.order(moveWeb1)
 		l.abortMove()
-		if o := l.waitForOrder(moveWeb1, journal.OrderFailed); !strings.Contains(o.Why, "qmigrate") || !strings.Contains(o.Why, "migration aborted") {
+		if o := l.waitForOrder(moveWeb1, journal.OrderFailed); !strings.Contains(o.Why, "qmigrate") || !strings.Contains(o.Why, "migration problems") {
 			t.Errorf("got %q, want the error of the task that moved it", o.Why)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // apiError is an error reply in Proxmox's form: a status, a message whose first line is the reason phrase, and for status 400 a text
@@ -16,6 +17,7 @@ type apiError struct {
 	message   string            // as in the body, with the trailing newline that Perl's die leaves
 	params    map[string]string // for 400, and for the text of a config that does not parse
 	noBody    bool              // no body at all, as for 401
+	after     time.Duration     // how long the caller waits for it
 	plainText bool              // the body is the message as it is, not JSON
 }
 

@@ -47,7 +47,7 @@ func clusterStatus(c *call) (reply, error) {
 		o.str("name", "sim")
 		o.num("version", int64(len(c.sim.opts.Nodes)))
 		o.num("nodes", int64(len(c.sim.opts.Nodes)))
-		o.num("quorate", 1-boolToInt(c.sim.noQuorum))
+		o.num("quorate", boolToInt(c.sim.isQuorate(c.local())))
 		a.add(&o)
 	}
 	for i, n := range c.sim.opts.Nodes {
@@ -56,7 +56,7 @@ func clusterStatus(c *call) (reply, error) {
 		o.str("name", n)
 		o.str("ip", "192.0.2."+itoa(10+i))
 		local, id := int64(0), int64(i+1)
-		if i == 0 {
+		if n == c.local() {
 			local = 1
 		}
 		if len(c.sim.opts.Nodes) == 1 {
@@ -64,7 +64,7 @@ func clusterStatus(c *call) (reply, error) {
 		}
 		o.num("local", local)
 		o.str("level", "")
-		o.num("online", boolToInt(c.sim.isOnline(n)))
+		o.num("online", boolToInt(c.sim.sees(c.local(), n)))
 		o.num("nodeid", id)
 		o.str("id", "node/"+n)
 		a.add(&o)

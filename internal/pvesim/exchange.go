@@ -24,6 +24,7 @@ func (s *Sim) exchange(r *http.Request) response {
 // answer runs the call of a request, with the effects of a fault before and after it.
 func (s *Sim) answer(r *http.Request, body []byte) response {
 	c := &call{sim: s, host: r.Host, method: r.Method}
+	c.via = s.answering(r.Host)
 	segments, ok := splitPath(r.URL.EscapedPath())
 	c.path = "/" + strings.Join(segments, "/")
 	if !ok {
@@ -95,6 +96,9 @@ func (s *Sim) handle(c *call) (reply, error) {
 		return rep, err
 	}
 	s.mu.Unlock()
+	if e := (*apiError)(nil); errors.As(err, &e) {
+		s.wait(e.after)
+	}
 	if err != nil {
 		return reply{}, err
 	}
@@ -109,12 +113,34 @@ func (s *Sim) checkNode(c *call) error {
 		return nil
 	case !s.hasNode(n):
 		return apiErrorf("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
+	case !s.reaches(c.local(), n) && !slices.Contains(s.down, n):
+		since := max(time.Since(s.cut[n]), time.Since(s.cut[c.local()]))
+		for _, name := range []string{n, c.local()} {
+			if at, isCut := s.cut[name]; isCut {
+				since = time.Since(at)
+			}
+		}
+		if since < connectTimeout/3 {
+			return &apiError{status: statusUnreachable, message: "Connection timed out", noBody: true, after: connectTimeout}
+		}
+		// The first ones learn it together, later ones at once.
+		return &apiError{status: statusUnreachable, message: "No route to host", noBody: true, after: max(connectTimeout*4/3-since, time.Second/2)}
 	case slices.Contains(s.down, n):
 		return &apiError{status: statusUnreachable, message: "No route to host", noBody: true}
 	case slices.Contains(s.starting, n):
 		return &apiError{status: statusUnreachable, message: "Connection refused", noBody: true}
 	}
 	return nil
+}
+
+// connectTimeout is how long the proxy tries to connect to a node that has just left the network.
+const connectTimeout = 30 * time.Second
+
+// reaches reports whether the network connects two nodes that run. The state is locked.
+func (s *Sim) reaches(from, to string) bool {
+	_, a := s.cut[from]
+	_, b := s.cut[to]
+	return from == to || !a && !b && !slices.Contains(s.down, to)
 }
 
 // checkCall runs all checks that do not need the handler. The state is locked.

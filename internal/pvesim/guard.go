@@ -84,7 +84,7 @@ func (s *Sim) checkDestroy(g *guest) {
 
 // checkEffectQuorum records a violation for an effect that a cluster without quorum cannot have. The state is locked.
 func (s *Sim) checkEffectQuorum(vmid int, op Op) {
-	if s.noQuorum && op != Started && op != Stopped {
+	if g := s.guests[vmid]; g != nil && !s.isQuorate(g.node) && op != Started && op != Stopped {
 		s.addViolation("guest %d %s without quorum", vmid, op)
 	}
 }

@@ -16,7 +16,8 @@ type guest struct {
 	digest string
 
 	running, paused bool
-	movedTo         string    // the node that has the memory of the machine since a migration that could not move the config; the machine is frozen then
+	movedTo         string    // the node on which a process waits for the machine since a migration began that has not ended
+	postmigrate     bool      // the memory is there, and the config is not: the machine is frozen
 	prelaunch       bool      // paused, and reset since then
 	startedAt       time.Time // when its system was started
 	processSince    time.Time // when its process was: a live migration starts another one

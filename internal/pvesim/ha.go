@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -13,16 +12,11 @@ import (
 
 // haResource is a guest that the HA manager manages. Calls set the requested state, and the manager acts later.
 type haResource struct {
-	vmid         int
-	kind         Kind
-	state        string
-	managerState string // the state of the manager, which it shows as hastate; "" while it has not read the entry
-	extra        values // comment, max_restart, ...
+	vmid  int
+	kind  Kind
+	state string
+	extra values // comment, max_restart, ...
 
-	busy      bool     // a task of the manager starts the guest or shuts it down
-	failed    int      // starts on this node that failed one after the other
-	relocated []string // the nodes on which the guest could not be started
-	home      string   // the node in maintenance from which the manager moved the guest; "" if it moved it from none
 }
 
 // haOptions are the parameters of a resource, beside its id.
@@ -46,7 +40,8 @@ func haRoutes() []*route {
 		readRoute("/cluster/ha/resources/{sid}", haGet).withPermission(audit),
 		writeRoute(http.MethodPut, "/cluster/ha/resources/{sid}", haUpdate).withParams(change).withPermission(console),
 		writeRoute(http.MethodDelete, "/cluster/ha/resources/{sid}", haDelete).withParams(remove).withPermission(console),
-		writeRoute(http.MethodPost, "/cluster/ha/resources/{sid}/migrate", haRequestMove).withParams(map[string]rule{"node": text().needed()}).withPermission(console),
+		writeRoute(http.MethodPost, "/cluster/ha/resources/{sid}/relocate", haRequestMove(true)).withParams(map[string]rule{"node": text().needed()}).withPermission(console),
+		writeRoute(http.MethodPost, "/cluster/ha/resources/{sid}/migrate", haRequestMove(false)).withParams(map[string]rule{"node": text().needed()}).withPermission(console),
 		readRoute("/cluster/ha/status/current", haStatus).withPermission(audit),
 		readRoute("/cluster/ha/status/manager_status", haManagerStatus).withPermission(audit),
 	}
@@ -100,58 +95,6 @@ func haList(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
-func haStatus(c *call) (reply, error) {
-	var a array
-	var q, f object
-	for _, kv := range [][2]string{{"id", "quorum"}, {"type", "quorum"}, {"node", c.sim.opts.Nodes[0]}, {"status", "OK"}} {
-		q.str(kv[0], kv[1])
-	}
-	q.num("quorate", 1-boolToInt(c.sim.noQuorum))
-	for _, kv := range [][2]string{
-		{"id", "fencing"}, {"type", "fencing"}, {"node", c.sim.opts.Nodes[0]}, {"status", "standby (CRM watchdog standby)"}, {"armed-state", "standby"},
-	} {
-		f.str(kv[0], kv[1])
-	}
-	a.add(&q)
-	a.add(&f)
-	for _, n := range c.sim.opts.Nodes {
-		if c.sim.haNodeState(n) != "" {
-			a.add(c.sim.lrmRow(n))
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(c.sim.ha)) {
-		a.add(c.sim.ha[id].status(c.sim))
-	}
-	return dataReply(a.bytes())
-}
-
-// status returns what the manager does with the resource: nothing yet, or the state that it last acted on.
-func (h *haResource) status(s *Sim) *object {
-	node, state := "", h.managerState
-	if g := s.guests[h.vmid]; g != nil {
-		node = g.node
-	}
-	if state == "" {
-		state = "queued"
-	}
-	o := &object{}
-	for _, kv := range [][2]string{
-		{"id", "service:" + h.sid()},
-		{"type", "service"},
-		{"sid", h.sid()},
-		{"node", node},
-		{"state", state},
-		{"request_state", cmp.Or(h.state, "started")},
-		{"status", h.sid() + " (" + node + ", " + state + ")"},
-	} {
-		o.str(kv[0], kv[1])
-	}
-	for _, k := range []string{"failback", "max_relocate", "max_restart"} {
-		o.num(k, int64(atoi(cmp.Or(h.extra[k], "1"))))
-	}
-	return o
-}
-
 // haOf returns the HA resource of the path, or nil.
 func (c *call) haOf() *haResource {
 	_, id, found := strings.Cut(c.vars["sid"], ":")
@@ -171,6 +114,9 @@ func haGet(c *call) (reply, error) {
 
 func haCreate(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
+		if err := c.requireQuorum(); err != nil {
+			return err
+		}
 		if err := c.checkClusterLock("create resource failed: ", "domain-ha"); err != nil {
 			return err
 		}
@@ -253,7 +199,7 @@ func haUpdate(c *call) (reply, error) {
 				return apiErrorf("%scannot set and delete property '%s' at the same time!", prefix, k)
 			}
 		}
-		if err := h.checkNotInError(c.params["state"]); err != nil {
+		if err := c.sim.checkNotInError(h, c.params["state"]); err != nil {
 			return err
 		}
 		h.change(c)

@@ -2,15 +2,49 @@ package pvesim
 
 import (
 	"cmp"
-	"maps"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 )
 
-// haCall turns a power call on a managed guest into a task that only records the requested state. It does nothing for other guests, and
-// managed is then false.
-func (c *call) haCall(typ, word, state string) (rep reply, managed bool, err error) {
+// haStart turns the start of a managed guest into a task that only records the wish. It does nothing for other guests, and managed is then false.
+func (c *call) haStart() (rep reply, managed bool, err error) {
+	return c.haCall("hastart", "start", func(t *task, h *haResource) error {
+		if err := t.sim.checkNotInError(h, haStarted); err != nil {
+			t.printf("%s", err)
+			return apiErrorf("command 'ha-manager set %s --state started' failed: exit code 255", h.sid())
+		}
+		h.state = haStarted
+		return nil
+	})
+}
+
+// haStop turns the stop of a managed guest into a task that only puts the request into the manager's queue. A stop is a shutdown without patience.
+func (c *call) haStop(timeout time.Duration) (rep reply, managed bool, err error) {
+	return c.haCall("hastop", "stop", func(t *task, h *haResource) error {
+		if err := t.sim.checkNotInError(h, haStopped); err != nil {
+			t.printf("%s", err)
+			return apiErrorf("command 'ha-manager crm-command stop %s %d' failed: exit code 255", h.sid(), timeout/time.Second)
+		}
+		if t.sim.opts.HADelay < 0 {
+			h.state = haStopped
+			return nil
+		}
+		t.sim.haQueue = append(t.sim.haQueue, haCommand{vmid: h.vmid, timeout: timeout})
+		return nil
+	})
+}
+
+// shutdownTimeout returns how long a shutdown waits.
+func (c *call) shutdownTimeout() time.Duration {
+	if n, given := c.params["timeout"]; given {
+		return time.Duration(atoi(n)) * time.Second
+	}
+	return defaultShutdownTimeout
+}
+
+func (c *call) haCall(typ, word string, request func(*task, *haResource) error) (rep reply, managed bool, err error) {
 	h := c.managedByHA()
 	if h == nil {
 		return reply{}, false, nil
@@ -21,12 +55,7 @@ func (c *call) haCall(typ, word, state string) (rep reply, managed bool, err err
 		}
 		return t.locked(func() error {
 			t.printf("Requesting HA %s for %s %d", word, kindLabel(h.kind), h.vmid)
-			if err := h.checkNotInError(state); err != nil {
-				t.printf("%s", err)
-				return apiErrorf("command 'ha-manager set %s --state %s' failed: exit code 255", h.sid(), state)
-			}
-			h.state = state
-			return nil
+			return request(t, h)
 		})
 	})
 	return rep, true, err
@@ -60,194 +89,79 @@ const (
 	haIgnored     = "ignored"
 	haRequestStop = "request_stop"
 	haMigrating   = "migrate"
+	haRelocating  = "relocate"
 	haFence       = "fence"
+	haRecovery    = "recovery"
 	haError       = "error"
 )
 
 // checkNotInError rejects what Proxmox rejects of a resource in the state error: every wish but disabled. The state is locked.
 //
 // Source: PVE::API2::HA::Resources check_service_state.
-func (h *haResource) checkNotInError(wish string) error {
-	if h.managerState != haError || wish == "disabled" {
+func (s *Sim) checkNotInError(h *haResource, wish string) error {
+	if v := s.services[h.vmid]; v == nil || v.state != haError || wish == "disabled" {
 		return nil
 	}
 	return apiErrorf("service '%s' in error state, must be disabled and fixed first", h.sid())
-}
-
-// scheduleHA begins the rounds of the manager, if they have not begun. The state is locked.
-func (s *Sim) scheduleHA() {
-	if s.haRounds || s.opts.HADelay < 0 {
-		return
-	}
-	s.haRounds = true
-	s.goTracked(func() {
-		for s.wait(max(s.opts.HADelay, time.Millisecond)) {
-			if !s.haRound() {
-				return
-			}
-		}
-	})
-}
-
-// haRound lets the manager and the nodes act once on every resource, and reports whether there will be another round. Without a quorum or a master they do nothing.
-func (s *Sim) haRound() (again bool) {
-	s.mu.Lock()
-	var acts []func()
-	if !s.noQuorum && s.noMaster.IsZero() {
-		for _, id := range slices.Sorted(maps.Keys(s.ha)) {
-			if g, h := s.guests[id], s.ha[id]; g != nil && !h.busy {
-				acts = append(acts, s.actOnHA(g, h))
-			}
-		}
-	}
-	if s.haRounds = len(s.ha) > 0; !s.haRounds {
-		s.mu.Unlock()
-		return false
-	}
-	s.mu.Unlock()
-	for _, act := range acts {
-		if act != nil {
-			act()
-		}
-	}
-	return true
-}
-
-// actOnHA brings a resource one state further, and returns what its node has to do then, or nil. The state is locked.
-//
-// Source: PVE::HA::Manager next_state_request_stop, next_state_started, next_state_error, next_state_migrate_relocate.
-func (s *Sim) actOnHA(g *guest, h *haResource) func() {
-	if slices.Contains(s.down, g.node) {
-		return nil
-	}
-	wish := h.wish()
-	switch {
-	case h.managerState == haMigrating:
-		return nil // the end of the move ends this state
-	case h.managerState == haError:
-		if wish == "disabled" {
-			h.managerState, h.failed, h.relocated = haStopped, 0, nil
-		}
-		return nil
-	case wish == haIgnored:
-		h.managerState = haIgnored
-		return nil
-	case wish != haStarted && g.running:
-		h.managerState = haRequestStop
-		return s.haPower(g, h, false)
-	case wish != haStarted:
-		h.managerState, h.failed, h.relocated = haStopped, 0, nil
-		return nil
-	}
-	h.managerState = haStarted
-	if target := s.haTarget(g, h); target != "" && target != g.node {
-		return func() { s.haMove(h, target) }
-	}
-	switch {
-	case g.running:
-		h.failed, h.relocated = 0, nil
-		return nil
-	case h.failed > h.most("max_restart"):
-		return s.relocateHA(g, h)
-	}
-	return s.haPower(g, h, true)
-}
-
-// most returns a limit of the entry, which is 1 by default.
-func (h *haResource) most(key string) int { return atoi(cmp.Or(h.extra[key], "1")) }
-
-// relocateHA moves a guest that could not be started to a node on which it was not tried, or gives it up. The state is locked.
-func (s *Sim) relocateHA(g *guest, h *haResource) func() {
-	h.failed, h.relocated = 0, append(h.relocated, g.node)
-	if len(h.relocated) > h.most("max_relocate") {
-		h.managerState = haError
-		return nil
-	}
-	if nodes := s.haNodes(g, h, h.relocated); len(nodes) > 0 {
-		return func() { s.haMove(h, nodes[0]) }
-	}
-	return nil // no other node: it is tried again where it is
-}
-
-// haPower marks a resource as busy, and returns the act that starts its guest or shuts it down. The state is locked.
-func (s *Sim) haPower(g *guest, h *haResource, start bool) func() {
-	h.busy = true
-	return func() { s.haStartOrShutdown(g, start, h) }
-}
-
-// haEnded returns the body of a task of the manager that ends the work on a resource. A start that failed counts.
-func (s *Sim) haEnded(h *haResource, starts bool, body func(*task) error) func(*task) error {
-	return func(t *task) error {
-		err := body(t)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if h != nil {
-			h.busy = false
-			if starts && err != nil {
-				h.failed++
-			}
-		}
-		return err
-	}
 }
 
 // haTarget returns the node on which the manager wants a guest, "" if no node is left: where it is, if it may be there. A guest that was moved away from a node in
 // maintenance goes back to it. The state is locked.
 //
 // Source: PVE::HA::Manager select_service_node.
-func (s *Sim) haTarget(g *guest, h *haResource) string {
-	nodes := s.haNodes(g, h, nil)
-	switch away := slices.Contains(s.maintenance, g.node); {
+func (s *Sim) haTarget(h *haResource, v *haService) string {
+	nodes := s.haNodes(h, v.node, nil)
+	switch away := slices.Contains(s.maintenance, v.node); {
 	case len(nodes) == 0:
 		return ""
-	case away && !slices.Contains(nodes, g.node):
-		h.home = cmp.Or(h.home, g.node)
-		return nodes[0]
-	case slices.Contains(nodes, h.home):
-		home := h.home
-		h.home = ""
+	case away && !slices.Contains(nodes, v.node):
+		v.home = cmp.Or(v.home, v.node)
+		return s.leastUsed(nodes)
+	case slices.Contains(nodes, v.home):
+		home := v.home
+		v.home = ""
 		return home
-	case slices.Contains(nodes, g.node):
-		return g.node
+	case slices.Contains(nodes, v.node):
+		return v.node
 	}
-	return nodes[0]
+	return s.leastUsed(nodes)
 }
 
 // haNodes returns the nodes on which the rules want a guest, without those that are left out, offline or in maintenance. Without failback, every node of a rule about
 // nodes is one of them if the guest is there. The state is locked.
 //
 // Source: PVE::HA::Rules::NodeAffinity get_node_affinity, PVE::HA::Rules::ResourceAffinity get_resource_affinity.
-func (s *Sim) haNodes(g *guest, h *haResource, without []string) []string {
+func (s *Sim) haNodes(h *haResource, node string, without []string) []string {
 	var nodes []string
 	for _, n := range s.opts.Nodes {
-		if s.isOnline(n) && !slices.Contains(s.maintenance, n) && !slices.Contains(without, n) {
+		if s.isMember(n) && !slices.Contains(s.maintenance, n) && !slices.Contains(without, n) {
 			nodes = append(nodes, n)
 		}
 	}
 	for _, r := range s.rulesWithGroups() {
 		if r.values["disable"] != "1" && r.shared([]string{h.sid()}) > 0 {
-			nodes = s.nodesOfRule(r, g, h, nodes)
+			nodes = s.nodesOfRule(r, h, node, nodes)
 		}
 	}
 	return nodes
 }
 
 // nodesOfRule returns the nodes of a list that a rule prefers for a guest. The state is locked.
-func (s *Sim) nodesOfRule(r *haRule, g *guest, h *haResource, nodes []string) []string {
+func (s *Sim) nodesOfRule(r *haRule, h *haResource, node string, nodes []string) []string {
 	if r.values["type"] == nodeAffinity {
-		return nodesOfNodeRule(r, g, h, nodes)
+		return nodesOfNodeRule(r, h, node, nodes)
 	}
 	members := map[string]int{} // of the rule, without the guest, by node
 	for _, id := range r.resources() {
 		_, vmid, _ := strings.Cut(id, ":")
-		if o, managed := s.guests[atoi(vmid)], s.ha[atoi(vmid)]; o != nil && managed != nil && id != h.sid() && managed.managerState != "" && managed.wish() != haIgnored {
-			members[o.node]++
+		if o := s.services[atoi(vmid)]; o != nil && id != h.sid() {
+			members[cmp.Or(o.target, o.node)]++
 		}
 	}
 	if r.values["affinity"] == "negative" {
 		return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return members[n] > 0 })
 	}
-	members[g.node]++
+	members[node]++
 	best := ""
 	for _, n := range nodes {
 		if members[n] > 0 && (best == "" || members[n] > members[best]) {
@@ -261,7 +175,7 @@ func (s *Sim) nodesOfRule(r *haRule, g *guest, h *haResource, nodes []string) []
 }
 
 // nodesOfNodeRule returns the nodes of a list that have the highest priority of a rule; if none of them is in the rule, all of them, or none if the rule is strict.
-func nodesOfNodeRule(r *haRule, g *guest, h *haResource, nodes []string) []string {
+func nodesOfNodeRule(r *haRule, h *haResource, node string, nodes []string) []string {
 	var best []string
 	highest := 0
 	for _, item := range listOf(r.values["nodes"]) {
@@ -269,7 +183,7 @@ func nodesOfNodeRule(r *haRule, g *guest, h *haResource, nodes []string) []strin
 		switch priority := atoi(number); {
 		case !slices.Contains(nodes, name):
 			continue
-		case name == g.node && h.extra["failback"] == "0":
+		case name == node && h.extra["failback"] == "0":
 			return []string{name}
 		case best == nil || priority > highest:
 			best, highest = []string{name}, priority
@@ -283,11 +197,8 @@ func nodesOfNodeRule(r *haRule, g *guest, h *haResource, nodes []string) []strin
 	return best
 }
 
-// haStartOrShutdown starts a guest or shuts it down on its current node, as root@pam. Of a resource, it ends the work on it. The state is not locked.
-func (s *Sim) haStartOrShutdown(g *guest, start bool, h *haResource) {
-	s.mu.Lock()
-	node := g.node
-	s.mu.Unlock()
+// startOrShutdown starts a guest or shuts it down on a node, as root@pam, and then calls ended if it is not nil, with the state locked. The state is not locked.
+func (s *Sim) startOrShutdown(g *guest, node string, start bool, timeout time.Duration, ended func(error)) {
 	typ := typePrefix(g.kind)
 	typeOf, body := typ+"start", func(t *task) error {
 		if g.kind == LXC {
@@ -296,15 +207,23 @@ func (s *Sim) haStartOrShutdown(g *guest, start bool, h *haResource) {
 		return t.startVM(node, g.vmid)
 	}
 	if !start {
-		typeOf, body = typ+"shutdown", func(t *task) error { return t.shutdownByHA(g) }
+		typeOf, body = typ+map[bool]string{true: "stop", false: "shutdown"}[timeout == 0], func(t *task) error { return t.shutdownByHA(g, timeout) }
 	}
-	s.spawn(node, typeOf, itoa(g.vmid), g.vmid, "root@pam", nil, s.haEnded(h, start, body))
+	s.spawn(node, typeOf, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
+		err := body(t)
+		if ended != nil && !errors.Is(err, errClosed) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			ended(err)
+		}
+		return err
+	})
 }
 
-// shutdownByHA shuts a guest down, and stops it if it ignores that for a minute.
+// shutdownByHA shuts a guest down, and stops it if it ignores that for the time.
 //
 // Source: PVE::HA::Resources::PVEVM shutdown, with forceStop.
-func (t *task) shutdownByHA(g *guest) error {
+func (t *task) shutdownByHA(g *guest, timeout time.Duration) error {
 	return t.withGuestLock(g.kind, g.vmid, func() error {
 		if err := t.work(1); err != nil {
 			return err
@@ -314,7 +233,7 @@ func (t *task) shutdownByHA(g *guest) error {
 			ignores = g.unresponsive && g.running && !g.paused
 			return nil
 		})
-		if ignores && !t.sim.wait(defaultShutdownTimeout) {
+		if ignores && !t.sim.wait(timeout) {
 			return errClosed
 		}
 		return t.locked(func() error {

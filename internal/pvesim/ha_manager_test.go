@@ -144,6 +144,7 @@ func TestHAMovesForRulesAndMaintenance(t *testing.T) {
 // TestHAFences shows the states of a guest whose node is lost.
 func TestHAFences(t *testing.T) {
 	bubble(t, twoNodes, func(t *testing.T, c *client) {
+		c.sim.haMaster = "pve2"
 		addRunningVM(t, c.sim, 100, "scsi0: san:1\n")
 		c.ok("POST", "/cluster/ha/resources", "sid=vm:100")
 		time.Sleep(time.Minute)

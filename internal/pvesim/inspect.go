@@ -160,8 +160,11 @@ func (s *Sim) Alias(name string) map[string]string {
 func (s *Sim) HAState(vmid int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.ha[vmid]; h != nil {
-		return h.managerState
+	if v := s.services[vmid]; v != nil {
+		return v.state
+	}
+	if h := s.ha[vmid]; h != nil && h.wish() == haIgnored {
+		return haIgnored
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ func (t *task) startCT(node string, vmid int) error {
 			if err != nil {
 				return err
 			}
-			if t.sim.noQuorum {
+			if !t.sim.isQuorate(node) {
 				return apiErrorf("cluster not ready - no quorum?")
 			}
 			if g.isTemplate() {

@@ -2,7 +2,7 @@ package pvesim
 
 import (
 	"net/http"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,39 +28,99 @@ type migration struct {
 	vmid        int
 	target      string // node
 	online      bool   // a VM keeps running, a container is started again
+	live        bool   // a container was to keep running, which none can
 	copiesDisks bool   // also copies the disks that the target cannot reach
 }
 
-// migratePreconditions lists the nodes to which a guest can migrate, and the disks that would have to be copied.
+// migratePreconditions lists the nodes to which a guest can migrate, those to which rules of the HA manager do not let it, and the disks that would have to be copied.
 func migratePreconditions(c *call) (reply, error) {
-	g, err := c.sim.find(c.kindOfPath(), c.node(), c.vmid())
+	s := c.sim
+	g, err := s.find(c.kindOfPath(), c.node(), c.vmid())
 	if err != nil {
 		return reply{}, err
 	}
+	if g.kind == QEMU {
+		if err := g.checkLock(); err != nil {
+			return reply{}, err
+		}
+	}
 	var o object
 	o.num("running", boolToInt(g.running))
+	var apart, together []*haResource
+	if h := s.ha[g.vmid]; h != nil && h.wish() != haIgnored {
+		apart, together = s.affinityOf(h)
+		var dependent array
+		for _, other := range together {
+			dependent.raw(jsonString(other.sid()))
+		}
+		o.raw("dependent-ha-resources", dependent.bytes())
+	}
 	var nodes array
-	for _, n := range c.sim.opts.Nodes {
-		if n != g.node && !slices.Contains(c.sim.down, n) {
+	var refused object
+	for _, n := range s.opts.Nodes {
+		if n == g.node {
+			continue
+		}
+		var why object
+		var blocking array
+		for _, other := range apart {
+			if at := s.guests[other.vmid]; at != nil && at.node == n {
+				var b object
+				b.str("sid", other.sid())
+				b.str("cause", "resource-affinity")
+				blocking.add(&b)
+			}
+		}
+		blocked := len(blocking.buf) > 0
+		if blocked {
+			why.raw("blocking-ha-resources", blocking.bytes())
+		} else if s.sees(c.node(), n) {
 			nodes.raw(jsonString(n))
+		}
+		if blocked || g.kind == QEMU {
+			refused.raw(n, why.bytes())
 		}
 	}
 	if g.kind == LXC {
 		o.raw("allowed-nodes", nodes.bytes())
+		o.raw("not-allowed-nodes", refused.bytes())
 		return dataReply(o.bytes())
 	}
 	o.raw("allowed_nodes", nodes.bytes())
-	var disks array
-	for _, v := range c.sim.localVolumes(g) {
-		var d object
-		d.str("volid", v.ID)
-		d.num("size", v.Size)
-		disks.add(&d)
-	}
-	o.raw("local_disks", disks.bytes())
+	o.raw("not_allowed_nodes", refused.bytes())
+	o.raw("local_disks", s.localDisks(g))
 	o.raw("local_resources", []byte("[]"))
 	o.raw("mapped-resources", []byte("[]"))
+	o.raw("mapped-resource-info", []byte("{}"))
+	o.num("has-dbus-vmstate", 1)
 	return dataReply(o.bytes())
+}
+
+// localDisks lists the volumes of a VM that the other nodes cannot reach, with those that it does not own.
+func (s *Sim) localDisks(g *guest) []byte {
+	var disks array
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		p, err := parseDisk(g.kind, slot, g.conf.Values[slot])
+		if err != nil {
+			continue
+		}
+		v, st := s.volume(p.file()), s.storage(p.storageOf())
+		if v == nil || st == nil || st.Shared {
+			continue
+		}
+		var d object
+		d.str("volid", v.ID)
+		d.str("drivename", slot)
+		d.num("size", v.Size)
+		for k, is := range map[string]bool{
+			"cdrom": strings.Contains(g.conf.Values[slot], "media=cdrom"), "is_cloudinit": p.isCloudInit(), "is_attached": !strings.HasPrefix(slot, "unused"),
+			"is_unused": strings.HasPrefix(slot, "unused"), "is_tpmstate": slot == "tpmstate0", "is_vmstate": false, "shared": false, "replicate": true,
+		} {
+			d.num(k, boolToInt(is))
+		}
+		disks.add(&d)
+	}
+	return disks.bytes()
 }
 
 // localVolumes returns the volumes of a guest that the other nodes cannot reach.
@@ -78,6 +138,29 @@ func (s *Sim) localVolumes(g *guest) []*Volume {
 	return out
 }
 
+// localCloudInit reports whether the cloud-init drive of a VM is on a storage of one node.
+func (s *Sim) localCloudInit(g *guest) bool {
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		if d, err := parseDisk(g.kind, slot, g.conf.Values[slot]); err == nil && d.isCloudInit() {
+			st := s.storage(d.storageOf())
+			return st != nil && !st.Shared
+		}
+	}
+	return false
+}
+
+// localCD returns the image on a storage of one node that is in a drive of a VM, "" if there is none.
+func (s *Sim) localCD(g *guest) string {
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		if d, err := parseDisk(g.kind, slot, g.conf.Values[slot]); err == nil && !d.isCloudInit() && strings.Contains(g.conf.Values[slot], "media=cdrom") {
+			if v, st := s.volume(d.file()), s.storage(d.storageOf()); v != nil && st != nil && !st.Shared {
+				return v.ID
+			}
+		}
+	}
+	return ""
+}
+
 // migrate returns the handler that starts a migration. The task migrates the guest or, for a managed guest, records the request for the HA
 // manager.
 func migrate(kind Kind) func(*call) (reply, error) {
@@ -92,7 +175,7 @@ func migrate(kind Kind) func(*call) (reply, error) {
 		typ := map[Kind]string{QEMU: "qmigrate", LXC: "vzmigrate"}[kind]
 		online := c.flag("online") || c.flag("restart")
 		return c.start(typ, c.vmid(), func(t *task) error {
-			return t.migrate(migration{kind: kind, vmid: c.vmid(), target: target, online: online, copiesDisks: c.flag("with-local-disks")})
+			return t.migrate(migration{kind: kind, vmid: c.vmid(), target: target, online: online, live: kind == LXC && c.flag("online") && !c.flag("restart"), copiesDisks: c.flag("with-local-disks")})
 		})
 	}
 }
@@ -115,14 +198,11 @@ func (c *call) checkMigration(kind Kind, target string) error {
 		return err
 	}
 	switch {
-	case c.sim.ha[g.vmid] != nil || !g.running || c.flag("online"):
+	case !g.running || c.flag("online"):
 	case kind == QEMU:
 		return apiErrorf("can't migrate running VM without --online")
 	case !c.flag("restart"):
 		return apiErrorf("can't migrate running container without --online or --restart")
-	}
-	if kind == LXC && g.running && c.flag("online") {
-		return apiErrorf("lxc live migration is currently not implemented")
 	}
 	return nil
 }
@@ -132,7 +212,10 @@ func (c *call) checkMigration(kind Kind, target string) error {
 func (t *task) migrate(m migration) error {
 	from := t.upid.node
 	t.logLine("starting migration of %s %d to node '%s'", kindLabel(m.kind), m.vmid, m.target)
-	return t.withGuestLock(m.kind, m.vmid, func() error {
+	err := t.withGuestLock(m.kind, m.vmid, func() error {
+		if err := t.sleep(min(t.duration/10, beforeLock)); err != nil {
+			return err
+		}
 		wasRunning := false
 		err := t.locked(func() error {
 			g, err := t.sim.find(m.kind, from, m.vmid)
@@ -145,30 +228,67 @@ func (t *task) migrate(m migration) error {
 		if err != nil {
 			return err
 		}
-		for range 2 {
-			if err := t.work(0.5); workerDied(err) {
-				return err
-			} else if err != nil {
-				return t.endMigration(m, from, err)
-			}
-		}
-		if m.kind == QEMU && wasRunning {
+		live := m.kind == QEMU && wasRunning
+		restarts := m.kind == LXC && wasRunning
+		shares := offlineShares
+		if live {
+			shares = liveShares
 			// The target node starts the process that takes the machine over, in a task of its own.
 			t.sim.spawn(m.target, "qmstart", itoa(m.vmid), m.vmid, "root@pam", nil, func(*task) error { return nil })
 		}
-		if err := t.endMigration(m, m.target, nil); err != nil {
+		for i := range 2 {
+			if err := t.work(shares[i]); workerDied(err) {
+				return err
+			} else if err != nil {
+				return t.giveUpMigration(m, err)
+			}
+			if i == 0 {
+				_ = t.locked(func() error {
+					switch g := t.sim.guests[m.vmid]; {
+					case g == nil || !g.running:
+					case restarts:
+						t.sim.markStopped(g)
+						g.edit(func(conf *config) { conf.Values["lock"] = "migrate" })
+					case live:
+						g.postmigrate = true
+					}
+					return nil
+				})
+			}
+		}
+		if err := t.moveConfig(m, from); err != nil {
 			return err
 		}
-		return t.locked(func() error {
-			g := t.sim.guests[m.vmid]
-			if m.kind == QEMU || !wasRunning || g == nil {
-				return nil
-			}
-			t.printf("start container on target node")
-			return t.sim.startContainer(g)
-		})
+		if err := t.sleepShare(1 - shares[0] - shares[1]); workerDied(err) {
+			return err
+		}
+		if restarts {
+			t.logLine("start container on target node")
+			t.sim.spawn(m.target, "vzstart", itoa(m.vmid), m.vmid, "root@pam", nil, func(start *task) error {
+				return start.locked(func() error {
+					if g := t.sim.guests[m.vmid]; g != nil {
+						return t.sim.startContainer(g)
+					}
+					return nil
+				})
+			})
+		}
+		return t.endMigration(m)
 	})
+	if m.kind == LXC && err != nil && strings.HasPrefix(err.Error(), "can't lock file") {
+		return apiErrorf("can't lock file '/var/lock/pve-manager/pve-migrate-%d' - got timeout", m.vmid)
+	}
+	return err
 }
+
+// beforeLock is how long the config of a guest is not locked yet after its migration has begun.
+const beforeLock = 400 * time.Millisecond
+
+// The shares of a migration until the memory has arrived and until the config moves; then the lock goes last.
+var (
+	offlineShares = [2]float64{0.1, 0.1}
+	liveShares    = [2]float64{0.4, 0.2}
+)
 
 // beginMigration checks the target and sets the lock. The state is locked.
 func (t *task) beginMigration(g *guest, m migration) error {
@@ -176,54 +296,101 @@ func (t *task) beginMigration(g *guest, m migration) error {
 	if err := s.checkWritable(g); err != nil {
 		return err
 	}
-	if slices.Contains(s.down, m.target) {
-		return apiErrorf("migration aborted (duration 00:00:00): Can't connect to destination address using public key")
-	}
-	if g.running && g.kind == QEMU && !m.copiesDisks && len(s.localVolumes(g)) > 0 {
-		return apiErrorf("can't live migrate attached local disks without with-local-disks option")
+	const scan = "Problem found while scanning volumes - can't migrate VM - check log"
+	switch cd := s.localCD(g); {
+	case !s.sees(t.upid.node, m.target) || !s.reaches(t.upid.node, m.target):
+		return t.abortMigration("Can't connect to destination address using public key")
+	case g.kind == LXC && m.live:
+		return t.abortMigration("lxc live migration is currently not implemented")
+	case g.kind == QEMU && cd != "":
+		t.printf("can't migrate local disk '%s': local cdrom image", cd)
+		return t.abortMigration(scan)
+	case g.running && g.kind == QEMU && !m.copiesDisks && len(s.localVolumes(g)) > 0:
+		t.printf("can't live migrate attached local disks without with-local-disks option")
+		return t.abortMigration(scan)
 	}
 	if g.running && g.movedTo == m.target {
-		g.movedTo = "" // what waits on the target is ended, and the machine runs on
-		return apiErrorf("migration aborted (duration 00:00:01): VM %d already running", g.vmid)
+		g.movedTo, g.postmigrate = "", false // what waits on the target is ended, and the machine runs on
+		t.printf("ERROR: online migrate failure - remote command failed with exit code 255: VM %d already running", g.vmid)
+		return t.failMigration()
 	}
 	if g.running && g.kind == LXC {
 		t.printf("shutdown CT %d", g.vmid)
-		s.markStopped(g)
+		return nil // its config is locked when it has stopped
 	}
 	if g.running && m.online {
 		t.printf("starting VM %d on remote node '%s'", g.vmid, m.target)
+		g.movedTo = m.target
+	}
+	if cd := s.localCloudInit(g); cd {
+		s.recordCloudInitSize(g) // the drive is copied
 	}
 	g.edit(func(conf *config) { conf.Values["lock"] = "migrate" })
 	return nil
 }
 
-// endMigration puts the config on a node and unlocks it. err is the reason why the migration failed, or nil.
-func (t *task) endMigration(m migration, node string, err error) error {
+// abortMigration returns the end of a migration that has not begun. The reason is in the log alone. The state is locked.
+func (t *task) abortMigration(why string) error {
+	t.printf("ERROR: migration aborted (duration 00:00:00): %s", why)
+	return apiErrorf("migration aborted")
+}
+
+// failMigration returns the end of a migration that had begun. The state is locked.
+func (t *task) failMigration() error {
+	t.printf("ERROR: migration finished with problems (duration %s)", clock(t.duration))
+	return apiErrorf("migration problems")
+}
+
+// giveUpMigration unlocks a guest that stays, because of err. Without a quorum the lock stays.
+func (t *task) giveUpMigration(m migration, err error) error {
 	return t.locked(func() error {
 		g := t.sim.guests[m.vmid]
 		if g == nil {
-			return apiErrorf("Configuration file '%s' does not exist", configPath(m.kind, t.upid.node, m.vmid))
+			return err
 		}
 		if err := t.sim.checkWritable(g); err != nil {
-			if g.running && m.kind == QEMU && m.online && node == m.target {
-				g.movedTo = m.target
-			}
-			return err // the lock stays
+			return err
+		}
+		g.movedTo, g.postmigrate = "", false
+		g.edit(func(conf *config) { delete(conf.Values, "lock") })
+		t.printf("ERROR: %s", firstLine(err.Error()))
+		return t.failMigration()
+	})
+}
+
+// moveConfig moves the config to the target, where it is still locked. If that fails, the lock stays, a machine is frozen, and the process on the target waits.
+func (t *task) moveConfig(m migration, from string) error {
+	return t.locked(func() error {
+		g, err := t.sim.find(m.kind, from, m.vmid)
+		if err != nil {
+			return err
+		}
+		if err := t.sim.checkWritable(g); err != nil {
+			return err
+		}
+		if g.running {
+			t.sim.nextPID++
+			g.pid, g.processSince = t.sim.nextPID, time.Now()
+		}
+		t.sim.turnReplication(m.vmid, g.node, m.target)
+		g.node, g.movedTo, g.postmigrate = m.target, "", false
+		t.sim.countEffect(m.vmid, Migrated)
+		return nil
+	})
+}
+
+// endMigration unlocks a guest that has arrived.
+func (t *task) endMigration(m migration) error {
+	return t.locked(func() error {
+		g := t.sim.guests[m.vmid]
+		if g == nil {
+			return apiErrorf("Configuration file '%s' does not exist", configPath(m.kind, m.target, m.vmid))
+		}
+		if err := t.sim.checkWritable(g); err != nil {
+			return err
 		}
 		g.edit(func(conf *config) { delete(conf.Values, "lock") })
-		if err != nil {
-			return apiErrorf("migration aborted (duration %s): %s", clock(t.duration), firstLine(err.Error()))
-		}
-		if g.node != node {
-			if g.running {
-				t.sim.nextPID++
-				g.pid, g.processSince = t.sim.nextPID, time.Now()
-			}
-			t.sim.turnReplication(m.vmid, g.node, node)
-		}
-		g.node = node
 		t.printf("migration finished successfully (duration %s)", clock(t.duration))
-		t.sim.countEffect(m.vmid, Migrated)
 		return nil
 	})
 }

@@ -26,36 +26,56 @@ const (
 	nodeInList
 )
 
+const nodeFingerprint = "DE:34:E5:32:E4:7F:17:B1:3D:67:7C:BF:B5:65:2B:96:6F:83:7F:88:77:15:B9:5B:52:ED:75:C1:19:09:69:BB"
+
 const (
 	usedMemory = 1145536512
 	usedDisk   = 32861634560
 )
 
-func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
+func (s *Sim) nodeRow(c *call, name string, in nodeRowKind) *object {
 	o := &object{}
 	o.str("id", "node/"+name)
 	o.str("node", name)
 	o.str("type", "node")
-	if s.isOnline(name) {
-		o.str("status", "online")
-	} else {
+	offline := !s.sees(c.local(), name)
+	if offline {
 		o.str("status", "offline")
+	} else {
+		o.str("status", "online")
 	}
-	o.str("level", "")
-	o.num("maxcpu", int64(s.opts.CPUs))
-	o.num("maxmem", s.opts.Memory)
-	o.num("mem", usedMemory)
-	o.num("maxdisk", defaultStorageSize)
-	o.num("disk", usedDisk)
-	o.num("uptime", int64(time.Since(s.bootedAt(name))/time.Second))
-	o.float("cpu", 0.04)
-	if in == nodeInResources {
+	if offline && s.isExpired(name) {
+		if in == nodeInList {
+			o.str("ssl_fingerprint", nodeFingerprint)
+			return o
+		}
 		o.num("cgroup-mode", 2)
 		if state := s.haNodeState(name); state != "" {
 			o.str("hastate", state)
 		}
+		return o
+	}
+	o.str("level", "")
+	o.num("maxcpu", int64(s.opts.CPUs))
+	o.num("maxmem", s.opts.Memory)
+	o.num("maxdisk", defaultStorageSize)
+	if !offline {
+		o.num("mem", usedMemory)
+		o.num("disk", usedDisk)
+		o.num("uptime", int64(time.Since(s.bootedAt(name))/time.Second))
+		o.float("cpu", 0.04)
+	}
+	if in == nodeInResources {
+		o.num("cgroup-mode", 2)
+		state := s.haNodeState(name)
+		if f := s.frozen[c.local()]; f != nil {
+			state = f.nodes[name]
+		}
+		if state != "" {
+			o.str("hastate", state)
+		}
 	} else {
-		o.str("ssl_fingerprint", "DE:34:E5:32:E4:7F:17:B1:3D:67:7C:BF:B5:65:2B:96:6F:83:7F:88:77:15:B9:5B:52:ED:75:C1:19:09:69:BB")
+		o.str("ssl_fingerprint", nodeFingerprint)
 	}
 	return o
 }
@@ -63,7 +83,7 @@ func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
 func nodes(c *call) (reply, error) {
 	var a array
 	for _, n := range c.sim.opts.Nodes {
-		a.add(c.sim.nodeRow(n, nodeInList))
+		a.add(c.sim.nodeRow(c, n, nodeInList))
 	}
 	return dataReply(a.bytes())
 }

@@ -89,12 +89,12 @@ func (s *Sim) withMembers(p *pool, kind string) *object {
 	var a array
 	for _, id := range p.vms {
 		if g := s.guests[id]; g != nil && (kind == "" || kind == string(g.kind)) {
-			a.add(s.resource(g, s.broadcastRow(g), nil))
+			a.add(s.resource(g, s.broadcastRow(g), s.haState(g.vmid), nil))
 		}
 	}
 	for _, id := range p.storages {
 		if st := s.storage(id); st != nil && (kind == "" || kind == "storage") {
-			a.add(st.resource(s.opts.Nodes[0]))
+			a.add(st.resource(s.opts.Nodes[0], false))
 		}
 	}
 	o.raw("members", a.bytes())
@@ -115,9 +115,13 @@ func listPools(c *call) (reply, error) {
 		a.add(s.withMembers(p, c.params["type"]))
 		return dataReply(a.bytes())
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
+	pools := s.pools
+	if f := s.frozen[c.local()]; f != nil {
+		pools = f.pools
+	}
+	for _, id := range slices.Sorted(maps.Keys(pools)) {
 		if s.allows(c.caller, "/pool/"+id, "Pool.Audit") {
-			a.add(s.pools[id].summary())
+			a.add(pools[id].summary())
 		}
 	}
 	return dataReply(a.bytes())

@@ -25,9 +25,9 @@ func qemuPowerRoutes() []*route {
 
 // markStopped marks a guest as stopped. A VM then applies its pending changes. The state is locked.
 func (s *Sim) markStopped(g *guest) {
-	g.running, g.paused, g.movedTo = false, false, ""
+	g.running, g.paused, g.movedTo, g.postmigrate = false, false, "", false
 	s.countEffect(g.vmid, Stopped)
-	if g.kind == QEMU && !s.noQuorum {
+	if g.kind == QEMU && s.isQuorate(g.node) {
 		s.applyPending(g)
 	}
 }
@@ -37,11 +37,11 @@ func stopCall(kind Kind) func(*call) (reply, error) {
 		if err := c.refuseRootOptions("skiplock", "keepActive", "migratedfrom"); err != nil {
 			return reply{}, err
 		}
-		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
-			return rep, err
-		}
 		if err := c.checkContainer(kind, checkRunning); err != nil {
 			return reply{}, err
+		}
+		if rep, managed, err := c.haStop(0); managed {
+			return rep, err
 		}
 		return c.start(typePrefix(kind)+"stop", c.vmid(), func(t *task) error {
 			if c.flag("overrule-shutdown") {

@@ -95,9 +95,19 @@ func updateVMAsync(c *call) (reply, error) {
 	t := c.sim.spawn(c.node(), "qmconfig", itoa(u.vmid), u.vmid, c.caller.ID, c.fault, func(t *task) error {
 		defer close(done)
 		u.logf = t.printf
-		return t.runOnGuest(QEMU, u.vmid, func() error {
-			t.printf("update VM %d: %s", u.vmid, c.describeUpdate())
-			return c.applyUpdate(u)
+		return t.withGuestLock(QEMU, u.vmid, func() error {
+			if err := t.work(1); err != nil {
+				return err
+			}
+			return t.locked(func() error {
+				t.printf("update VM %d: %s", u.vmid, c.describeUpdate())
+				if g := t.sim.guests[u.vmid]; g != nil {
+					if err := t.sim.checkWritable(g); err != nil {
+						return err
+					}
+				}
+				return c.applyUpdate(u)
+			})
 		})
 	})
 	if d := atoi(c.params["background_delay"]); d > 0 && c.sim.finishesWithin(t, done, time.Duration(d)*time.Second) {

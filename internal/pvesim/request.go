@@ -18,13 +18,15 @@ const maxBody = 512 << 10
 
 // call is one API call in flight.
 type call struct {
-	sim    *Sim
-	host   string // host:port that the client has sent the call to
-	method string
-	path   string // below /api2/json, decoded
-	route  *route
-	caller *credential
-	fault  *Fault // applied by the handler or by the task that it starts
+	sim     *Sim
+	host    string // host:port that the client has sent the call to
+	via     string // the node that answers
+	method  string
+	path    string // below /api2/json, decoded
+	route   *route
+	caller  *credential
+	quorate bool   // its node had a quorum when it began
+	fault   *Fault // applied by the handler or by the task that it starts
 
 	vars   values // from the path: node, vmid, ...
 	params values

@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -15,20 +14,22 @@ func clusterResources(c *call) (reply, error) {
 	if typ == "" || typ == "vm" {
 		for _, id := range s.vmids() {
 			if g := s.guests[id]; s.allows(c.caller, "/vms/"+itoa(id), "VM.Audit") {
-				a.add(s.resource(g, rows(g), c.caller))
+				if f := s.frozen[c.local()]; f == nil || f.guests[id] != nil {
+					a.add(c.resourceRow(g, rows))
+				}
 			}
 		}
 	}
 	if typ == "" || typ == "node" {
 		for _, n := range s.opts.Nodes {
-			a.add(s.nodeRow(n, nodeInResources))
+			a.add(s.nodeRow(c, n, nodeInResources))
 		}
 	}
 	if typ == "" || typ == "storage" {
 		for _, n := range s.opts.Nodes {
 			for _, st := range s.storages {
 				if st.isOn(n) {
-					a.add(st.resource(n))
+					a.add(st.resource(n, s.isExpired(n)))
 				}
 			}
 		}
@@ -48,17 +49,45 @@ func clusterResources(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
-// broadcast starts a new round of the status broadcast if a round is due. Nodes that are down do not take part. The state is locked.
-func (s *Sim) broadcast() {
-	if s.opts.ResourcesPeriod > 0 {
-		n := int64(time.Since(s.bootTime) / s.opts.ResourcesPeriod)
-		if n == s.round {
-			return
+// resourceRow returns the row of a guest as the node that answers knows it. The state is locked.
+func (c *call) resourceRow(g *guest, rows func(*guest) *row) *object {
+	s, f := c.sim, c.sim.frozen[c.local()]
+	switch {
+	case f == nil:
+		return s.resource(g, rows(g), s.haState(g.vmid), c.caller)
+	case f.guests[g.vmid] != nil && f.guests[g.vmid].node != c.local():
+		known := f.guests[g.vmid]
+		if time.Since(s.cut[c.local()]) > broadcastLife {
+			return s.resource(known, nil, f.states[g.vmid], c.caller)
 		}
-		s.round = n
+		return s.resource(known, known.lastBroadcast, f.states[g.vmid], c.caller)
+	}
+	r := s.rowOf(g)
+	return s.resource(g, &r, f.states[g.vmid], c.caller)
+}
+
+// broadcast starts a new round of the status broadcast on the nodes where one is due. Nodes that are down do not take part. The state is locked.
+func (s *Sim) broadcast() {
+	var due []string
+	for i, n := range s.opts.Nodes {
+		if p := s.opts.ResourcesPeriod; p > 0 {
+			// The rounds of two nodes are half a period apart, and none is at the time of a round of the HA manager.
+			round := int64((time.Since(s.bootTime) + p*time.Duration(1+2*i)/4) / p)
+			if round == s.rounds[n] {
+				continue
+			}
+			s.rounds[n] = round
+		}
+		due = append(due, n)
+	}
+	if len(due) == 0 {
+		return
 	}
 	for _, g := range s.guests {
-		if len(s.down) > 0 && slices.Contains(s.down, g.node) {
+		if !slices.Contains(due, g.node) {
+			continue
+		}
+		if _, isCut := s.cut[g.node]; isCut || len(s.down) > 0 && slices.Contains(s.down, g.node) {
 			continue
 		}
 		r := s.rowOf(g)
@@ -66,12 +95,18 @@ func (s *Sim) broadcast() {
 	}
 }
 
+// isExpired reports whether the last broadcast of a node is too old. The state is locked.
+func (s *Sim) isExpired(node string) bool {
+	_, isCut := s.cut[node]
+	return (isCut || slices.Contains(s.down, node)) && time.Since(s.lostSince(node)) > broadcastLife
+}
+
 // broadcastLife is how long the broadcast of a node stays valid after its last round.
 const broadcastLife = 300 * time.Second
 
 // broadcastRow returns a guest's row in the broadcast, or nil if there is no row yet or the row has expired. The state is locked.
 func (s *Sim) broadcastRow(g *guest) *row {
-	if since, ok := s.downSince[g.node]; ok && slices.Contains(s.down, g.node) && time.Since(since) > broadcastLife {
+	if s.isExpired(g.node) {
 		return nil
 	}
 	return g.lastBroadcast
@@ -103,7 +138,7 @@ func (s *Sim) frontWorkerRows() func(*guest) *row {
 	return func(g *guest) *row { return d.rows[g.vmid] }
 }
 
-func (s *Sim) resource(g *guest, r *row, who *credential) *object {
+func (s *Sim) resource(g *guest, r *row, haState string, who *credential) *object {
 	o := &object{buf: make([]byte, 0, 384)}
 	o.str("id", string(g.kind)+"/"+itoa(g.vmid))
 	o.str("type", string(g.kind))
@@ -118,8 +153,8 @@ func (s *Sim) resource(g *guest, r *row, who *credential) *object {
 	if p := s.poolOf(g.vmid); p != "" && who != nil && s.allows(who, "/pool/"+p, "Pool.Audit") {
 		o.str("pool", p)
 	}
-	if h := s.ha[g.vmid]; h != nil && (h.managerState != "" || s.opts.HADelay >= 0) {
-		o.str("hastate", cmp.Or(h.managerState, h.wish())) // the wish, until the manager has read the entry
+	if haState != "" {
+		o.str("hastate", haState)
 	}
 	if r == nil {
 		o.str("status", "unknown")

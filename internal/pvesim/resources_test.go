@@ -49,7 +49,7 @@ func TestBroadcastOfADeadNodeExpires(t *testing.T) {
 func TestInventoryCachedPerFrontWorker(t *testing.T) {
 	bubble(t, Options{ResourcesPeriod: 10 * time.Second, ResourcesCache: 2 * time.Second}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "name: old\n")
-		time.Sleep(12 * time.Second)
+		time.Sleep(20 * time.Second)
 		inventory(t, c, "name") // fills the cache of the first front worker
 		time.Sleep(7 * time.Second)
 		inventory(t, c, "name") // fills the cache of the second

@@ -247,7 +247,7 @@ func (s *Sim) ManageByHA(vmid int) error {
 		if g == nil {
 			return fmt.Errorf("add guest %d to the HA manager: the guest does not exist", vmid)
 		}
-		s.ha[vmid] = &haResource{vmid: vmid, kind: g.kind, state: "ignored", managerState: "ignored", extra: values{}}
+		s.ha[vmid] = &haResource{vmid: vmid, kind: g.kind, state: "ignored", extra: values{}}
 		s.scheduleHA()
 		return nil
 	})

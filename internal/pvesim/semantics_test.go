@@ -191,7 +191,7 @@ func TestHAActsWhenQuorumIsBack(t *testing.T) {
 			t.Fatalf("without quorum: got %s, want no state of the manager, and the guest stopped", body)
 		}
 		c.sim.RegainQuorum()
-		time.Sleep(11 * time.Second)
+		time.Sleep(21 * time.Second)
 		synctest.Wait()
 		if body := c.ok("GET", "/cluster/resources", "type=vm").body; !strings.Contains(body, `"hastate":"started"`) || !c.sim.Running(100) {
 			t.Errorf("a round after it has quorum: got %s, want the guest started by the manager", body)
@@ -209,7 +209,7 @@ func TestHAActsAfterDelay(t *testing.T) {
 		if c.sim.Running(100) {
 			t.Error("right after hastart: got it running, want it stopped")
 		}
-		time.Sleep(11 * time.Second)
+		time.Sleep(21 * time.Second)
 		synctest.Wait()
 		if !c.sim.Running(100) {
 			t.Error("after the manager acted: got it stopped, want it running")

@@ -39,7 +39,7 @@ func shutdownCall(kind Kind) func(*call) (reply, error) {
 		if err := c.sim.locked(func() error { return c.checkPaused(kind) }); err != nil {
 			return reply{}, err
 		}
-		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
+		if rep, managed, err := c.haStop(c.shutdownTimeout()); managed {
 			return rep, err
 		}
 		if err := c.checkContainer(kind, checkRunning); err != nil {

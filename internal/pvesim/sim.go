@@ -29,6 +29,12 @@ type Sim struct {
 	pools           map[string]*pool
 	ha              map[int]*haResource
 	haRounds        bool // the HA manager works in rounds
+	services        map[int]*haService
+	haQueue         []haCommand
+	haMaster        string // the node whose manager is the master; "" before it first worked
+	preferred       string // the node that the scheduler picks if it may, which tests of recordings set
+	locals          map[string]*haLocal
+	haNodeStates    map[string]*haNodeView
 	replications    []*replicationJob
 	backupJobs      []*backupJob
 	haGroups        map[string]haGroup
@@ -41,7 +47,7 @@ type Sim struct {
 	nextPID         int
 	bootTime        time.Time
 	reboots         map[string]time.Time // when nodes were booted again
-	round           int64                // the last round of the resource broadcast that was taken
+	rounds          map[string]int64     // the last round of the resource broadcast that was taken, by node
 	faults          []*fault
 	held            []*heldCall
 	heldChanged     chan struct{} // closed and replaced whenever another call is held
@@ -55,10 +61,15 @@ type Sim struct {
 	workers         map[string]nodeWorkers // by node
 	noMaster        time.Time              // when the last round of the HA manager ended, since StopHAMaster; the zero time while it works
 	masterSince     time.Time              // when a new master came with StartHAMaster; the zero time before
+	masterStopped   bool                   // by StopHAMaster
 	noQuorum        bool
-	down            []string // nodes that do not answer
-	starting        []string // nodes that are members of the cluster after a boot, and whose proxy does not listen yet
-	maintenance     []string // nodes that the HA manager keeps its services away from
+	waiting         int                  // writes that waited for the members of the cluster
+	quorumLost      time.Time            // since when the nodes know
+	cut             map[string]time.Time // nodes that are off the network, and since when
+	frozen          map[string]*frozen   // what they last knew of the others
+	down            []string             // nodes that do not answer
+	starting        []string             // nodes that are members of the cluster after a boot, and whose proxy does not listen yet
+	maintenance     []string             // nodes that the HA manager keeps its services away from
 	downSince       map[string]time.Time
 	broadcastCopies [frontWorkers]broadcastCopy // the cache of each front worker
 	nextFrontWorker int                         // index of the front worker that answers next
@@ -68,12 +79,14 @@ type Sim struct {
 func New(opts Options) *Sim {
 	opts = opts.withDefaults()
 	s := &Sim{
-		opts:        opts,
-		closed:      make(chan struct{}),
-		rng:         rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // generated identities must be reproducible
-		guests:      map[int]*guest{},
-		pools:       map[string]*pool{},
-		ha:          map[int]*haResource{},
+		opts:     opts,
+		closed:   make(chan struct{}),
+		rng:      rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // generated identities must be reproducible
+		guests:   map[int]*guest{},
+		pools:    map[string]*pool{},
+		ha:       map[int]*haResource{},
+		services: map[int]*haService{}, locals: map[string]*haLocal{}, haNodeStates: map[string]*haNodeView{},
+		cut: map[string]time.Time{}, frozen: map[string]*frozen{}, rounds: map[string]int64{},
 		haGroups:    map[string]haGroup{},
 		firewalls:   map[string]*firewall{},
 		tokens:      map[string]*credential{},

@@ -98,7 +98,7 @@ func qmpStatus(g *guest) string {
 	switch {
 	case !g.running:
 		return "stopped"
-	case g.movedTo != "":
+	case g.postmigrate:
 		return "postmigrate"
 	case g.prelaunch:
 		return "prelaunch"
@@ -183,12 +183,12 @@ func currentStatus(kind Kind) func(*call) (reply, error) {
 		var o object
 		c.sim.writeRow(&o, g)
 		var ha object
-		if h := c.sim.ha[g.vmid]; h != nil {
+		if h := c.sim.ha[g.vmid]; h != nil && h.wish() != haIgnored {
 			ha.num("managed", 1)
-			if h.managerState == "" {
-				ha.null("state") // the manager has not read the request yet
+			if v := c.sim.services[g.vmid]; v == nil {
+				ha.null("state") // it is not in the manager's books
 			} else {
-				ha.str("state", h.managerState)
+				ha.str("state", v.state)
 			}
 		} else {
 			ha.num("managed", 0)

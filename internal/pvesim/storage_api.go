@@ -49,24 +49,29 @@ func (st *storage) used() int64 {
 
 func (st *storage) shared() int64 { return boolToInt(st.Shared) }
 
-// isOn reports whether a node has the storage.
-func (st *storage) isOn(node string) bool {
-	return st.Nodes == "" || slices.Contains(listOf(st.Nodes), node)
-}
-
-func (st *storage) resource(node string) *object {
+// resource returns the row of a storage of a node. After the last broadcast of the node it shows no sizes.
+func (st *storage) resource(node string, expired bool) *object {
 	o := &object{}
 	o.str("id", "storage/"+node+"/"+st.ID)
 	o.str("type", "storage")
 	o.str("storage", st.ID)
 	o.str("node", node)
 	o.str("plugintype", st.Type)
-	o.str("status", "available")
 	o.str("content", st.contents())
 	o.num("shared", st.shared())
+	if expired {
+		o.str("status", "unknown")
+		return o
+	}
+	o.str("status", "available")
 	o.num("maxdisk", st.Size)
 	o.num("disk", st.used())
 	return o
+}
+
+// isOn reports whether a node has the storage.
+func (st *storage) isOn(node string) bool {
+	return st.Nodes == "" || slices.Contains(listOf(st.Nodes), node)
 }
 
 func (st *storage) writeStatus(o *object) {
@@ -101,6 +106,16 @@ func storageList(c *call) (reply, error) {
 		}
 		var o object
 		o.str("storage", st.ID)
+		if !st.isOn(c.node()) {
+			o.str("type", st.Type)
+			o.str("content", st.contents())
+			for _, k := range []string{"enabled", "active", "total", "used", "avail"} {
+				o.num(k, 0)
+			}
+			o.num("shared", st.shared())
+			a.add(&o)
+			continue
+		}
 		st.writeStatus(&o)
 		o.float("used_fraction", float64(st.used())/float64(st.Size))
 		if c.flag("format") {

@@ -83,6 +83,10 @@ func (s *Sim) expireTasks(node string) {
 }
 
 func (t *task) run(body func(*task) error) {
+	t.sim.mu.Lock()
+	waits := t.sim.untilMembership(t.upid.node)
+	t.sim.mu.Unlock()
+	t.sim.wait(waits)
 	err := body(t)
 	t.sim.mu.Lock()
 	defer t.sim.mu.Unlock()
@@ -127,7 +131,12 @@ func (t *task) work(share float64) error {
 
 // sleepShare waits for a share of the task's duration.
 func (t *task) sleepShare(share float64) error {
-	timer := time.NewTimer(time.Duration(share * float64(t.duration)))
+	return t.sleep(time.Duration(share * float64(t.duration)))
+}
+
+// sleep waits, until the worker is interrupted at most.
+func (t *task) sleep(d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -200,7 +209,7 @@ func (t *task) removePartialGuest(prefix string, vmid int, made []string, err er
 		return err
 	}
 	return t.locked(func() error {
-		if t.sim.noQuorum {
+		if !t.sim.isQuorate(t.upid.node) {
 			return apiErrorf("%s%s", prefix, firstLine(err.Error())) // without quorum nothing can be removed
 		}
 		t.sim.freeAllocated(made)

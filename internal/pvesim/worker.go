@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"errors"
 	"net/http"
 	"time"
 )
@@ -84,7 +85,7 @@ const (
 func (s *Sim) runOnWorker(c *call) workerResult {
 	rebooted := s.sinceBoot(c)
 	if s.opts.Workers > 0 {
-		rooted := s.workersOf(c.node()).root
+		rooted := s.workersOf(c.executing()).root
 		if !rooted.acquire(s.closed) {
 			return workerResult{err: errClosed}
 		}
@@ -93,12 +94,16 @@ func (s *Sim) runOnWorker(c *call) workerResult {
 	if c.isSlow() && !s.wait(c.fault.Delay) {
 		return workerResult{err: errClosed}
 	}
+	c.quorate = s.awaitMembership(c)
 	if rebooted() {
 		return workerResult{err: &apiError{status: statusEnded, message: "Connection reset by peer", noBody: true}}
 	}
 	var o workerResult
 	if c.route.write != nil {
 		o.rep, o.err = c.route.write(c)
+		if e := (*apiError)(nil); errors.As(o.err, &e) {
+			s.wait(e.after)
+		}
 		return o
 	}
 	s.mu.Lock()
