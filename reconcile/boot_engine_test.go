@@ -405,7 +405,7 @@ func TestFirstLookWithoutTheList(t *testing.T) {
 // TestStartByHAIsABoot lets a person stop a machine by the HA manager, which starts it again for the agent, whose token sees no tasks of others.
 func TestStartByHAIsABoot(t *testing.T) {
 	t.Parallel()
-	for name, delay := range map[string]time.Duration{"soon": 10 * time.Second, "after minutes": 4 * time.Minute} {
+	for name, delay := range map[string]time.Duration{"soon": time.Minute, "after minutes": 4 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			runLabOn(t, pvesim.Options{HADelay: delay}, func(t *testing.T, l *lab) {
 				all := append(slices.Clone(pvesim.DefaultTokens()[1].ACL[0].Privileges), "Sys.Console")

@@ -117,7 +117,7 @@ func TestScheduledSnapshotWaitsForTheMove(t *testing.T) {
 		before := l.sim.Effects(201, pvesim.Snapshotted)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "ha: {state: started}", "state: running", "snapshots: {schedule: hourly, keep: 2}")
 		l.push("snapshots", alice)
-		for l.nodeOf(201) == "pve1" {
+		for l.sim.Value(201, "lock") != "" || l.nodeOf(201) == "pve1" { // the configuration moves before the task ends
 			if got := l.sim.Effects(201, pvesim.Snapshotted) - before; got != 0 {
 				t.Fatalf("got %d snapshots during the move, want none", got)
 			}

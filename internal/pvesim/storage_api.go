@@ -95,9 +95,6 @@ func (st *storage) contents() string {
 func storageList(c *call) (reply, error) {
 	var a array
 	for _, st := range c.sim.storages {
-		if !st.isOn(c.node()) {
-			continue
-		}
 		if want := c.params["content"]; want != "" && !strings.Contains(","+st.Content+",", ","+want+",") {
 			continue
 		}
