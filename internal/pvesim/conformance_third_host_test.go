@@ -79,40 +79,52 @@ func must(err error) {
 }
 
 var thirdParts = []part{
-	{name: "72", causes: true, start: all(phase(6500*time.Millisecond), lab("pve3", "pve2", "pve3"), recVM(7201, "pve1", false, ""), recCT(7202, "pve2"), recVM(7203, "pve3", false, ""), listed),
+	{
+		name: "72", causes: true, start: all(phase(6500*time.Millisecond), lab("pve2", "pve3"), recVM(7201, "pve1", false, ""), recCT(7202, "pve2"), recVM(7203, "pve3", false, ""), listed),
 		actions: map[int]func(*Sim){
 			296: all(recVM(7204, "pve2", false, ""), maintain(true)), 354: recCT(7205, "pve2"),
-			119: maintain(false), 195: kill(7202), 218: hideDisk(7203, true), 248: hideDisk(7203, false), 272: hideDisk(7203, true), 285: hideDisk(7203, false),
+			119: maintain(false), 195: kill(7202), 218: hideDisk(true), 248: hideDisk(false), 272: hideDisk(true), 285: hideDisk(false),
 			307: kill(7204), 325: setLock(7204, "backup"), 345: setLock(7204, ""),
-		}},
-	{name: "73", causes: true, start: all(phase(6500*time.Millisecond), lab("pve3", "pve1", "pve2", "pve3"), recVM(7301, "pve1", false, ""), recCT(7302, "pve2"), recVM(7303, "pve1", false, ""), recVM(7304, "pve2", false, ""),
-		recVM(7305, "pve3", false, ""), recVM(7306, "pve3", false, ""), recVM(7307, "pve1", false, ""), addRecISO, listed),
-		actions: map[int]func(*Sim){0: takes("qmigrate", 6500*time.Millisecond), 318: all(maintain(true), prefers("pve2")), 352: maintain(false)}},
-	{name: "74", causes: true, start: all(lab("pve3", "pve1", "pve2", "pve3"), recVM(7401, "pve1", false, ""), recCT(7402, "pve1"), recVM(7403, "pve1", false, "scsi0: local:1,format=qcow2\n"),
-		addRecISO, recVM(7404, "pve1", false, "ide2: local:iso/rec.iso,media=cdrom\n"),
-		recVM(7405, "pve1", false, "boot: order=scsi0;ide0\nide0: local:cloudinit\n"),
-		recVM(7406, "pve1", false, "boot: order=scsi0;ide0\nciuser: x\nide0: shared:cloudinit\nide2: shared:iso/rec.iso,media=cdrom,size=68K\n"), listed),
+		},
+	},
+	{
+		name: "73", causes: true, start: all(phase(6500*time.Millisecond), lab("pve1", "pve2", "pve3"), recVM(7301, "pve1", false, ""), recCT(7302, "pve2"), recVM(7303, "pve1", false, ""), recVM(7304, "pve2", false, ""),
+			recVM(7305, "pve3", false, ""), recVM(7306, "pve3", false, ""), recVM(7307, "pve1", false, ""), addRecISO, listed),
+		actions: map[int]func(*Sim){0: takes("qmigrate", 6500*time.Millisecond), 318: all(maintain(true), prefers("pve2")), 352: maintain(false)},
+	},
+	{
+		name: "74", causes: true, start: all(lab("pve1", "pve2", "pve3"), recVM(7401, "pve1", false, ""), recCT(7402, "pve1"), recVM(7403, "pve1", false, "scsi0: local:1,format=qcow2\n"),
+			addRecISO, recVM(7404, "pve1", false, "ide2: local:iso/rec.iso,media=cdrom\n"),
+			recVM(7405, "pve1", false, "boot: order=scsi0;ide0\nide0: local:cloudinit\n"),
+			recVM(7406, "pve1", false, "boot: order=scsi0;ide0\nciuser: x\nide0: shared:cloudinit\nide2: shared:iso/rec.iso,media=cdrom,size=68K\n"), listed),
 		actions: map[int]func(*Sim){
 			325: failStart(7405), 355: failStart(7406),
 			225: takes("qmigrate", 13*time.Second), 26: takes("qmigrate", 4*time.Second), 55: takes("qmigrate", 6500*time.Millisecond), 410: takes("qmigrate", 26*time.Second),
 			357: takes("qmigrate", 2*time.Second), 473: takes("qmigrate", 9*time.Second), 513: takes("qmigrate", 3*time.Second), 547: takes("qmigrate", 11*time.Second),
 			589: takes("qmigrate", 3500*time.Millisecond), 621: takes("qmigrate", 2500*time.Millisecond), 450: takes("qmigrate", 6*time.Second), 464: takes("qmigrate", 6*time.Second),
 			444: takes("qmigrate", 7*time.Second), 451: killTasks(7401), 460: setLock(7401, ""), 662: takes("vzmigrate", 50*time.Second), 697: takes("vzmigrate", 4*time.Second),
-		}},
+		},
+	},
 	{name: "75", section: "P1", start: lost, actions: map[int]func(*Sim){18: cutNode("pve1"), 319: healNode("pve1")}},
-	{name: "75", section: "P2", start: all(lost, lab("pve3"), noted("at h+10 via pve1")), actions: map[int]func(*Sim){532: loseQuorum, 659: regain}},
-	{name: "75", section: "P3", start: all(lost, lab("pve3"), noted("at h+10 via pve2")), actions: map[int]func(*Sim){758: powerOff("pve2"), 938: boot("pve2")}},
-	{name: "75", section: "P4", start: all(lost, placed(7501, "pve3", true), placed(7502, "pve2", false), placed(7507, "pve1", false), lab("pve3", "pve1", "pve3"), phase(time.Second), prefers("pve3")), causes: true,
-		actions: map[int]func(*Sim){975: cutNode("pve2"), 990: boot("pve2")}},
-	{name: "75", section: "P5", start: all(lost, placed(7501, "pve3", true), placed(7502, "pve3", true), placed(7507, "pve1", false), lab("pve3", "pve1", "pve3")), causes: true,
-		actions: map[int]func(*Sim){1000: powerOff("pve2")}},
-	{name: "75", section: "P6", start: all(lost, placed(7501, "pve3", true), placed(7502, "pve3", true), placed(7507, "pve1", false), lab("pve3", "pve3"), phase(time.Second), prefers("pve2")), causes: true,
-		actions: map[int]func(*Sim){1017: cutNode("pve3"), 1030: boot("pve3")}},
+	{name: "75", section: "P2", start: all(lost, lab(), noted("at h+10 via pve1")), actions: map[int]func(*Sim){532: loseQuorum, 659: regain}},
+	{name: "75", section: "P3", start: all(lost, lab(), noted("at h+10 via pve2")), actions: map[int]func(*Sim){758: powerOff("pve2"), 938: boot("pve2")}},
+	{
+		name: "75", section: "P4", start: all(lost, placed(7501, "pve3", true), placed(7502, "pve2", false), placed(7507, "pve1", false), lab("pve1", "pve3"), phase(time.Second), prefers("pve3")), causes: true,
+		actions: map[int]func(*Sim){975: cutNode("pve2"), 990: boot("pve2")},
+	},
+	{
+		name: "75", section: "P5", start: all(lost, placed(7501, "pve3", true), placed(7502, "pve3", true), placed(7507, "pve1", false), lab("pve1", "pve3")), causes: true,
+		actions: map[int]func(*Sim){1000: powerOff("pve2")},
+	},
+	{
+		name: "75", section: "P6", start: all(lost, placed(7501, "pve3", true), placed(7502, "pve3", true), placed(7507, "pve1", false), lab("pve3"), phase(time.Second), prefers("pve2")), causes: true,
+		actions: map[int]func(*Sim){1017: cutNode("pve3"), 1030: boot("pve3")},
+	},
 }
 
 // lost is the cluster of recording 75.
 var lost = all(recVM(7501, "pve1", true, ""), recVM(7502, "pve2", true, ""), recVM(7503, "pve2", false, ""), recVM(7504, "pve1", false, ""), recVM(7505, "pve3", true, ""),
-	recVM(7506, "pve3", false, ""), lab("pve3", "pve2", "pve3"), func(s *Sim) {
+	recVM(7506, "pve3", false, ""), lab("pve2", "pve3"), func(s *Sim) {
 		s.AddPool("gitops-agent", "gitops-agent floor 57 cfc56fcd054041cafd1fd61d0a9a406f1771ccf1 2026-11-28T04:07:22Z writer 23 EUNY5MBLZXYQO4J6")
 		s.AddPool("recpool", "")
 	}, listed)
@@ -133,7 +145,11 @@ func placed(vmid int, node string, running bool) func(*Sim) {
 }
 
 func takes(typ string, d time.Duration) func(*Sim) {
-	return func(s *Sim) { s.opts.TaskTimes[typ] = d }
+	return func(s *Sim) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.opts.TaskTimes[typ] = d
+	}
 }
 
 func killTasks(vmid int) func(*Sim) {
@@ -191,11 +207,11 @@ func failStart(vmid int) func(*Sim) {
 }
 
 // lab is the manager of the stand: the master, and the local managers that were busy before.
-func lab(master string, active ...string) func(*Sim) {
+func lab(active ...string) func(*Sim) {
 	return func(s *Sim) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.haMaster = master
+		s.haMaster = "pve3"
 		for _, n := range s.opts.Nodes {
 			s.local(n).mode = localIdle
 		}
@@ -229,10 +245,10 @@ func addRecISO(s *Sim) {
 }
 
 // hideDisk renames the disk of a guest on its storage, or names it back.
-func hideDisk(vmid int, hidden bool) func(*Sim) {
+func hideDisk(hidden bool) func(*Sim) {
 	return func(s *Sim) {
 		volumes := s.storage("shared").volumes
-		name := itoa(vmid) + "/vm-" + itoa(vmid) + "-disk-0.qcow2"
+		name := "7203/vm-7203-disk-0.qcow2"
 		from, to := name, name+".hidden"
 		if !hidden {
 			from, to = to, from

@@ -209,7 +209,7 @@ func (tr *track) segment(entries []numbered, next int) {
 		if e.Method == http.MethodGet {
 			key := e.Via + " " + e.URL
 			if streams[key] == nil {
-				streams[key] = &stream{}
+				streams[key] = &stream{samples: slices.Clone(tr.before[key])}
 				keys = append(keys, key)
 			}
 			streams[key].readings = append(streams[key].readings, e)
@@ -254,9 +254,6 @@ func (tr *track) segment(entries []numbered, next int) {
 	end := since(last) + 100*time.Millisecond
 	if next >= 0 {
 		end = time.Duration(next-first.At) * time.Millisecond
-	}
-	for _, key := range keys {
-		streams[key].samples = slices.Clone(tr.before[key])
 	}
 	time.Sleep(time.Until(origin.Add(end)))
 	for limit := 2*end + 10*time.Second; time.Since(origin) < limit; time.Sleep(sampleEvery) {
@@ -515,7 +512,7 @@ func (tr *track) canonical(e numbered, a answer) string {
 	known, ok := tr.cache[key]
 	tr.cacheMu.Unlock()
 	if !ok {
-		known = tr.canonicalText(e, a)
+		known = tr.canonicalText(a)
 		tr.cacheMu.Lock()
 		tr.cache[key] = known
 		tr.cacheMu.Unlock()
@@ -526,7 +523,7 @@ func (tr *track) canonical(e numbered, a answer) string {
 // uptime is what changes with every second.
 var uptime = regexp.MustCompile(`"(?:uptime|timestamp)":\d+,?|, \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}`)
 
-func (tr *track) canonicalText(e numbered, a answer) string {
+func (tr *track) canonicalText(a answer) string {
 	body := maskTexts(a.body)
 	d := json.NewDecoder(strings.NewReader(body))
 	d.UseNumber()
@@ -535,7 +532,7 @@ func (tr *track) canonicalText(e numbered, a answer) string {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		if enc.Encode(tr.relevant(e, v)) == nil {
+		if enc.Encode(tr.relevant(v)) == nil {
 			body = b.String()
 		}
 	}
@@ -553,7 +550,7 @@ var (
 )
 
 // relevant leaves out the rows of guests of other tracks, and keys of a stand.
-func (tr *track) relevant(e numbered, v any) any {
+func (tr *track) relevant(v any) any {
 	switch v := v.(type) {
 	case []any:
 		out := []any{}
@@ -570,7 +567,7 @@ func (tr *track) relevant(e numbered, v any) any {
 					continue
 				}
 			}
-			out = append(out, tr.relevant(e, x))
+			out = append(out, tr.relevant(x))
 		}
 		return out
 	case map[string]any:
@@ -593,7 +590,7 @@ func (tr *track) relevant(e numbered, v any) any {
 				delete(v, k)
 				continue
 			}
-			v[k] = tr.relevant(e, x)
+			v[k] = tr.relevant(x)
 		}
 		return v
 	}

@@ -16,7 +16,6 @@ type haResource struct {
 	kind  Kind
 	state string
 	extra values // comment, max_restart, ...
-
 }
 
 // haOptions are the parameters of a resource, beside its id.

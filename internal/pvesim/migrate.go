@@ -236,8 +236,8 @@ func (t *task) migrate(m migration) error {
 			// The target node starts the process that takes the machine over, in a task of its own.
 			t.sim.spawn(m.target, "qmstart", itoa(m.vmid), m.vmid, "root@pam", nil, func(*task) error { return nil })
 		}
-		for i := range 2 {
-			if err := t.work(shares[i]); workerDied(err) {
+		for i, share := range shares {
+			if err := t.work(share); workerDied(err) {
 				return err
 			} else if err != nil {
 				return t.giveUpMigration(m, err)
