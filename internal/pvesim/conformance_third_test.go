@@ -71,7 +71,7 @@ type timed struct {
 	sim  *Sim
 	norm replay // for its names of generated values
 	mu   sync.Mutex
-	work sync.WaitGroup
+	work sync.WaitGroup // comparisons of segments that are over
 
 	begun                  time.Time
 	passed, total, outside int
@@ -136,6 +136,7 @@ func (r *timed) play() {
 		all.Go(tr.play)
 	}
 	all.Wait()
+	r.work.Wait()
 	for _, v := range r.sim.Violations() {
 		r.t.Errorf("violation: %s", v)
 	}
@@ -159,7 +160,6 @@ func (tr *track) play() {
 		tr.segment(tr.entries[:n], next)
 		tr.entries = tr.entries[n:]
 	}
-	tr.of.work.Wait()
 }
 
 // A sample is an answer that the simulator gave to every request of a while.
