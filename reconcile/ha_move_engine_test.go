@@ -134,12 +134,12 @@ func TestDroppedHARequestEndsTheWait(t *testing.T) {
 	})
 }
 
-// abortMove aborts the task that moves a guest from pve1, as a person does, as soon as it runs.
+// abortMove aborts the task that moves web-1 from pve1, as a person does, as soon as the task has locked it: before, it ends with another error.
 func (l *lab) abortMove() {
 	l.Helper()
 	eventually(l, "the move", func() bool {
 		for _, task := range l.sim.Tasks() {
-			if task.Type == "qmigrate" && task.Active {
+			if task.Type == "qmigrate" && task.Active && l.sim.Value(201, "lock") != "" {
 				l.callAs("root@pam!full", "DELETE", "/nodes/pve1/tasks/"+task.UPID, "")
 				return true
 			}
