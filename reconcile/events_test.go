@@ -24,6 +24,7 @@ import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
@@ -576,21 +577,28 @@ func lifeOfTargets(t *testing.T, l *lab, log *eventLog) {
 	})
 }
 
-// lifeOfDisk fills the disk under the journal.
+// lifeOfDisk fills the disk under the journal while the change of one guest waits for the end of its suspension: the first record that does not get onto the disk is that of its step.
 func lifeOfDisk(t *testing.T, l *lab, log *eventLog) {
 	l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves the web")
 	l.push("one guest", alice)
 	defer l.start()()
 	l.converge()
+	until := time.Now().Add(10 * time.Minute)
+	l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves all", `suspend: {reason: a test, until: "`+until.UTC().Format(time.RFC3339)+`"}`)
+	l.push("a change for later", alice)
+	eventually(l, "the suspended change", func() bool { return len(l.guest(l.engine.Report(), 201).Held) == 1 })
+	time.Sleep(time.Until(until) - time.Second)
+	if !l.engine.Report().Journal.Healthy {
+		t.Fatal("got a journal that failed before the disk was full")
+	}
 	l.ok(fulldisk.Fill(filepath.Join(l.state, "journal")))
-	l.ok(l.sim.Edit(201, "description", "by hand"))
 	eventually(l, "the full disk", func() bool { return len(log.of(event.JournalFailed)) == 1 })
 	time.Sleep(10 * time.Minute)
 	if got := log.of(event.JournalFailed); len(got) != 1 || got[0].attrs["reason"] != string(journal.FaultDiskFull) {
 		t.Errorf("got %v in ten minutes, want one full disk", got)
 	}
-	if got := log.of(event.GuestFailed); len(got) != 0 {
-		t.Errorf("got %v, want no guest that failed: the journal did", got)
+	if got, g := log.of(event.GuestFailed), l.guest(l.engine.Report(), 201); len(got) != 0 || hasCondition(g, plan.Failed, reason.Error) {
+		t.Errorf("got %v and %+v, want no guest that failed: the journal did", got, g.Conditions)
 	}
 }
 

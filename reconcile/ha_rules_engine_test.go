@@ -235,7 +235,19 @@ func TestBalancingAgainstPlacement(t *testing.T) {
 				l.waitForOrder(back, journal.OrderRun)
 				balance()
 				eventually(t, "the second move", func() bool { return l.nodeOf(201) == "pve2" })
-				l.sim.SetHARule("by-hand", map[string]string{"type": "node-affinity", "resources": "vm:201", "nodes": "pve1"})
+				l.cure(reason.PinByRule, l.saysOf("VirtualMachine/web-1"), func([]string) {
+					if mode == "dynamic" {
+						l.files["web.yaml"] = strings.Replace(l.files["web.yaml"], "prefer: [pve1]", "prefer: [pve1, pve2, pve3]", 1)
+						l.push("each node", alice)
+						return
+					}
+					l.files["rule.yaml"] = "apiVersion: proxmox.gitops/v1alpha1\nkind: AffinityRule\nmetadata: {name: web}\nspec: {type: node, nodes: [pve1], guests: [VirtualMachine/web-1]}\n"
+					l.push("a rule", alice)
+				})
+				if mode == "dynamic" {
+					l.wantAtRest("pve2")
+					return
+				}
 				eventually(t, "the node of the rule", func() bool { return l.nodeOf(201) == "pve1" })
 				l.converge()
 				l.wantAtRest("pve1")

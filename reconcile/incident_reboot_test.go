@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
+	"gitops-agent/reconcile/report"
 )
 
 // runningWeb returns web-1, which runs and may be restarted.
@@ -69,6 +71,40 @@ func TestIncidentInterruptedRebootLeavesTheGuestDown(t *testing.T) {
 		if !l.sim.Running(201) || l.sim.Effects(201, pvesim.Stopped) != 1 {
 			t.Errorf("got running %v after %d stops, want it running after one", l.sim.Running(201), l.sim.Effects(201, pvesim.Stopped))
 		}
+	})
+}
+
+// TestWindowThatCannotBeRead keeps a window that another release or host has recorded, as with a time zone that this one does not know. It never opens, and the approved
+// window of the manifest replaces it.
+func TestWindowThatCannotBeRead(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		web := func(cores int) string {
+			return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "state: running", `lifecycle: {rebootPolicy: window, window: "daily 00:00-23:59 UTC"}`)
+		}
+		l.files["web.yaml"] = web(1)
+		l.push("one guest", alice)
+		stop := l.start()
+		l.converge()
+		recorded := l.journal.State().Guarded[201]
+		recorded.Rules.Window = "daily 00:00-23:59 Europe/Nowhere"
+		l.ok(l.journal.Append(t.Context(), recorded))
+		stop()
+		defer l.start()()
+		l.files["web.yaml"] = web(2)
+		l.push("two cores", alice)
+		var digest string
+		eventually(t, "the window and its guard", func() bool {
+			digest = ""
+			for _, h := range l.heldGuards(201) {
+				digest = h.Digest
+			}
+			return digest != "" && slices.ContainsFunc(l.guest(l.engine.Report(), 201).Held, func(h report.HeldStep) bool {
+				return h.Op == cluster.OpReboot && h.Reason == reason.Window && strings.Contains(h.Message, "Europe/Nowhere")
+			})
+		})
+		l.approve(digest)
+		eventually(t, "the restart", func() bool { return l.sim.Effects(201, pvesim.Stopped) == 1 })
+		l.converge()
 	})
 }
 

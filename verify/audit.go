@@ -79,7 +79,7 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 	if err != nil {
 		return err
 	}
-	a := admitted{id: v.Object, tree: o.tree, parents: o.parents, signer: signer, trailers: trailers, mention: mentionedOrder(o.message)}
+	a := admitted{id: v.Object, tree: o.tree, parents: o.parents, signer: signer, trailers: trailers, mention: mentionedOrder(o.message, trailers)}
 	mayChangeAll := signer.may(RoleChange) && len(signer.Paths) == 0
 	if mayChangeAll && a.mention == "" {
 		return nil

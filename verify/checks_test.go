@@ -237,6 +237,7 @@ func checks() []check {
 		{"commit that cannot be read is not passed over", "target.go", `isRefusal(err)`, "", "TestCandidateSeparatesReadErrors"},
 		{"orders for other clusters", "check.go", `p.isForOthers(a.trailers)`, "", "TestOrdersForOtherClusters/others"},
 		// Orders.
+		{"trailers of the paragraph are known", "order.go", `case isUnknown`, `case false`, "TestOrdersThatDoNotCount/misspelt_with_files"},
 		{"order has one parent", "order.go", `len(a.parents) != 1`, "", "TestOrdersThatDoNotCount/merge"},
 		{"order changes nothing", "order.go", `!sameTree`, "", "TestOrdersThatDoNotCount/tree_changed"},
 		{"order is in the last paragraph", "order.go", `len(found) == 0`, "", "TestOrdersThatDoNotCount/before_target"},

@@ -78,7 +78,10 @@ const notInLastParagraph = "orders and seals must be in the last paragraph of th
 // trailerCommitProblem returns why a commit may give no orders and seals nothing, or "". Such a commit must only carry
 // trailers: one parent, no change of files, and a last paragraph with only Gitops trailers, none of them twice.
 func trailerCommitProblem(a admitted, sameTree bool) string {
+	unknown, isUnknown := unknownTrailer(a.trailers)
 	switch {
+	case isUnknown:
+		return fmt.Sprintf("trailer %s is unknown, want one of %s, in this spelling", unknown.key, strings.Join(trailerKeys(), ", "))
 	case len(a.parents) != 1:
 		return fmt.Sprintf("a commit with %d parents gives no orders and seals nothing", len(a.parents))
 	case !sameTree:
@@ -104,9 +107,9 @@ func orderKey(payload [sha256.Size]byte, position int) string {
 // maxMention is how much of a line that mentions an order is kept, in bytes. Proper orders are shorter.
 const maxMention = 200
 
-// mentionedOrder returns the first line of a message that has the text of an order trailer anywhere, from the trailer on, "" if none has. An order that does not
-// count can then be reported.
-func mentionedOrder(message []byte) string {
+// mentionedOrder returns the first line of a message that has the text of an order trailer anywhere, from the trailer on, or its first unknown trailer, "" if it has neither. An
+// order that does not count can then be reported.
+func mentionedOrder(message []byte, trailers []trailer) string {
 	first := -1
 	for _, key := range []string{trailerApprove, trailerRun} {
 		if at := bytes.Index(message, []byte(key+":")); at >= 0 && (first < 0 || at < first) {
@@ -114,7 +117,11 @@ func mentionedOrder(message []byte) string {
 		}
 	}
 	if first < 0 {
-		return ""
+		if unknown, is := unknownTrailer(trailers); is {
+			message, first = []byte(unknown.String()), 0
+		} else {
+			return ""
+		}
 	}
 	line, _, _ := bytes.Cut(message[first:], []byte("\n"))
 	return strings.TrimSpace(strings.ToValidUTF8(string(line[:min(len(line), maxMention)]), ""))

@@ -110,6 +110,12 @@ func TestOrdersThatDoNotCount(t *testing.T) {
 		"not_utf8":       {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\xff" }, "last paragraph"},
 		"behind_nul":     {func(_ testHistory, d *draft) { d.message = "why\x00\n\n" + order }, "last paragraph"},
 		"lookalike_near": {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\nGitops-\u0410pprove: 34" }, "last paragraph"},
+		"lower_case":     {func(_ testHistory, d *draft) { d.message = "why\n\ngitops-approve: 12ab" }, "trailer gitops-approve is unknown, want one of Gitops-Target, Gitops-Approve"},
+		"upper_case":     {func(_ testHistory, d *draft) { d.message = "why\n\nGITOPS-RUN: reboot VirtualMachine/web" }, "trailer GITOPS-RUN is unknown"},
+		"misspelt":       {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-Aprove: 12ab" }, "trailer Gitops-Aprove is unknown"},
+		"misspelt_with_files": {func(s testHistory, d *draft) {
+			d.tree, d.message = s.tree("web.yaml=9"), "why\n\nGitops-Order: reboot VirtualMachine/web"
+		}, "trailer Gitops-Order is unknown"},
 		"other_spelling": {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-approve: 12\n\nnot Gitops-Run: either" }, "last paragraph"},
 	}
 	for name, tt := range tests {
@@ -134,8 +140,6 @@ func TestOrdersLookalikes(t *testing.T) {
 		"fullwidth":  "Gitops-Approve\uff1a 12ab",
 		"zero_width": "Gitops-Approve\u200b: 12ab",
 		"combining":  "Gitops-Approve\u0301: 12ab",
-		"lower_case": "gitops-approve: 12ab",
-		"upper_case": "GITOPS-APPROVE: 12ab",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestHistory(t)

@@ -93,7 +93,7 @@ func (p *Policy) admit(ctx context.Context, repo *gitsource.Repository, id gitso
 	trailers := parseTrailers(o.message)
 	return admitted{
 		id: id, tree: o.tree, parents: o.parents, digest: o.digest(),
-		trailers: trailers, mention: mentionedOrder(o.message), takesTrailer: takesTrailer(o.message, trailers),
+		trailers: trailers, mention: mentionedOrder(o.message, trailers), takesTrailer: takesTrailer(o.message, trailers),
 		proof: proven, signer: signer,
 	}, nil
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,6 +20,22 @@ const (
 
 // trailerPrefix begins every key that this package reads now or may read in a later version.
 const trailerPrefix = "Gitops-"
+
+// trailerKeys returns the keys that this package reads.
+func trailerKeys() []string {
+	return []string{trailerTarget, trailerApprove, trailerRun, trailerSeal, trailerPromoted}
+}
+
+// unknownTrailer returns the first trailer whose key begins with trailerPrefix, in letters of any case, and is none that this package reads. It has no effect, and may be meant for
+// one that has: git itself does not compare the case of keys.
+func unknownTrailer(trailers []trailer) (trailer, bool) {
+	for _, t := range trailers {
+		if len(t.key) >= len(trailerPrefix) && strings.EqualFold(t.key[:len(trailerPrefix)], trailerPrefix) && !slices.Contains(trailerKeys(), t.key) {
+			return t, true
+		}
+	}
+	return trailer{}, false
+}
 
 // The limits of a trailer paragraph. A longer paragraph is ordinary text.
 const (

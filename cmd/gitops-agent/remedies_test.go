@@ -123,12 +123,6 @@ var toldElsewhere = map[string]string{
 	"Resume":          "pause.txtar",
 }
 
-// otherSituations are the remedies whose situations no test has. It is not proven that they help.
-var otherSituations = map[string]string{
-	"PinByRule":     "an HA manager that balances the nodes",
-	"CorrectWindow": "a window in a journal that no release has written: a manifest with it is refused as a whole",
-}
-
 // curePattern finds the remedies that an engine test carries out.
 var curePattern = regexp.MustCompile(`\.cure\(reason\.(\w+), `)
 
@@ -716,7 +710,7 @@ func TestEachRemedyHasACase(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(remedies)) {
 		remedy := remedies[name]
 		places := min(len(carriedOut[name]), 1)
-		for _, list := range []map[string]string{cured, toldElsewhere, otherSituations, adviceOnly} {
+		for _, list := range []map[string]string{cured, toldElsewhere, adviceOnly} {
 			if list[name] != "" {
 				places++
 			}
@@ -736,7 +730,7 @@ func TestEachRemedyHasACase(t *testing.T) {
 			t.Errorf("%s: got no %q in the script %s (%v)", name, command, script, err)
 		}
 	}
-	for _, list := range []map[string]string{cured, toldElsewhere, otherSituations, adviceOnly} {
+	for _, list := range []map[string]string{cured, toldElsewhere, adviceOnly} {
 		for name := range list {
 			if _, known := remedies[name]; !known {
 				t.Errorf("%s: there is no such remedy", name)

@@ -60,7 +60,7 @@ func NewPolicies(guests []guest.Desired) Policies {
 	for _, d := range guests {
 		p := Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
 		if d.Lifecycle.RebootPolicy == guest.RebootWindow {
-			p.Window, _ = schedule.ParseWindow(d.Lifecycle.Window) // a manifest with an invalid window is rejected before
+			p.Window, _ = schedule.ParseWindow(d.Lifecycle.Window)
 		}
 		policies[policyKey(d.Ref)] = p
 	}
@@ -283,7 +283,8 @@ func (g Gate) judgeReboot(step plan.Step, own Policy) Verdict {
 		window := own.Window
 		switch {
 		case window == schedule.Window{}:
-			return held(reason.Window, fmt.Sprintf("the window %q is invalid", own.Lifecycle.Window), reason.CorrectWindow.Text)
+			// A manifest with such a window is not planned: it is that of the guard in force, which another release or host has recorded.
+			return held(reason.Window, fmt.Sprintf("the window %q of the guard in force cannot be read here, so it never opens; the window of the manifest replaces it when that is approved", own.Lifecycle.Window), "")
 		case !window.Contains(g.Now):
 			return held(reason.Window, fmt.Sprintf("it may restart in %s, next at %s", own.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
 		case step.Doubt == "":

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
@@ -26,6 +28,23 @@ func ApprovalTrailers(digests []string, target string) []string {
 // ApprovedDigest returns the step digest that an order approves.
 func ApprovedDigest(order string) (string, bool) {
 	return strings.CutPrefix(order, ApprovePrefix)
+}
+
+// digestText is a digest as the report shows it.
+var digestText = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// MalformedApproval returns why the value of an approval can match no step, "" if it may match one.
+func MalformedApproval(value string) string {
+	if digestText.MatchString(value) {
+		return ""
+	}
+	words := strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' || r == ';' })
+	for _, word := range words {
+		if !digestText.MatchString(word) {
+			return fmt.Sprintf("%q is no digest of a step, want all of its 32 hexadecimal digits, in small letters", word)
+		}
+	}
+	return fmt.Sprintf("it has %d digests, want one in each trailer", len(words))
 }
 
 // OperationOf returns the operation of an order as metrics name it: "approve" or "run".

@@ -41,6 +41,8 @@ func newOrders(rev verify.Revision, memory journal.State, scope gate.Scope) []jo
 				ordered = newRun(ordered, o, commit, memory, scope)
 			case !o.Allowed:
 				ordered.State = journal.OrderRefused
+			case gate.MalformedApproval(o.Value) != "":
+				ordered.State, ordered.Why = journal.OrderRefused, gate.MalformedApproval(o.Value)
 			}
 			// Logs prove times in whole seconds.
 			if commit.ProvenTime.Before(memory.Since.Truncate(time.Second)) && ordered.State == journal.OrderSeen {

@@ -17,7 +17,7 @@ func Check(r Request, guests []guest.Desired, state journal.State) (d *guest.Des
 		}
 	}
 	if d == nil {
-		return nil, fmt.Sprintf("no manifest names %s", r.Guest.Label())
+		return nil, fmt.Sprintf("no manifest names %s, or it is that of another cluster", r.Guest.Label())
 	}
 	owned, isOwned := state.Owned[d.VMID]
 	switch {

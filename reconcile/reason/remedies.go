@@ -111,8 +111,8 @@ var (
 	DisableByRemoval    = Remedy{Text: "remove the manifest until the rule shall have an effect, or upgrade all nodes to Proxmox VE 9"}
 	AnotherID           = Remedy{Text: "give the manifest another id; the former rule is then removed", Edits: []Edit{{Manifest, "spec.id", ""}}}
 	SetHA               = Remedy{Text: "set spec.ha of the guests, or take them out of the rule", Edits: []Edit{{Manifest, "spec.ha", ""}}}
-	PinByRule           = Remedy{Text: "describe an AffinityRule about nodes, which the HA manager keeps to when it balances, or leave placement.migrate out", Edits: []Edit{{Manifest, "spec.placement.migrate", ""}}}
-	RuleDecides         = Remedy{Text: "let the rule and the manifest name the same nodes, or leave placement.migrate out: the HA manager undoes what contradicts its rules", Edits: []Edit{{Manifest, "spec.placement.migrate", ""}}}
+	PinByRule           = Remedy{Text: "describe an AffinityRule about nodes, which the HA manager keeps to when it balances, or list each node where it may run in placement.prefer", Edits: []Edit{{Manifest, "spec.placement.prefer", ""}}}
+	RuleDecides         = Remedy{Text: "let the rule and placement.prefer name the same nodes: the HA manager undoes what contradicts its rules", Edits: []Edit{{Manifest, "spec.placement.prefer", ""}}}
 	LeaveRule           = Remedy{Text: "take it out of that {noun}, or out of this rule; if rules exchange all of their guests, disable one of them in a commit of its own"}
 	GiveLabels          = Remedy{Text: "give a guest the labels, or remove the manifest"}
 	MoveGuest           = Remedy{Text: "move the guest, or describe a job to another node by a manifest with another id"}
@@ -124,7 +124,6 @@ var (
 	AttachLater         = Remedy{Text: "create the guest without the volume, and add the volume when the guest exists: that step names what an approval releases"}
 	AttachLost          = Remedy{Text: "the agent attaches the volume when it is among the guest's unused volumes ({command} on {node} finds a volume that still exists); or attach the right volume by hand, or name it in the manifest; approve the step only if an empty volume is wanted", Command: "{command}", Edits: []Edit{{Manifest, "spec.disks.SLOT.volume", ""}}}
 	InSpite             = Remedy{Text: "the task succeeded in spite of the warning"}
-	CorrectWindow       = Remedy{Text: "correct lifecycle.window", Edits: []Edit{{Manifest, "spec.lifecycle.window", ""}}}
 )
 
 // What ends the reasons not to write.

@@ -221,7 +221,7 @@ var rows = []Row{
 	{
 		Name: Window, Held: TypeHeld, Act: Wait, Severity: SeverityWarning, Events: []event.Name{event.StepHeld},
 		Sentence: "it is not the time of the step: the guest may restart only within `lifecycle.window`, or the node is in maintenance, and gets no creates, starts, restarts or moves",
-		Remedies: []Remedy{CorrectWindow, EndMaintenance},
+		Remedies: []Remedy{EndMaintenance},
 	},
 	{
 		Name: WritesStopped, Types: []Type{TypeUnknown}, Held: TypeHeld, Act: FixHost, Severity: SeverityWarning, Events: []event.Name{event.WritesStopped},

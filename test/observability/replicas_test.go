@@ -124,7 +124,7 @@ func (w *world) leads(agents ...*replica) (leader *replica) {
 	await(w, "an agent to lead", func() bool {
 		for _, r := range agents {
 			w.look(r)
-			if doc, ok := w.document(); ok && doc.Replica != nil && doc.Replica.Role == report.RoleLeader {
+			if doc, ok := w.document(); ok && doc.Replica != nil && doc.Replica.Role == report.RoleLeader && doc.Journal.Healthy {
 				leader = r
 			}
 		}

@@ -4,6 +4,8 @@ package observability
 
 import (
 	"context"
+	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -273,18 +275,13 @@ var sourceTroubles = []trouble{
 	},
 	{
 		name:  "the notification service does not answer",
-		begin: func(s *stage) { s.pager.silent.Store(true); s.ok(s.sim.Edit(201, "memory", "777")) },
-		end:   func(s *stage) { s.pager.silent.Store(false) },
-		rest: func(s *stage, now *sight) {
-			if n := now.series[`gitops_agent_notifications_total{result="retried"}`]; n == "" || n == "0" {
-				s.Errorf("got no retried notification in the metrics, want some: %q", n)
-			}
-		},
+		begin: func(s *stage) { s.pager.silent.Store(true); s.tellOfDrift("777") },
+		end:   func(s *stage) { s.counts("sent", func() { s.pager.silent.Store(false) }) },
 	},
 	{
 		name:  "the notification service hangs",
-		begin: func(s *stage) { s.pager.hangs.Store(true); s.ok(s.sim.Edit(201, "memory", "778")) },
-		end:   func(s *stage) { s.pager.hangs.Store(false) },
+		begin: func(s *stage) { s.pager.hangs.Store(true); s.tellOfDrift("778") },
+		end:   func(s *stage) { s.counts("sent", func() { s.pager.hangs.Store(false) }) },
 	},
 	{
 		name: "Rekor hangs about a commit of the online mode",
@@ -309,13 +306,36 @@ var sourceTroubles = []trouble{
 	},
 }
 
+// tellOfDrift edits a guest, and waits until the edit is repaired, and a message about it was not taken.
+func (s *stage) tellOfDrift(memory string) {
+	s.Helper()
+	s.counts("retried", func() { s.ok(s.sim.Edit(201, "memory", memory)) })
+	s.until("the repair", func(d report.Document) bool { return d.Converged })
+}
+
+// counts does something, and waits until one more attempt to send a notification has a result.
+func (s *stage) counts(result string, do func()) {
+	s.Helper()
+	name := fmt.Sprintf("gitops_agent_notifications_total{result=%q}", result)
+	number := func() string {
+		_, text := s.get("/metrics")
+		_, rest, _ := strings.Cut(text, name+" ")
+		n, _, _ := strings.Cut(rest, "\n")
+		return n
+	}
+	before := number()
+	do()
+	await(s, "a notification "+result, func() bool { return number() != before })
+}
+
 // onlineCommit pushes a commit of gitsign's online mode to an agent that asks a log.
 func (s *stage) onlineCommit(log http.HandlerFunc) {
 	s.Helper()
 	server := httptest.NewTLSServer(log)
 	s.Cleanup(server.CloseClientConnections)
 	s.terminate()
-	s.settings.trust = "rekor_url: " + server.URL
+	s.ok(os.WriteFile(s.path("rekor.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	s.settings.trust = "rekor_url: " + server.URL + "\n  rekor_ca_file: " + s.path("rekor.pem")
 	s.start()
 	s.until("the start", func(d report.Document) bool { return d.Converged })
 	s.seen = len(s.logText())
@@ -346,7 +366,7 @@ var diskTroubles = []trouble{
 			await(s, "the journal to fail", func() bool {
 				s.ok(s.sim.Edit(201, "memory", "777"))
 				d, ok := s.document()
-				return ok && !d.Journal.Healthy
+				return ok && d.Journal.Error != "" // the first report has no journal yet
 			})
 			s.ok(s.sim.Edit(201, "memory", "778")) // the repair of the edit before may have been recorded
 			s.onceAtTheEnd()
