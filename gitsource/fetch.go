@@ -229,7 +229,7 @@ func (t transfer) receive(ctx context.Context, st *store, haves []plumbing.Hash)
 	}
 	limits := t.limits
 	if len(haves) > 0 || t.isNotes() {
-		limits.WorkPerObject = 0
+		limits.WorkPerObject, limits.Objects = 0, min(limits.Objects, maxNewObjects)
 	}
 	p, err := receivePack(ctx, st.packDir(), stream, limits, st.has)
 	if err != nil {

@@ -14,7 +14,9 @@ import (
 )
 
 const (
-	maxObjects = 2_000_000 // in one pack; each takes some dozen bytes of memory while the pack is received
+	// maxObjects is for the first fetch: a history of a million commits. Each object takes 40 bytes of memory while the pack is received.
+	maxObjects    = 5_000_000
+	maxNewObjects = 2_000_000 // in a later pack
 	// maxWork bounds the bytes that one pack is unpacked to: some 20 seconds of processor time.
 	maxWork = 4 << 30
 	// workPerObject is added to maxWork for each object of the first fetch, which has the whole history.

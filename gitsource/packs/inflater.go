@@ -50,10 +50,9 @@ func (z *inflater) open() (io.Reader, error) {
 	return z.out, unexpectedEOF(z.out.(zlib.Resetter).Reset(z.in, nil))
 }
 
-// end returns an error unless r is at its end. It makes zlib compare its checksum.
-func end(r io.Reader) error {
-	var next [1]byte
-	n, err := io.ReadFull(r, next[:])
+// end returns an error unless r is at its end. It makes zlib compare its checksum. It overwrites the first byte of buf.
+func end(r io.Reader, buf []byte) error {
+	n, err := io.ReadFull(r, buf[:1])
 	switch {
 	case n > 0:
 		return errors.New("the content is longer than the object declares")

@@ -64,8 +64,8 @@ func (l *linkList) add(h plumbing.Hash, from uint32) error {
 	if l.n++; l.n > maxLinks {
 		return fmt.Errorf("links between objects: %w of %d", ErrTooLarge, maxLinks)
 	}
-	l.buf = binary.BigEndian.AppendUint32(append(l.buf, h[:]...), from)
-	if len(l.buf) >= linkBuffer/linkSize*linkSize {
+	l.buf = binary.BigEndian.AppendUint32(append(room(l.buf, linkSize, linkBuffer), h[:]...), from)
+	if len(l.buf)+linkSize > linkBuffer {
 		return l.spill()
 	}
 	return nil

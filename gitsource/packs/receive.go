@@ -2,6 +2,7 @@ package packs
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"compress/zlib"
 	"context"
@@ -107,7 +108,7 @@ func Receive(ctx context.Context, file *os.File, stream io.Reader, limits Limits
 	}
 	for range r.count {
 		if err := r.entry(); err != nil {
-			return nil, fmt.Errorf("object at %d: %w", r.pack.records.last().offset, unexpectedEOF(err))
+			return nil, fmt.Errorf("object at %d: %w", r.pack.records.last().offset(), unexpectedEOF(err))
 		}
 	}
 	if err := r.trailer(); err != nil {
@@ -119,7 +120,7 @@ func Receive(ctx context.Context, file *os.File, stream io.Reader, limits Limits
 	if err := r.checkDisk(int64(r.count) * indexEntry); err != nil {
 		return nil, err
 	}
-	r.pack.sort()
+	r.pack.sort(r.deltas)
 	if err := r.links.check(ctx, r.pack, known); err != nil {
 		return nil, err
 	}
@@ -151,6 +152,14 @@ type receiver struct {
 	held    int    // bytes of delta bases in memory
 	spare   [][]byte
 	again   inflater
+
+	// The following are used again for each object, so that what millions of objects need is freed at no time: the garbage collector would let it
+	// grow to the size of the records.
+	at      counter
+	section io.SectionReader
+	limited io.LimitedReader
+	small   bytes.Reader
+	stack   []frame
 }
 
 // A refDelta is a record that names its base by hash.
@@ -214,16 +223,19 @@ func (r *receiver) header() error {
 
 // entry reads one object.
 func (r *receiver) entry() error {
-	n := r.pack.records.add(record{offset: r.tap.offset()})
+	if r.tap.offset() > maxOffset {
+		return fmt.Errorf("the pack is %w of %d GiB", ErrTooLarge, maxOffset>>30)
+	}
+	n := r.pack.records.add(recordAt(r.tap.offset()))
 	rec := r.pack.records.at(n)
 	r.tap.begin()
-	at := &counter{in: &r.tap}
-	e, err := at.entry()
+	r.at = counter{in: &r.tap}
+	e, err := r.at.entry()
 	if err != nil {
 		return err
 	}
 	rec.typ = e.typ
-	if err := r.base(n, rec, at); err != nil {
+	if err := r.base(n, rec); err != nil {
 		return err
 	}
 	if e.size > maxReceived {
@@ -245,7 +257,7 @@ func (r *receiver) entry() error {
 	if err != nil {
 		return err
 	}
-	if err := end(content); err != nil {
+	if err := end(content, r.buffer); err != nil {
 		return err
 	}
 	if r.tap.offset() > r.tap.most {
@@ -257,24 +269,28 @@ func (r *receiver) entry() error {
 }
 
 // base reads where the base of a delta is.
-func (r *receiver) base(n uint32, rec *record, at *counter) error {
+func (r *receiver) base(n uint32, rec *record) error {
 	switch rec.typ { //nolint:exhaustive // the other types have no base
 	case plumbing.OFSDeltaObject:
-		distance, err := at.distance()
+		distance, err := r.at.distance()
 		if err != nil {
 			return err
 		}
-		base, found := r.pack.records.atOffset(rec.offset - distance)
+		base, found := r.pack.records.atOffset(rec.offset() - distance)
 		if !found || base >= n {
 			return fmt.Errorf("no object is %d bytes before, where the base should be", distance)
 		}
 		rec.base = base
+		if r.deltas == nil {
+			r.deltas = make([]uint32, 0, r.count)
+		}
 		r.deltas = append(r.deltas, n)
 	case plumbing.REFDeltaObject:
 		d := refDelta{record: n}
-		if _, err := io.ReadFull(&r.tap, d.base[:]); err != nil {
+		if _, err := io.ReadFull(&r.tap, r.buffer[:hashSize]); err != nil {
 			return err
 		}
+		copy(d.base[:], r.buffer)
 		if r.refs = append(r.refs, d); len(r.refs) > maxRefs {
 			return fmt.Errorf("deltas that name their base by its hash: %w of %d", ErrTooLarge, maxRefs)
 		}
@@ -330,11 +346,19 @@ func (r *receiver) unpack(content io.Reader, size int64, o *object) error {
 func (r *receiver) delta(rec *record, content io.Reader, size int64) error {
 	if size <= maxKeptPart && len(r.arena)+int(size) <= maxArena {
 		at := len(r.arena)
-		r.arena = append(r.arena, make([]byte, size)...)
+		r.arena = room(r.arena, int(size), maxArena)[:at+int(size)]
 		rec.keepDelta(at, int(size))
 		return cmp.Or(fill(content, r.arena[at:]), r.spend(size))
 	}
 	return r.unpack(content, size, nil)
+}
+
+// room returns b with room for n more bytes. It doubles what there is, up to a limit of bytes that is not exceeded: append leaves more to the garbage collector.
+func room(b []byte, n, most int) []byte {
+	if len(b)+n <= cap(b) {
+		return b
+	}
+	return append(make([]byte, 0, min(max(2*cap(b), len(b)+n, 4<<10), most)), b...)
 }
 
 // An object reads the content of one object: it finds the hash and the links. A nil object reads nothing.
@@ -450,7 +474,7 @@ func (p *Received) WriteIndex(to io.Writer) error {
 	}
 	large := uint32(0)
 	for _, n := range p.byHash {
-		offset := p.records.at(n).offset
+		offset := p.records.at(n).offset()
 		if offset >= largeOffset {
 			offset = int64(largeOffset | large)
 			large++
@@ -458,7 +482,7 @@ func (p *Received) WriteIndex(to io.Writer) error {
 		put(binary.BigEndian.AppendUint32(word[:0], uint32(offset))) //nolint:gosec // less than 1<<32
 	}
 	for _, n := range p.byHash {
-		if offset := p.records.at(n).offset; offset >= largeOffset {
+		if offset := p.records.at(n).offset(); offset >= largeOffset {
 			put(binary.BigEndian.AppendUint64(word[:0], uint64(offset)))
 		}
 	}

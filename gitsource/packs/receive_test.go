@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -116,6 +117,43 @@ func TestReceiveWritesTheIndexOfGit(t *testing.T) {
 				t.Error("got the objects of a large pack in memory")
 			}
 		})
+	}
+}
+
+// TestReceiveAllocatesRecords receives objects and deltas, of which few are kept in memory. What is allocated for each is hardly more than its record: otherwise the
+// garbage collector would let the memory grow to twice that of the records.
+func TestReceiveAllocatesRecords(t *testing.T) {
+	const parts, few, many = 10, 20_000, 30_000
+	allocated := func(objects int) uint64 {
+		b := newBuilder(t)
+		for i := range objects / 2 {
+			_, base := b.object(plumbing.BlobObject, fmt.Appendf(nil, "%08d", i))
+			var content, delta []byte
+			for n := range parts {
+				part := fmt.Appendf(nil, "%0127d", i*parts+n)
+				content, delta = append(content, part...), append(append(delta, byte(len(part))), part...)
+			}
+			b.delta(plumbing.ComputeHash(plumbing.BlobObject, content), base, instructions(8, uint64(len(content)), delta...))
+		}
+		raw := b.whole()
+		file, err := os.CreateTemp(t.TempDir(), "tmp_pack_")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = file.Close() }()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p, err := Receive(t.Context(), file, bytes.NewReader(raw), enough, func(plumbing.Hash) bool { return false })
+		runtime.ReadMemStats(&after)
+		if err != nil || p.Count() != objects {
+			t.Fatalf("got %v, want %d objects", err, objects)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if each := (allocated(many) - allocated(few)) / (many - few); each > 64 {
+		t.Errorf("got %d bytes for each further object, want at most 64", each)
+	} else {
+		t.Logf("%d bytes for each object", each)
 	}
 }
 
@@ -468,7 +506,7 @@ func FuzzReceive(f *testing.F) {
 		again.pack.Reset()
 		again.pack.Write(raw)
 		for n := range p.records.n {
-			again.index = append(again.index, indexed{p.records.at(n).hash, p.records.at(n).offset})
+			again.index = append(again.index, indexed{p.records.at(n).hash, p.records.at(n).offset()})
 		}
 		set := New(again.files())
 		for n := range p.records.n {

@@ -32,13 +32,13 @@ func (r *receiver) resolve() error {
 				continue
 			}
 			if err := r.resolveFrom(n, typ); err != nil {
-				return fmt.Errorf("deltas of the %s at %d: %w", typ, records.at(n).offset, err)
+				return fmt.Errorf("deltas of the %s at %d: %w", typ, records.at(n).offset(), err)
 			}
 		}
 	}
 	for n := range records.n {
 		if rec := records.at(n); rec.typ.IsDelta() {
-			return fmt.Errorf("object at %d: the base of the delta is not in the pack", rec.offset)
+			return fmt.Errorf("object at %d: the base of the delta is not in the pack", rec.offset())
 		}
 	}
 	return nil
@@ -112,11 +112,12 @@ func (f *frame) isDone() bool { return f.ofs == f.ofsEnd && f.ref == f.refEnd }
 
 // resolveFrom resolves the deltas of an object that is no delta, and theirs.
 func (r *receiver) resolveFrom(root uint32, typ plumbing.ObjectType) error {
-	stack := []frame{r.take(r.frame(root))}
+	stack := append(r.stack[:0], r.take(r.frame(root)))
 	defer func() {
 		for i := range stack {
 			r.release(&stack[i].content)
 		}
+		r.stack = stack
 	}()
 	for len(stack) > 0 {
 		top := len(stack) - 1
@@ -133,7 +134,7 @@ func (r *receiver) resolveFrom(root uint32, typ plumbing.ObjectType) error {
 		h := r.beginObject(n, typ)
 		made, err := r.apply(stack[top].content, n, h, !f.isDone())
 		if err != nil {
-			return fmt.Errorf("delta at %d: %w", r.pack.records.at(n).offset, err)
+			return fmt.Errorf("delta at %d: %w", r.pack.records.at(n).offset(), err)
 		}
 		if stack[top].isDone() {
 			r.release(&stack[top].content)
@@ -279,15 +280,16 @@ func scratchFile(dir string) (*os.File, error) {
 
 // unpackAt returns the unpacked content of the entry at an offset of the file, and its header.
 func (r *receiver) unpackAt(offset int64) (io.Reader, entry, error) {
-	in := r.again.from(io.NewSectionReader(r.file, offset, 1<<62))
-	at := &counter{in: in}
-	e, err := at.entry()
+	r.section = *io.NewSectionReader(r.file, offset, 1<<62)
+	in := r.again.from(&r.section)
+	r.at = counter{in: in}
+	e, err := r.at.entry()
 	if err != nil {
 		return nil, entry{}, unexpectedEOF(err)
 	}
 	switch e.typ { //nolint:exhaustive // the other types have no base
 	case plumbing.OFSDeltaObject:
-		_, err = at.distance()
+		_, err = r.at.distance()
 	case plumbing.REFDeltaObject:
 		_, err = in.Discard(hashSize)
 	}
@@ -300,7 +302,7 @@ func (r *receiver) unpackAt(offset int64) (io.Reader, entry, error) {
 
 // unpackRoot unpacks an object that is no delta a second time.
 func (r *receiver) unpackRoot(n uint32) (content, error) {
-	in, e, err := r.unpackAt(r.pack.records.at(n).offset)
+	in, e, err := r.unpackAt(r.pack.records.at(n).offset())
 	if err != nil {
 		return content{}, err
 	}
@@ -381,16 +383,18 @@ func (r *receiver) apply(base content, n uint32, o *object, keep bool) (content,
 func (r *receiver) openDelta(n uint32) (*bufio.Reader, error) {
 	rec := r.pack.records.at(n)
 	if at, size, kept := rec.keptDelta(); kept && rec.typ.IsDelta() {
-		return r.again.read(bytes.NewReader(r.arena[at : at+size])), nil
+		r.small.Reset(r.arena[at : at+size])
+		return r.again.read(&r.small), nil
 	}
-	in, e, err := r.unpackAt(rec.offset)
+	in, e, err := r.unpackAt(rec.offset())
 	if err != nil {
 		return nil, err
 	}
 	if err := r.spend(e.size); err != nil {
 		return nil, err
 	}
-	return r.again.read(io.LimitReader(in, e.size)), nil
+	r.limited = io.LimitedReader{R: in, N: e.size}
+	return r.again.read(&r.limited), nil
 }
 
 // patchSlowly is patch for content of which some is in a file.

@@ -9,14 +9,22 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A record is one object of a received pack. A pack may have millions.
+// A record is one object of a received pack. A pack may have millions, so a record has 36 bytes.
 type record struct {
-	offset int64
-	hash   plumbing.Hash // of the object; for a delta that is not resolved, where it is kept, see keepDelta
-	crc    uint32        // of the entry
-	base   uint32        // record of the base of a delta
-	typ    plumbing.ObjectType
+	low  uint32        // bits of the offset in the pack
+	hash plumbing.Hash // of the object; for a delta that is not resolved, where it is kept, see keepDelta
+	crc  uint32        // of the entry
+	base uint32        // record of the base of a delta
+	high uint8         // bits of the offset
+	typ  plumbing.ObjectType
 }
+
+const maxOffset = 1<<40 - 1
+
+// recordAt returns a record with an offset of at most maxOffset.
+func recordAt(offset int64) record { return record{low: uint32(offset), high: uint8(offset >> 32)} } //nolint:gosec // the parts of 40 bits
+
+func (r *record) offset() int64 { return int64(r.high)<<32 | int64(r.low) }
 
 // keepDelta notes where a delta is kept.
 func (r *record) keepDelta(at, size int) {
@@ -58,13 +66,13 @@ func (t *table) add(r record) uint32 {
 
 // atOffset returns the record of the object at an offset.
 func (t *table) atOffset(offset int64) (uint32, bool) {
-	i := uint32(sort.Search(int(t.n), func(i int) bool { return t.at(uint32(i)).offset >= offset })) //nolint:gosec // at most maxCount
-	return i, i < t.n && t.at(i).offset == offset
+	i := uint32(sort.Search(int(t.n), func(i int) bool { return t.at(uint32(i)).offset() >= offset })) //nolint:gosec // at most maxCount
+	return i, i < t.n && t.at(i).offset() == offset
 }
 
-// sort makes the list of records by hash.
-func (p *Received) sort() {
-	p.byHash = make([]uint32, p.records.n)
+// sort makes the list of records by hash. It overwrites spare, which has room for all.
+func (p *Received) sort(spare []uint32) {
+	p.byHash = slices.Grow(spare[:0], int(p.records.n))[:p.records.n]
 	var next [256]uint32
 	for i := range p.records.n {
 		p.fanout[p.records.at(i).hash[0]]++

@@ -121,7 +121,7 @@ func (u *unpacking) plain() error {
 	if err := fill(in, content); err != nil {
 		return err
 	}
-	if err := end(in); err != nil {
+	if err := end(in, make([]byte, 1)); err != nil {
 		return err
 	}
 	u.use(content, u.base.offset)
@@ -150,7 +150,7 @@ func (u *unpacking) apply(d located) error {
 	if declared.N != 0 || delta.Buffered() != 0 {
 		return fmt.Errorf("the delta does not have the %d bytes that it declares", d.size)
 	}
-	if err := end(in); err != nil {
+	if err := end(in, make([]byte, 1)); err != nil {
 		return err
 	}
 	u.use(result, d.offset)

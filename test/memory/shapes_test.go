@@ -61,7 +61,10 @@ var shapes = map[string]func(s *server){
 		})
 	},
 	"many_objects": func(s *server) {
-		n := s.size * 120_000
+		n := 120_000 // a little below the limit
+		if *full {
+			n = 4_800_000
+		}
 		s.pack(n, func(p *packer) {
 			for i := range n {
 				p.plain(typeBlob, fmt.Appendf(nil, "%d", i))
