@@ -227,7 +227,7 @@ func testAPT(t *testing.T, repository, key string) {
 	}
 }
 
-// newOpenPGPKey returns the files of a new key, as docs/packages.md makes it.
+// newOpenPGPKey returns the files of a new key, as docs/internals/releasing.md makes it.
 func newOpenPGPKey(t *testing.T) (secret, public string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -24,11 +24,12 @@ var ranElsewhere = map[string]string{"go run ./cmd/demo": "go run ./cmd/demo", "
 
 // docSetups prepare the host and the repository of a page, in repo/. Other pages begin with acceptedSetup.
 var docSetups = map[string]string{
-	"docs/quickstart.md": "git config gitsign.rekorMode offline\n",
-	"docs/adopt.md":      acceptedSetup + "mkdir guests\n",
-	"docs/manifests.md":  acceptedSetup + "mkdir guests && git mv *.yaml guests/\n",
-	"docs/policies.md":   "ln -s $CHECKOUT/examples .\n",
-	"docs/operations.md": acceptedSetup + "cp $CHECKOUT/metrics/rules/*.yaml $CHECKOUT/metrics/grafana/*.json .\n",
+	"docs/quickstart.md":     "git config gitsign.rekorMode offline\n",
+	"docs/adopt.md":          acceptedSetup + "mkdir guests\n",
+	"docs/from-terraform.md": acceptedSetup + "mkdir guests\n",
+	"docs/manifests.md":      acceptedSetup + "mkdir guests && git mv *.yaml guests/\n",
+	"docs/policies.md":       "ln -s $CHECKOUT/examples .\n",
+	"docs/operations.md":     acceptedSetup + "cp $CHECKOUT/metrics/rules/*.yaml $CHECKOUT/metrics/grafana/*.json .\n",
 	"docs/recipes.md": acceptedSetup + `ln -s $CHECKOUT/examples . && cp $HOST/sigstore/trusted_root.json .
 git init --quiet --bare $HOST/mirror.git && git remote add mirror $HOST/mirror.git
 `,
