@@ -64,12 +64,12 @@ func TestDocsListEveryMetric(t *testing.T) {
 var openLabels = []string{"kind", "vmid", "node", "name", "ref", "commit", "version", "goversion", "sha256", "method", "route", "code", "le", "endpoint", "remote"}
 
 // Every value of a closed label is in the row of the metric, in the row to which that one refers, or in the table of labels, or it is a reason of the
-// verifier with a section in docs/verify.md.
+// verifier with a section in docs/refusals.md.
 func TestDocsListEveryLabelValue(t *testing.T) {
 	t.Parallel()
 	m, registry := newMetrics(t)
 	recordEveryLabelValue(m)
-	page, rejections := readDocs(t, "metrics.md"), readDocs(t, "verify.md")
+	page, rejections := readDocs(t, "metrics.md"), readDocs(t, "refusals.md")
 	refers := regexp.MustCompile("those of `(gitops_agent_[a-z_]+)`")
 	var row func(name string) string
 	row = func(name string) string {

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"gitops-agent/verify"
 )
 
 // A check is one check of the verifying sequence or of the policy. The named test fails if the check is removed. The test
@@ -363,17 +361,3 @@ func (c check) without(switched string) string {
 
 // row returns the line of the table in docs/internals/checks.md.
 func (c check) row() string { return "| " + c.name + " | `" + c.test + "` |" }
-
-// TestReasonsAreDocumented: each reason has its section in docs/verify.md.
-func TestReasonsAreDocumented(t *testing.T) {
-	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range verify.Reasons() {
-		if !strings.Contains(string(doc), "\n### "+string(r)+"\n") {
-			t.Errorf("docs/verify.md lacks the section ### %s", r)
-		}
-	}
-}

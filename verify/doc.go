@@ -29,7 +29,7 @@
 //
 // # Where to start
 //
-// Read check.go (a history), policy.go (one commit) and proof.go (one signature), in this order. docs/verify.md lists the
-// sequence, the reasons with their remedies, and the test behind every check. checks_test.go lists every check with the
+// Read check.go (a history), policy.go (one commit) and proof.go (one signature), in this order. docs/verify.md describes the
+// sequence, docs/refusals.md the reasons, docs/internals/checks.md the test behind every check. checks_test.go lists every check with the
 // test that fails without it: change its rows together with the lines that they quote.
 package verify

@@ -12,7 +12,7 @@ import (
 )
 
 // A Reason is the reason why a commit or a range was refused. The list of reasons is closed. Errors, metrics, status and
-// the command line use the same values, and docs/verify.md has a section on each.
+// the command line use the same values, and docs/refusals.md has a section on each.
 type Reason string
 
 // Reasons about the object and its signature.
@@ -64,42 +64,43 @@ const (
 
 type explanation struct {
 	reason        Reason
-	meaning, hint string
+	meaning, hint string // one line each
+	docs          string // what docs/refusals.md adds, in Markdown; empty if nothing
 }
 
 func explanations() []explanation {
 	return []explanation{
-		{ReasonUnsigned, "commit is not signed", "sign it with gitsign: git config gpg.format x509, gpg.x509.program gitsign, commit.gpgsign true, gitsign.rekorMode offline"},
-		{ReasonNotSigstore, "signature is not a Sigstore signature", "PGP and SSH signatures and those of a forge are not accepted; sign with gitsign and merge locally with git merge --no-ff -S"},
-		{ReasonMalformed, "object does not have the layout that git writes", "make the commit again with git; two readers can understand a duplicated, misplaced or hidden header differently"},
-		{ReasonMalformedSignature, "signature is outside the accepted profile", "sign again with a current gitsign, which writes exactly one signer, one certificate and the known attributes"},
-		{ReasonTooLarge, "object is larger than 1 MiB", "shorten the commit message or reduce the number of parents"},
-		{ReasonContentMismatch, "signature belongs to other content", "the object was changed after it was signed, or the signature was copied from another object; sign this commit"},
-		{ReasonOnlineOnly, "signature contains no transparency log entry", "git config gitsign.rekorMode offline, then sign again: git commit --amend --no-edit -S"},
-		{ReasonEvidenceMissing, "signed in gitsign's online mode, and there is no evidence of the log about it", "fetch it: gitops-agent evidence fetch A..B --rekor URL, or sign offline: git config gitsign.rekorMode offline"},
-		{ReasonBadEvidence, "evidence is not a bundle about this signature", "fetch it again: gitops-agent evidence fetch A..B --rekor URL --again"},
-		{ReasonBadSignature, "signature does not match its certificate", "the signature was altered; sign again"},
-		{ReasonUntrustedLog, "log entry is from a log that the trusted root does not trust at that time", "check that the trusted root belongs to the Sigstore that signed, and refresh it"},
-		{ReasonBadLogEntry, "log entry does not prove that this signature was logged", "the entry was altered or belongs to another signature; sign again"},
-		{ReasonNoTrustedTime, "no trusted log or authority proves when it was signed", "a Rekor v2 entry needs a timestamp: set gitsign.timestampServerURL and sign again"},
-		{ReasonNoTimestamp, "required timestamp of a trusted authority is missing", "set gitsign.timestampServerURL to an authority of the trusted root and sign again"},
-		{ReasonUntrustedTimestamp, "timestamp is not from an authority that the trusted root trusts at that time, or was altered", "unset gitsign.timestampServerURL or set it to an authority of the trusted root, and sign again"},
-		{ReasonExpiredCertificate, "signed outside the validity period of its certificate", "certificates are valid for ten minutes; sign again. If this repeats, suspect a stolen key"},
-		{ReasonUntrustedCertificate, "certificate is not from an authority that the trusted root trusts at that time", "check that the trusted root belongs to the Sigstore that signed, and refresh it"},
-		{ReasonNoCertificateLog, "certificate was not logged by a trusted certificate log", "check the certificate logs in the trusted root, and refresh it"},
-		{ReasonWrongIdentity, "signed by an identity that is not among the signers", "if this identity may sign, add it to trust.signers; compare issuer and subject letter by letter"},
-		{ReasonOutsideWindow, "signed outside the time in which the signer was trusted", "check from and until of the signer in trust.signers"},
-		{ReasonDenied, "commit, payload, certificate or log entry is on the deny list", "check trust.deny; a commit that replaces the denied one needs a new history or an anchor above it"},
-		{ReasonMissingRole, "signer may not change files", "a signer without the role change may sign only commits that change no files: git commit --allow-empty"},
-		{ReasonOutOfScope, "signer may not change these files", "check paths of the signer in trust.signers, or let another signer make the change"},
-		{ReasonWrongName, "tag is at another ref than the one that was signed", "a tag counts only at refs/tags/ under the name in it; find out who moved it, or have a tag of the wanted name signed: git tag --sign NAME COMMIT"},
-		{ReasonWrongTarget, "commit is not made for this target", "end the message of the tip with the trailer Gitops-Target: <cluster>/<branch>, or check trust.binding"},
-		{ReasonNotDescendant, "history was rewritten or rolled back", "the accepted commit must be on the first-parent path of the tip; gitops-agent allow-rewrite <full sha> accepts a rewrite on purpose"},
-		{ReasonMissingAnchor, "anchor is not in the history", "trust.anchor must be on the first-parent path of the branch; check the remote and the anchor"},
-		{ReasonIncompleteHistory, "history is incomplete", "the remote serves a shallow clone or lacks objects; the agent needs the whole branch"},
-		{ReasonTooManyCommits, "more than 1,000 commits at once", "review the history and set a new trust.anchor near the tip"},
-		{ReasonTimeWentBack, "signed before an earlier accepted commit", "sign a new commit on top; the proven time may go back by at most five minutes"},
-		{ReasonTooOld, "signed before trust.not_before", "sign a new commit on top"},
+		{ReasonUnsigned, "commit is not signed", "sign it with gitsign: git config gpg.format x509, gpg.x509.program gitsign, commit.gpgsign true, gitsign.rekorMode offline", "[signing.md](signing.md) sets gitsign up. A forge's merge button does not sign: merge with `git merge --no-ff -S`, or by [a workflow](workflows.md). A signed commit on top does not help; a [seal](verify.md#seals) does."},
+		{ReasonNotSigstore, "signature is not a Sigstore signature", "PGP and SSH signatures and those of a forge are not accepted; sign with gitsign and merge locally with git merge --no-ff -S", `Or let [a workflow](workflows.md) merge.`},
+		{ReasonMalformed, "object does not have the layout that git writes", "make the commit again with git; two readers can understand a duplicated, misplaced or hidden header differently", `If another person made it, ask how. The limit is 1,000 headers.`},
+		{ReasonMalformedSignature, "signature is outside the accepted profile", "sign again with a current gitsign, which writes exactly one signer, one certificate and the known attributes", `gitsign of 2022 wrote two certificates, and that of early 2023 other attributes.`},
+		{ReasonTooLarge, "object is larger than 1 MiB", "shorten the commit message or reduce the number of parents", ""},
+		{ReasonContentMismatch, "signature belongs to other content", "the object was changed after it was signed, or the signature was copied from another object; sign this commit", `Rebase and amend remove or break signatures: sign the result.`},
+		{ReasonOnlineOnly, "signature contains no transparency log entry", "git config gitsign.rekorMode offline, then sign again: git commit --amend --no-edit -S", "The verifier was given no [evidence](verify.md#evidence-for-the-online-mode), or `trust.timestamps: required` excludes this mode."},
+		{ReasonEvidenceMissing, "signed in gitsign's online mode, and there is no evidence of the log about it", "fetch it: gitops-agent evidence fetch A..B --rekor URL, or sign offline: git config gitsign.rekorMode offline", `Push the [evidence](verify.md#evidence-for-the-online-mode): the agent waits for it.`},
+		{ReasonBadEvidence, "evidence is not a bundle about this signature", "fetch it again: gitops-agent evidence fetch A..B --rekor URL --again", "Anyone who may push can change notes: `git push --force origin refs/notes/gitops-evidence` puts the right ones back."},
+		{ReasonBadSignature, "signature does not match its certificate", "the signature was altered; sign again", ""},
+		{ReasonUntrustedLog, "log entry is from a log that the trusted root does not trust at that time", "check that the trusted root belongs to the Sigstore that signed, and refresh it", `Investigate an entry that was made after its log's key was retired.`},
+		{ReasonBadLogEntry, "log entry does not prove that this signature was logged", "the entry was altered or belongs to another signature; sign again", ""},
+		{ReasonNoTrustedTime, "no trusted log or authority proves when it was signed", "a Rekor v2 entry needs a timestamp: set gitsign.timestampServerURL and sign again", ""},
+		{ReasonNoTimestamp, "required timestamp of a trusted authority is missing", "set gitsign.timestampServerURL to an authority of the trusted root and sign again", ""},
+		{ReasonUntrustedTimestamp, "timestamp is not from an authority that the trusted root trusts at that time, or was altered", "unset gitsign.timestampServerURL or set it to an authority of the trusted root, and sign again", ""},
+		{ReasonExpiredCertificate, "signed outside the validity period of its certificate", "certificates are valid for ten minutes; sign again. If this repeats, suspect a stolen key", ""},
+		{ReasonUntrustedCertificate, "certificate is not from an authority that the trusted root trusts at that time", "check that the trusted root belongs to the Sigstore that signed, and refresh it", `A certificate that is not for signing code, and one of a [sandbox](sandbox.md#its-certificates-are-marked), have this reason too.`},
+		{ReasonNoCertificateLog, "certificate was not logged by a trusted certificate log", "check the certificate logs in the trusted root, and refresh it", ""},
+		{ReasonWrongIdentity, "signed by an identity that is not among the signers", "if this identity may sign, add it to trust.signers; compare issuer and subject letter by letter", `A dot or a slash is enough, and patterns match the whole subject. If only extensions of a workflow differ, the message names each.`},
+		{ReasonOutsideWindow, "signed outside the time in which the signer was trusted", "check from and until of the signer in trust.signers", "`from` is inclusive, `until` exclusive."},
+		{ReasonDenied, "commit, payload, certificate or log entry is on the deny list", "check trust.deny; a commit that replaces the denied one needs a new history or an anchor above it", ""},
+		{ReasonMissingRole, "signer may not change files", "a signer without the role change may sign only commits that change no files: git commit --allow-empty", "The message shows the entry `may` that would permit it. `gitops-agent approve` and `gitops-agent order` print commits for approvers and operators. With `history: tip` the change since the last accepted revision counts."},
+		{ReasonOutOfScope, "signer may not change these files", "check paths of the signer in trust.signers, or let another signer make the change", "A guest outside of `guests` has this reason too, and a [change for other targets](verify.md#several-clusters-on-one-branch) that the signer may not make here. An audit compares neither."},
+		{ReasonWrongName, "tag is at another ref than the one that was signed", "a tag counts only at refs/tags/ under the name in it; find out who moved it, or have a tag of the wanted name signed: git tag --sign NAME COMMIT", `Anyone who can push can do that. Only audits report this reason.`},
+		{ReasonWrongTarget, "commit is not made for this target", "end the message of the tip with the trailer Gitops-Target: <cluster>/<branch>, or check trust.binding", `A cluster that is named twice, other text in the last paragraph, and more than 16 targets have this reason too. Where only the trailer is missing, the refusal has the command that adds it.`},
+		{ReasonNotDescendant, "history was rewritten or rolled back", "the accepted commit must be on the first-parent path of the tip; gitops-agent allow-rewrite <full sha> accepts a rewrite on purpose", `The branch was force-pushed, rolled back, or merged in the wrong direction, or the agent has another repository than before. If nobody meant that, find out who moved the branch.`},
+		{ReasonMissingAnchor, "anchor is not in the history", "trust.anchor must be on the first-parent path of the branch; check the remote and the anchor", ""},
+		{ReasonIncompleteHistory, "history is incomplete", "the remote serves a shallow clone or lacks objects; the agent needs the whole branch", ""},
+		{ReasonTooManyCommits, "more than 1,000 commits at once", "review the history and set a new trust.anchor near the tip", "More than 50,000 commits to compare side branches with have this reason too. After the first accepted revision, move the branch forward in steps of 1,000, or run `gitops-agent allow-rewrite` with the tip, which accepts it without those below it."},
+		{ReasonTimeWentBack, "signed before an earlier accepted commit", "sign a new commit on top; the proven time may go back by at most five minutes", ""},
+		{ReasonTooOld, "signed before trust.not_before", "sign a new commit on top", `The setting prevents a rollback after a loss of state.`},
 	}
 }
 
@@ -118,6 +119,9 @@ func (r Reason) Meaning() string { return r.explain().meaning }
 
 // Hint returns one line with the remedy for r, or "" if r is not in Reasons.
 func (r Reason) Hint() string { return r.explain().hint }
+
+// Docs returns what docs/refusals.md adds to Meaning and Hint, in Markdown, or "".
+func (r Reason) Docs() string { return r.explain().docs }
 
 func (r Reason) explain() explanation {
 	for _, e := range explanations() {

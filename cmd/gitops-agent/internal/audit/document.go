@@ -74,7 +74,7 @@ type verdictView struct {
 	Title          string        `json:"title,omitempty"` // first line of the message, at most 160 bytes
 	Verdict        string        `json:"verdict"`         // accepted, refused or sealed
 	Accepted       bool          `json:"accepted"`
-	Reason         verify.Reason `json:"reason,omitempty"`   // of a refusal, as in docs/verify.md
+	Reason         verify.Reason `json:"reason,omitempty"`   // of a refusal, as in docs/refusals.md
 	Message        string        `json:"message,omitempty"`  // the problem
 	Hint           string        `json:"hint,omitempty"`     // the remedy
 	SealedBy       string        `json:"sealedBy,omitempty"` // the commit with the seal

@@ -38,7 +38,7 @@ func (l Listing) check() error {
 	known := OnlyWords()
 	for _, word := range l.Only {
 		if !slices.Contains(known, word) {
-			return term.UsageErrorf("--only: got %q, want %s, or a reason of docs/verify.md", word, strings.Join(known[:3], ", "))
+			return term.UsageErrorf("--only: got %q, want %s, or a reason of docs/refusals.md", word, strings.Join(known[:3], ", "))
 		}
 	}
 	return nil
