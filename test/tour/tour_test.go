@@ -168,7 +168,7 @@ func (t *tour) converged(line string) {
 
 // monitor installs the rules, and lets Prometheus scrape the agent.
 func (t *tour) monitor() {
-	t.run(t.quickstart.section("## 5. Alerts").commands(1)[0])
+	t.run(t.quickstart.section("## 5. Alerts and dashboards").commands(1)[0])
 	blocks := t.operations.section("## Install the rules").commands(5)
 	t.run(blocks[0])
 	await(t, "the agent to be scraped", func() bool {
