@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
@@ -34,7 +35,7 @@ func TestLockThatNoTaskHolds(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			runLabOn(t, pvesim.Options{Nodes: []string{"pve1", "pve2", "pve3"}, TaskTimes: map[string]time.Duration{"qmigrate": 15 * time.Minute}}, func(t *testing.T, l *lab) {
+			runLabOn(t, pvesim.Options{Nodes: []string{"pve1", "pve2", "pve3"}, ResourcesPeriod: 10 * time.Second, TaskTimes: map[string]time.Duration{"qmigrate": 15 * time.Minute}}, func(t *testing.T, l *lab) {
 				l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "state: running"), "pve1")
 				l.push("one guest", alice)
 				defer l.start()()
@@ -75,4 +76,38 @@ func TestLockThatNoTaskHolds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFrozenMachineThatIsUnlocked loses the quorum in the middle of an online migration. The lock that it leaves is all that the list of guests shows: once it is gone, the machine
+// is listed as running although no copy of it runs. It is degraded until it runs again.
+func TestFrozenMachineThatIsUnlocked(t *testing.T) {
+	runLabOn(t, pvesim.Options{Nodes: []string{"pve1", "pve2", "pve3"}, ResourcesPeriod: 10 * time.Second, TaskTimes: map[string]time.Duration{"qmigrate": 15 * time.Minute}}, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "state: running"), "pve1")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		time.Sleep(time.Minute)
+		move := func() {
+			l.callAs("root@pam!full", "POST", "/nodes/pve1/qemu/201/migrate", "target=pve2&online=1&with-local-disks=1")
+		}
+		move()
+		time.Sleep(9 * time.Minute)
+		l.sim.LoseQuorum()
+		time.Sleep(20 * time.Minute)
+		l.sim.RegainQuorum()
+		time.Sleep(5 * time.Minute)
+		l.ok(l.sim.Edit(201, "lock", ""))
+		for range 10 {
+			time.Sleep(time.Minute)
+			if g := l.guest(l.engine.Report(), 201); g.Health != report.Degraded || g.Status != guest.StatusPaused {
+				t.Fatalf("got %s and %s of a machine that is frozen, want Degraded and paused", g.Health, g.Status)
+			}
+		}
+		move() // the next migration finds the second copy, ends it, and lets the machine run
+		eventually(t, "a machine that runs", func() bool {
+			g := l.guest(l.engine.Report(), 201)
+			return g.Health == report.Healthy && g.Status == guest.StatusRunning
+		})
+		l.converge()
+	})
 }

@@ -25,11 +25,12 @@ func (o *Observer) rowOf(vmid int) (cluster.Row, bool) {
 }
 
 // isConfirmed reports whether the run state of a row of the inventory counts. The inventory lags for up to ten seconds behind a start or a stop, so its run state counts
-// only if the last reading of the guest agrees; ReadGuest asks the guest for any other one. A template does not run.
+// only if the last reading of the guest agrees; ReadGuest asks the guest for any other one. A template does not run. A migration that lost the quorum may have left a machine
+// paused that the inventory lists as running, so a guest that was being moved is asked, also in the first reading after it is unlocked.
 //
 // Source: pvestatd, which updates the run states of GET /cluster/resources every ten seconds.
 func isConfirmed(row cluster.Row, last guest.Observed, wasSeen bool) bool {
-	return row.Template || wasSeen && last.Status == row.Status
+	return row.Template || wasSeen && last.Status == row.Status && last.Lock != "migrate"
 }
 
 // keep stores a reading that began at a time. After a failure the guest stays due, and its last reading keeps its age. What a lane read later is newer.
