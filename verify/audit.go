@@ -18,7 +18,7 @@ type Verdict struct {
 	Object   gitsource.ID
 	Accepted bool
 	Reason   Reason // why the object was refused; empty when it was accepted, or when reading failed
-	Hint     string // the remedy for Reason; empty with it
+	Hint     string // the remedy for Reason, or for Ignored where its text does not name one; empty without them
 	Err      error  // a *RejectedError, or why the object could not be read; nil when it was accepted
 
 	Title    string       // first line of the message, cut to maxTitle bytes
@@ -93,14 +93,17 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 			return err
 		}
 	}
-	v.Ignored = a.ignoredOrders(before)
+	v.Ignored, v.Hint = a.ignoredOrders(before)
 	return nil
 }
 
 // ignoredOrders returns why orders of a commit have no effect, independent of the state of the cluster: for their form, or because the signer lacks the role. It is "" if they may
-// have one. Before is the tree of the first parent.
-func (a admitted) ignoredOrders(before gitsource.ID) string {
-	found, ignored := orders(a, a.tree == before, "")
+// have one. The remedy is "" if why says what the signer lacks. Before is the tree of the first parent.
+func (a admitted) ignoredOrders(before gitsource.ID) (why, remedy string) {
+	found, why := orders(a, a.tree == before, "")
+	if why != "" {
+		return why, OrderAlone
+	}
 	for _, o := range found {
 		need := RoleApprove
 		if o.Kind == OrderRun {
@@ -108,12 +111,12 @@ func (a admitted) ignoredOrders(before gitsource.ID) string {
 		}
 		switch {
 		case !o.Allowed:
-			ignored = role.Missing(a.signer.Name, a.signer.May, need)
+			why, remedy = role.Missing(a.signer.Name, a.signer.May, need), ""
 		case o.Problem != "":
-			ignored = o.Problem
+			why, remedy = o.Problem, OrderAlone
 		}
 	}
-	return ignored
+	return why, remedy
 }
 
 // AuditTag verifies one annotated tag: its signature, its signer, the deny list, and that it is at the ref whose name was signed. ref is the full name of the

@@ -29,6 +29,9 @@ type Order struct {
 	Problem  string // why the commit cannot give an order of this kind; "" if it can
 }
 
+// OrderAlone is the remedy for orders whose commit cannot give them.
+const OrderAlone = "gitops-agent order and gitops-agent approve make a commit that gives an order alone"
+
 // orders returns the orders of a commit, or the reason why a commit whose message mentions an order gives none. Only a
 // commit that does nothing else gives orders: it has one parent, leaves the tree unchanged, and its last paragraph has
 // only Gitops trailers. So an order cannot hide in a merge message, in a quoted request or in a change of files.

@@ -62,7 +62,7 @@ func ignoredOrder(commit verify.SignedCommit) (journal.Ordered, bool) {
 	}
 	return journal.Ordered{
 		Key: fmt.Sprintf("%x:0", commit.PayloadDigest), Order: commit.Mention, Subject: commit.Subject, Issuer: commit.Issuer, Signer: commit.Signer, Commit: string(commit.ID),
-		ProvenTime: commit.ProvenTime, State: journal.OrderRefused, Why: commit.Ignored + "; gitops-agent order and gitops-agent approve make a commit that gives an order alone",
+		ProvenTime: commit.ProvenTime, State: journal.OrderRefused, Why: commit.Ignored + "; " + verify.OrderAlone,
 	}, true
 }
 

@@ -262,7 +262,7 @@ func (r Result) WriteJSON(out io.Writer) error {
 // WriteText prints the verdicts and the totals and, if explain is set, the reason and the remedy of each refusal.
 func (r Result) WriteText(out io.Writer, explain bool) {
 	writeVerdicts(out, r.document, r.listing)
-	writeIgnored(out, r.document, r.listing)
+	writeIgnored(out, r.document, r.listing, explain)
 	writePromotions(out, r.document, r.listing)
 	writeAttestations(out, r.document, r.listing)
 	if explain {

@@ -40,14 +40,17 @@ func writeVerdicts(out io.Writer, d Document, l Listing) {
 	}
 }
 
-// writeIgnored prints which listed commits mention orders that have no effect.
-func writeIgnored(out io.Writer, d Document, l Listing) {
+// writeIgnored prints which listed commits mention orders that have no effect and, if explain is set, the remedy.
+func writeIgnored(out io.Writer, d Document, l Listing, explain bool) {
 	if l.isSummary(d) {
 		return
 	}
 	for _, v := range l.selected(d) {
 		if v.Ignored != "" {
 			_, _ = fmt.Fprintf(out, "\n%s: its orders have no effect: %s\n", v.shortID(), term.Printable(v.Ignored))
+			if explain && v.Accepted && v.Hint != "" {
+				_, _ = fmt.Fprintf(out, "  remedy: %s\n", term.Printable(v.Hint))
+			}
 		}
 	}
 }
