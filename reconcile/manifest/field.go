@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
@@ -122,10 +123,13 @@ func (d decoder) unknownHint(rows []field, name string) string {
 }
 
 // mappingHint returns a hint for a value that is not a mapping: the first field that accepts the value, or its most likely meaning. For
-// memory: 2048 it suggests memory: {size: 2048Mi}. It never suggests to remove something.
+// memory: 2048 it suggests memory: {size: 2048Mi}. It never suggests to remove something. For a list it names the fields.
 func (d decoder) mappingHint(into object, n *tree.Node) string {
-	if d.path == "" || n.Kind != tree.Scalar || n.IsNull() {
+	if d.path == "" || n.IsNull() {
 		return ""
+	}
+	if n.Kind != tree.Scalar {
+		return "its fields are " + fieldNames(into.fields())
 	}
 	blank, ok := reflect.New(reflect.TypeOf(into).Elem()).Interface().(object) // so that the attempt changes nothing
 	if !ok {
@@ -142,6 +146,19 @@ func (d decoder) mappingHint(into object, n *tree.Node) string {
 		}
 	}
 	return ""
+}
+
+// fieldNames lists the names of fields, the first ones of many.
+func fieldNames(rows []field) string {
+	const most = 8
+	var names []string
+	for _, row := range rows {
+		names = append(names, row.name)
+	}
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + " and others"
+	}
+	return strings.Join(names, ", ")
 }
 
 func find(rows []field, name string) *field {

@@ -132,7 +132,7 @@ func (d decoder) pathInRoot() string {
 // counterparts are the fields that a kind of guest has in place of a field of the other kind.
 var counterparts = map[guest.Kind]map[string]string{
 	guest.VirtualMachine: {"rootfs": "disks", "mounts": "disks", "hostname": "name"},
-	guest.Container:      {"disks": "rootfs and mounts", "name": "hostname"},
+	guest.Container:      {"disks": "rootfs and mounts", "name": "hostname", "devices": "raw.dev0"},
 }
 
 // otherKindHint returns a hint for a name that is a field of the other kind of guest at the same path.
