@@ -1,5 +1,5 @@
 // Package manifests contains example manifests for users to copy. Each folder is a complete repository with one Cluster: demo (for cmd/demo),
-// homelab, fleet, containers, k3s, windows, legacy, agent, encrypted, firewall, ha, sets and company; docs/manifests.md describes them. The tests and the demonstration read them from here.
+// homelab, fleet, containers, k3s, windows, legacy, agent, encrypted, firewall, ha, sets, ports and company; docs/manifests.md describes them. The tests and the demonstration read them from here.
 // schema.json is the JSON schema of manifests for editors.
 //
 // The only symbol is Files.

@@ -61,11 +61,12 @@ func furnish(sim *pvesim.Sim) error {
 }
 
 // TestExamplesConverge gives each tree of the examples to an agent, signed, on a cluster that has no guest of them: all of them are
-// made, and afterwards nothing is left to write. The tree encrypted needs a key: the test of the sandbox lets it converge.
+// made, and afterwards nothing is left to write. The tree encrypted needs a key, and ports
+// has guests that wait for root: the test of the sandbox lets them converge.
 func TestExamplesConverge(t *testing.T) {
 	t.Parallel()
 	for name := range exampleTrees {
-		if name == "encrypted" {
+		if name == "encrypted" || name == "ports" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

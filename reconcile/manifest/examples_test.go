@@ -38,7 +38,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // exampleTrees are the folders of the examples, each a repository of its own, with the vmids that an agent would assign.
 var exampleTrees = map[string]map[string]int{
-	"demo": {"VirtualMachine/build-1": 203}, "homelab": nil, "fleet": nil, "k3s": nil, "containers": nil, "legacy": nil, "windows": nil, "agent": nil, "encrypted": nil, "firewall": nil, "ha": nil,
+	"demo": {"VirtualMachine/build-1": 203}, "homelab": nil, "fleet": nil, "k3s": nil, "containers": nil, "legacy": nil, "windows": nil, "ports": nil, "agent": nil, "encrypted": nil, "firewall": nil, "ha": nil,
 	"sets": {"Container/dns-lab": 523}, "company": nil,
 }
 
@@ -105,7 +105,7 @@ func TestExamplesNameTheSchema(t *testing.T) {
 
 func TestExamplesParse(t *testing.T) {
 	t.Parallel()
-	want := map[string]int{"demo": 5, "homelab": 10, "fleet": 7, "k3s": 5, "containers": 4, "legacy": 1, "windows": 2, "agent": 2, "encrypted": 2, "sets": 15, "firewall": 2, "ha": 3, "company": 13}
+	want := map[string]int{"demo": 5, "homelab": 10, "fleet": 7, "k3s": 5, "containers": 4, "legacy": 1, "windows": 2, "ports": 11, "agent": 2, "encrypted": 2, "sets": 15, "firewall": 2, "ha": 3, "company": 13}
 	for name, assigned := range exampleTrees {
 		t.Run(name, func(t *testing.T) {
 			set, err := manifest.Parse(exampleTree(t, name))
