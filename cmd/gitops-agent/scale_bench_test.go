@@ -163,8 +163,14 @@ func series(scrape []byte) int {
 // journalSize returns the size of the journal's files, in bytes.
 func (s *site) journalSize() int64 {
 	s.Helper()
+	return s.folderSize(s.path("state/journal"))
+}
+
+// folderSize returns the size of all files in a folder, in bytes.
+func (s *site) folderSize(dir string) int64 {
+	s.Helper()
 	var size int64
-	s.ok(filepath.WalkDir(s.path("state/journal"), func(_ string, entry fs.DirEntry, err error) error {
+	s.ok(filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
