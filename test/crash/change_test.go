@@ -150,7 +150,7 @@ var changes = map[string]func(w *world) string{
 		if g == nil {
 			return ""
 		}
-		g.node = map[string]string{"pve1": "pve2", "pve2": "pve1"}[g.node]
+		g.node = otherNode(g.node)
 		g.must("migrated")
 		return "migrate " + g.name
 	},
@@ -212,18 +212,6 @@ var changes = map[string]func(w *world) string{
 		g.must("started", "stopped")
 		return "power by hand of " + g.name
 	},
-	"ha": func(w *world) string {
-		g := w.pick(func(g *machine) bool { return g.running && !g.template && (g.ha == "" || g.ha == haStarted) })
-		if g == nil {
-			return ""
-		}
-		if g.ha == "" {
-			g.ha = haStarted
-		} else {
-			g.ha, g.approve = "{absent: true}", true
-		}
-		return "ha of " + g.name
-	},
 	"firewall":     (*world).editFirewall,
 	"rule by hand": (*world).editRulesByHand,
 	"adopt": func(w *world) string {
@@ -235,8 +223,6 @@ var changes = map[string]func(w *world) string{
 		return "adopt " + g.name
 	},
 }
-
-const haStarted = "{state: started}"
 
 // source is a way to create a guest.
 type source struct {
@@ -270,6 +256,9 @@ func (w *world) create(s source) string {
 	}
 	if g.running = w.rng.IntN(2) == 0; g.running {
 		g.must("started")
+		if w.isOfHA() && w.rng.IntN(2) == 0 {
+			g.ha = haStarted
+		}
 	}
 	if s.secret {
 		g.secret = g.name

@@ -167,12 +167,16 @@ func (w *world) startRound(round int) {
 	scheduled := w.changeSchedules() // before the other changes: a week passes only if no guest with a schedule is changed
 	var done []string
 	for tries := 0; len(done) < 2 && tries < 20; tries++ {
-		names := slices.Sorted(maps.Keys(changes))
+		known := changes
+		if w.rng.IntN(2) == 0 && w.isOfHA() || w.rng.IntN(8) == 0 {
+			known = haChanges
+		}
+		names := slices.Sorted(maps.Keys(known))
 		name := names[w.rng.IntN(len(names))]
 		if round == 0 {
-			name = "create"
+			known, name = changes, "create"
 		}
-		if did := changes[name](w); did != "" {
+		if did := known[name](w); did != "" {
 			done = append(done, did)
 			w.total.changed(name)
 		}
@@ -209,16 +213,24 @@ func (w *world) startRound(round int) {
 func (w *world) interrupt() {
 	w.Helper()
 	a := w.agents[w.rng.IntN(len(w.agents))]
-	names := slices.Sorted(maps.Keys(moments))
+	known := moments
+	if w.rng.IntN(2) == 0 && w.isOfHA() && len(w.agents) == 1 {
+		known = haMoments
+	}
+	names := slices.Sorted(maps.Keys(known))
 	if len(w.agents) > 1 {
 		names = duelMoments
 	}
 	name := names[w.rng.IntN(len(names))]
 	if *crashMoment != "" {
-		name = *crashMoment
+		if name = *crashMoment; haMoments[name] != nil {
+			known = haMoments
+		} else {
+			known = moments
+		}
 	}
 	w.did("%s: %s", name, a.name)
-	w.did("  %s", moments[name](w, a))
+	w.did("  %s", known[name](w, a))
 	w.checkGuardedFirewalls()
 }
 

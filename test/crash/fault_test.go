@@ -2,7 +2,11 @@
 
 package crash
 
-import "maps"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // faults are what may go wrong with one of the next writes. None changes which effects must happen in the end: what certainly had no
 // effect is done again, and what had one is not.
@@ -29,6 +33,9 @@ func (w *world) inject() {
 	w.Helper()
 	fault := map[string]any{"writes": true, "path": "^/(pools|cluster|nodes/[^/]+/(qemu|lxc|vzdump|storage))", "nth": 1 + w.rng.IntN(3)}
 	maps.Copy(fault, faults[w.rng.IntN(len(faults))])
+	if path, _ := fault["path"].(string); fault["kind"] == "task-fails" && slices.ContainsFunc(w.present(), func(g *machine) bool { return g.running && g.kind == "VirtualMachine" }) {
+		fault["path"] = strings.Replace(path, "|snapshot)", ")", 1) // a machine that runs stays locked until a person unlocks it
+	}
 	w.post("/faults", fault)
 	w.did("fault: %v", fault)
 	w.total.faults.Add(1)

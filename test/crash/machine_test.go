@@ -79,7 +79,7 @@ func (g *machine) manifest() string {
 	add(!g.assigned, fmt.Sprintf("vmid: %d", g.vmid))
 	add(g.source != "", "source: "+g.source)
 	add(g.adopted, "adopt: ifUnmanaged")
-	add(g.node != "" && g.kind == "VirtualMachine", fmt.Sprintf("placement: {prefer: [%s], migrate: offline}", g.node))
+	add(g.node != "" && g.kind == "VirtualMachine", fmt.Sprintf("placement: {prefer: [%s], migrate: %s}", g.node, map[bool]string{true: "online", false: "offline"}[g.isUnderHA()]))
 	add(g.node != "" && g.kind == "Container", "node: "+g.node)
 	add(g.disk == "rootfs", fmt.Sprintf("rootfs: {storage: %s, size: %dGi}", g.storage, g.size))
 	add(g.disk != "" && g.disk != "rootfs", fmt.Sprintf("disks: {%s: {storage: %s, size: %dGi}}", g.disk, g.storage, g.size))

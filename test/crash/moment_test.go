@@ -102,7 +102,7 @@ var moments = map[string]func(w *world, a *agent) string{
 		return w.outage(a, func(lost bool) { w.post("/quorum", map[string]any{"quorate": !lost}) })
 	},
 	"a node fails": func(w *world, a *agent) string {
-		if slices.ContainsFunc(w.guests, func(g *machine) bool { return g.wanted && g.ha != "" }) {
+		if slices.ContainsFunc(w.guests, func(g *machine) bool { return g.wanted && g.isUnderHA() }) {
 			return "" // the HA manager would start its guests on the other node
 		}
 		node := []string{"pve1", "pve2"}[w.rng.IntN(2)]

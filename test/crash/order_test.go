@@ -55,6 +55,18 @@ var orders = map[string]func(w *world) *order{
 		}
 		return o.needsApproval()
 	},
+	"migrate": func(w *world) *order { // a manifest with placement.migrate would move it back
+		o := w.newOrder("migrate", "", []string{"migrated"}, func(g *machine) bool {
+			return (g.kind == "Container" || g.adopted) && g.snapshot == "" && g.own == 0 && g.schedule == ""
+		})
+		if o == nil {
+			return nil
+		}
+		if o.text += " target=" + otherNode(w.nodeOf(o.guest)); o.guest.running && o.guest.kind == "Container" {
+			o.effects = append(o.effects, "stopped", "started")
+		}
+		return o
+	},
 	"rollback": func(w *world) *order {
 		o := w.orderOfSnapshot("rollback", []string{"rolled-back"})
 		if o != nil {

@@ -131,7 +131,7 @@ func (w *world) read(name string) string {
 func (w *world) startSimulator() {
 	w.Helper()
 	cmd := exec.Command(filepath.Join(w.programs, "pvesim"), "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--nodes", "pve1,pve2", "--seed", fmt.Sprint(w.seed),
-		"--task-time", "40ms", "--ha-delay", "100ms", "--token", "root@pam!full",
+		"--task-time", "40ms", "--ha-delay", haRound(w.seed).String(), "--token", "root@pam!full",
 		"--token-out", w.path("token"), "--cert-out", w.path("cert"), "--control-out", w.path("control"), "--addr-out", w.path("addr"))
 	cmd.Env = append(os.Environ(), w.clock.Env())
 	cmd.Stderr = os.Stderr
@@ -262,8 +262,9 @@ type clusterState struct {
 		Running    bool
 	}
 	Tasks []struct {
-		UPID   string
-		Active bool
+		UPID, Type, Exit string
+		VMID             int
+		Active           bool
 	}
 	Held       []json.RawMessage
 	Violations []string
@@ -381,6 +382,8 @@ func (w *world) compare() (differences []string, more bool) {
 	got := w.effects() // before the state, which then has every guest that was counted
 	state := w.state()
 	differences = append(differences, w.compareFirewalls(state)...)
+	asked, twice := w.compareHA(state, slack)
+	differences, more = append(differences, asked...), more || twice
 	for _, g := range w.guests {
 		var found []int
 		for _, row := range state.Guests {
