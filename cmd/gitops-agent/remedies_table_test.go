@@ -161,7 +161,7 @@ func remedyCases() []remedyCase {
 			remedy: "SetComment", subject: "Pool/lines", before: func(w *cureWorld) { w.sim.AddPool("lines", "a\nb") },
 			files: manifestOf("Pool", "lines", ifUnmanaged), edits: []edit{{"spec.comment", "ours"}},
 		},
-		{remedy: "LessMemory", subject: "VirtualMachine/memory-1", files: made("memory-1", 345, "state: running", "memory: {size: 4000Gi}"), edits: []edit{{"spec.memory.size", "1Gi"}}, approve: true},
+		{remedy: "LargerNode", subject: "VirtualMachine/memory-1", files: made("memory-1", 345, "state: running", "memory: {size: 4000Gi}"), edits: []edit{{"spec.memory.size", "1Gi"}}, approve: true},
 		{
 			remedy: "StartHibernated", subject: "VirtualMachine/asleep-1", files: made("asleep-1", 346, "state: running"), cause: func(w *cureWorld) {
 				w.ok(w.sim.SetRunning(346, false))

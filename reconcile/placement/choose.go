@@ -122,6 +122,8 @@ func (in Input) unfit(d *guest.Desired, n need, template cluster.Row, l *load, i
 		return "does not keep Image/" + d.Source.Object()
 	case d.Source.Clone != nil && !d.Source.Clone.Full && template.Node != "" && template.Node != l.Node:
 		return "does not have the template of the linked clone, which is on " + template.Node
+	case l.CPUs > 0 && n.vcpus > l.CPUs:
+		return fmt.Sprintf("has %g processors, and %g are needed", l.CPUs, n.vcpus)
 	case n.memory > free:
 		return fmt.Sprintf("has %s of memory left, and %s are needed", cluster.InGiB(max(free, 0)), cluster.InGiB(n.memory))
 	}

@@ -94,6 +94,11 @@ func TestChoose(t *testing.T) {
 		}, []guest.Desired{wanted(201, 512)}, "pve3", "of 1 that fit"},
 		"apart":          {threeNodes(running(101, "pve2", 1)), nil, []guest.Desired{wanted(101, 1024, apartFrom("web"), onNode("pve2")), wanted(201, 512, apartFrom("web")), wanted(202, 512, apartFrom("web")), wanted(203, 512, apartFrom("web"))}, "pve1 pve3 pve2", "; guests there with the same role: 1"},
 		"apart_of_other": {threeNodes(running(101, "pve1", 1)), nil, []guest.Desired{wanted(101, 1024, apartFrom("db"), onNode("pve1")), wanted(201, 512, apartFrom("web"))}, "pve1", ""},
+		"processors": {threeNodes(), nil, []guest.Desired{
+			wanted(201, 512, func(d *guest.Desired) {
+				d.Intents = append(d.Intents, guest.Intent{Key: "cores", Verb: guest.Want, Text: "17"})
+			}),
+		}, "-", "it fits on no node: pve1 has 16 processors, and 17 are needed"},
 		"full":           {threeNodes(running(101, "pve1", 63), running(102, "pve2", 64), running(103, "pve3", 62)), nil, []guest.Desired{wanted(201, 2048), wanted(202, 2048)}, "pve3 -", "it fits on no node: pve1 has 1.0 GiB of memory left, and 2.0 GiB are needed; pve2 has 0.0 GiB of memory left, and 2.0 GiB are needed; pve3 has 0.0 GiB of memory left, and 2.0 GiB are needed"},
 		"local_storage":  {threeNodes(), nil, []guest.Desired{wanted(201, 512, withDisk("local-lvm", "60G")), wanted(202, 512, withDisk("local-lvm", "60G")), wanted(203, 512, withDisk("local-lvm", "20G"))}, "pve1 pve2 pve3", ""},
 		"shared_storage": {threeNodes(), nil, []guest.Desired{wanted(201, 512, withDisk("shared", "60G")), wanted(202, 512, withDisk("shared", "60G"))}, "pve1 -", "pve1 has 20.0 GiB left in shared, and 60.0 GiB are needed"},

@@ -13,6 +13,7 @@ import (
 type need struct {
 	memory   int64            // bytes
 	cpus     float64          // logical processors
+	vcpus    float64          // of a virtual machine, which does not start on a node with fewer; 0 of a container
 	storages map[string]int64 // bytes that its disks take, by storage; 0 if a storage is only read
 }
 
@@ -51,17 +52,20 @@ func needOf(d *guest.Desired, template cluster.Row) need {
 	if n.cpus == 0 {
 		n.cpus = 1
 	}
+	if d.Kind == guest.VirtualMachine {
+		n.vcpus = n.cpus
+	}
 	if clone := d.Source.Clone; clone != nil && clone.Full && clone.Storage != "" {
 		n.storages[clone.Storage] += template.MaxDisk
 	}
 	return n
 }
 
-// Needs returns the memory that a guest needs, and what its disks take by storage, in bytes; 0 for a disk whose size is not known. Row is the guest, or the guest that it is
-// cloned from: it has what the manifest does not say.
-func Needs(d *guest.Desired, row cluster.Row) (memory int64, storages map[string]int64) {
+// Needs returns the memory that a guest needs, the processors without which it does not start, and what its disks take by storage, in bytes; 0 for a disk whose size is not known. Row is
+// the guest, or the guest that it is cloned from: it has what the manifest does not say.
+func Needs(d *guest.Desired, row cluster.Row) (memory int64, vcpus float64, storages map[string]int64) {
 	n := needOf(d, row)
-	return n.memory, n.storages
+	return n.memory, n.vcpus, n.storages
 }
 
 // imageNodes returns the nodes that keep the Image of a guest, nil for every node.

@@ -100,7 +100,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	if d.State == guest.Running {
 		start := cluster.Call{Op: cluster.OpStart, Kind: d.Kind, Node: call.Node, VMID: d.VMID}
 		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: cluster.OpStart, Class: guest.Live, Wave: d.Wave, Calls: []cluster.Call{start}, Reason: "state: running"})
-		if h := nodeLacksMemory(d, guest.Observed{}, nodeAfterCreation(d, call.Node), got.Inventory); h.IsSet() {
+		if h := nodeIsTooSmall(d, guest.Observed{}, nodeAfterCreation(d, call.Node), got.Inventory); h.IsSet() {
 			withHindrance(p.Steps, h)
 		} else if d.Source.Backup == nil { // what the backup contains is not known
 			withHindrance(p.Steps, lacksRoot(d, p.Changes, nodeAfterCreation(d, call.Node)))

@@ -26,7 +26,7 @@ func (h Hindrance) IsSet() bool { return h.Reason != "" }
 // Waits reports whether no step of the agent ends the hindrance.
 func (h Hindrance) Waits() bool { return h.IsSet() && len(h.After) == 0 }
 
-// hindranceOf returns what keeps a guest from being started: the HA manager that gave it up; a secret that it never got, since its first boot would set it up without it; a firewall that is not known; less memory in its node;
+// hindranceOf returns what keeps a guest from being started: the HA manager that gave it up; a secret that it never got, since its first boot would set it up without it; a firewall that is not known; a node that is too small;
 // and the mounts and devices that a guest that the agent created does not have before its first start, since a program that finds its folder empty begins again from
 // nothing, in the guest's own volume. Lifecycle.startWithout of the manifest waives single mounts and devices.
 func hindranceOf(p Guest, want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned, inventory cluster.Inventory) Hindrance {
@@ -42,7 +42,7 @@ func hindranceOf(p Guest, want Desired, d *guest.Desired, live guest.Observed, o
 	if d.Firewall != nil && !firewallKnown(live) {
 		return Hindrance{Reason: reason.NotObserved, Message: unreadFirewall(live)}
 	}
-	if h := nodeLacksMemory(d, live, live.Node, inventory); h.IsSet() && live.Status == guest.StatusStopped {
+	if h := nodeIsTooSmall(d, live, live.Node, inventory); h.IsSet() && live.Status == guest.StatusStopped {
 		return h
 	}
 	if !owned.Unstarted || live.Status != guest.StatusStopped {

@@ -10,48 +10,62 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/placement"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 )
 
-// lacksRoom returns the nodes whose memory is less than that of one virtual machine that may be on no other node, and the storages on which the disks of new guests,
+// lacksRoom returns the nodes that have less memory, or fewer processors, than one virtual machine that may be on no other node, and the storages on which the disks of new guests,
 // and those that others get, are larger than what is free. The first cannot work: the machine does not start. The second is a warning: space becomes free, and a thin storage takes only what is
 // written. What was not read lacks nothing.
 func lacksRoom(guests []guest.Desired, around ClusterContext) []Unresolved {
 	var found []Unresolved
 	for i := range guests {
-		if u, lacks := lacksMemory(&guests[i], around); lacks {
+		if u, lacks := tooLarge(&guests[i], around); lacks {
 			found = append(found, u)
 		}
 	}
 	return append(found, fullStorages(guests, around)...)
 }
 
-// lacksMemory returns the problem of a virtual machine that has more memory than each node on which it may be. A container with a higher limit than its node starts.
-func lacksMemory(d *guest.Desired, around ClusterContext) (Unresolved, bool) {
+// tooLarge returns the problem of a virtual machine that has more memory, or more processors, than each node on which it may be. A container with higher limits than its node
+// starts.
+func tooLarge(d *guest.Desired, around ClusterContext) (Unresolved, bool) {
 	nodes := possibleNodes(d, around)
 	if d.Kind != guest.VirtualMachine || len(nodes) == 0 {
 		return Unresolved{}, false
 	}
-	memory, _ := placement.Needs(d, ownOrTemplate(d, around))
-	largest := cluster.NodeCapacity{}
-	for _, node := range nodes {
-		capacity := nodeCapacity(node, around)
-		if capacity.MaxMem == 0 || capacity.MaxMem >= memory {
-			return Unresolved{}, false
-		}
-		if capacity.MaxMem > largest.MaxMem {
-			largest = capacity
+	memory, vcpus, _ := placement.Needs(d, ownOrTemplate(d, around))
+	capacities := make([]cluster.NodeCapacity, len(nodes))
+	for i, node := range nodes {
+		capacities[i] = nodeCapacity(node, around)
+	}
+	exceeds := func(needed float64, has func(cluster.NodeCapacity) float64) (cluster.NodeCapacity, bool) {
+		largest := slices.MaxFunc(capacities, func(a, b cluster.NodeCapacity) int { return cmp.Compare(has(a), has(b)) })
+		isKnown := !slices.ContainsFunc(capacities, func(c cluster.NodeCapacity) bool { return has(c) == 0 })
+		return largest, isKnown && needed > has(largest)
+	}
+	if node, lacks := exceeds(float64(memory), func(c cluster.NodeCapacity) float64 { return float64(c.MaxMem) }); lacks {
+		return Unresolved{
+			What: "node", Name: node.Node, Problem: fmt.Sprintf("has %s of memory, and the guest gets %s", cluster.InGiB(node.MaxMem), cluster.InGiB(memory)),
+			Hint: reason.LargerNode.Text, For: []Cause{causeOfKeys(d, "memory")},
+		}, true
+	}
+	if node, lacks := exceeds(vcpus, func(c cluster.NodeCapacity) float64 { return c.CPUs }); lacks {
+		return Unresolved{
+			What: "node", Name: node.Node, Problem: fmt.Sprintf("has %g processors, and the guest gets %g", node.CPUs, vcpus),
+			Hint: reason.LargerNode.Text, For: []Cause{causeOfKeys(d, "cores", "sockets")},
+		}, true
+	}
+	return Unresolved{}, false
+}
+
+// causeOfKeys returns the first of some keys that a guest wants, or the first key at the guest itself.
+func causeOfKeys(d *guest.Desired, keys ...string) Cause {
+	for _, key := range keys {
+		if i := slices.IndexFunc(d.Intents, func(in guest.Intent) bool { return in.Key == key && in.Verb == guest.Want }); i >= 0 {
+			return Cause{d.Ref, key, d.Intents[i].Origin}
 		}
 	}
-	origin := d.Origin
-	for i := range d.Intents {
-		if d.Intents[i].Key == "memory" {
-			origin = d.Intents[i].Origin
-		}
-	}
-	return Unresolved{
-		What: "node", Name: largest.Node, Problem: fmt.Sprintf("has %s of memory, and the guest gets %s", cluster.InGiB(largest.MaxMem), cluster.InGiB(memory)),
-		Hint: "give the guest less memory, or name a node that has more", For: []Cause{{d.Ref, "memory", origin}},
-	}, true
+	return Cause{d.Ref, keys[0], d.Origin}
 }
 
 // ownOrTemplate returns the row of a guest, or of the guest that it is cloned from; the zero Row without both.

@@ -54,6 +54,17 @@ func TestUnresolvedOnClusterFindsWhatIsTooSmall(t *testing.T) {
 		}, change: func(c *ClusterContext) {
 			c.Inventory.Rows = []cluster.Row{{Kind: guest.VirtualMachine, VMID: 900, Node: "pve1", Template: true, MaxMem: 32 * g}}
 		}, want: "and the guest gets 32.0 GiB"},
+		"processors": {guest: func() guest.Desired {
+			d := vm("2048")
+			d.Intents = append(d.Intents, guest.Intent{Key: "cores", Verb: guest.Want, Text: "5", Origin: at(8)}, guest.Intent{Key: "sockets", Verb: guest.Want, Text: "2", Origin: at(8)})
+			return d
+		}, want: "pve1: has 8 processors, and the guest gets 10; VirtualMachine/web-1 cores web.yaml:8:3"},
+		"processors_of_a_container": {guest: func() guest.Desired {
+			d := vm("2048")
+			d.Kind = guest.Container
+			d.Intents = append(d.Intents, guest.Intent{Key: "cores", Verb: guest.Want, Text: "10", Origin: at(8)})
+			return d
+		}},
 		"space":            {guest: func() guest.Desired { return vm("2048", "60G", "60G") }, want: "local-lvm: has 100.0 GiB free on pve1, and the new and grown disks take 120.0 GiB; VirtualMachine/web-1 scsi0 web.yaml:9:3", warning: true},
 		"space_not_usable": {guest: func() guest.Desired { return vm("2048", "200G") }, change: func(c *ClusterContext) { c.Inventory.Capacity.Storages[0].Available = false }},
 		"space_of_present": {guest: func() guest.Desired { return vm("2048", "200G") }, change: func(c *ClusterContext) {
@@ -75,7 +86,7 @@ func TestUnresolvedOnClusterFindsWhatIsTooSmall(t *testing.T) {
 			around := ClusterContext{
 				Nodes: []string{"pve1", "pve2"}, Pools: []string{}, Storages: []cluster.Storage{{ID: "local-lvm"}},
 				Inventory: cluster.Inventory{Capacity: cluster.Capacity{
-					Nodes:    []cluster.NodeCapacity{{Node: "pve1", MaxMem: 16 * g}, {Node: "pve2", MaxMem: 128 * g}},
+					Nodes:    []cluster.NodeCapacity{{Node: "pve1", MaxMem: 16 * g, CPUs: 8}, {Node: "pve2", MaxMem: 128 * g, CPUs: 64}},
 					Storages: []cluster.StorageCapacity{{Node: "pve1", Storage: "local-lvm", Size: 500 * g, Used: 400 * g, Available: true}},
 				}},
 			}

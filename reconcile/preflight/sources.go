@@ -155,7 +155,7 @@ func firmwares(d *guest.Desired, content Content) (has, wants string, origin gue
 func spaceOf(d *guest.Desired, around ClusterContext) map[string]int64 {
 	content := around.contentOf(d)
 	if content.Keys == nil {
-		_, space := placement.Needs(d, ownOrTemplate(d, around))
+		_, _, space := placement.Needs(d, ownOrTemplate(d, around))
 		if image := d.Source.Image; image != nil && content.Size > 0 {
 			for _, in := range d.Intents {
 				if in.Key == image.Slot && in.Verb == guest.Want {

@@ -60,7 +60,7 @@ var (
 	AddToJob            = Remedy{Text: "add it to a BackupJob, or enable one"}
 	UndoJobEdit         = Remedy{Text: "the agent repairs what the manifest of the job says and no hold prevents; undo the rest in Proxmox, or write it into the manifest"}
 	PutInBackups        = Remedy{Text: "in its manifest, backup: true puts a volume into backups, and backup: false says that they shall not contain it"}
-	LessMemory          = Remedy{Text: "lower spec.memory.size, or name a node that has more in spec.node", Edits: []Edit{{Manifest, "spec.memory.size", ""}, {Manifest, "spec.node", ""}}}
+	LargerNode          = Remedy{Text: "lower spec.memory.size or spec.cpu, or name a node that has more in spec.node", Edits: []Edit{{Manifest, "spec.memory.size", ""}, {Manifest, "spec.cpu", ""}, {Manifest, "spec.node", ""}}}
 	FreeStorage         = Remedy{Text: "free space on the storage, or lower a size in spec.disks, spec.rootfs or spec.mounts", Edits: []Edit{{Manifest, "spec.disks", ""}, {Manifest, "spec.rootfs", ""}, {Manifest, "spec.mounts", ""}}}
 	MakeRoom            = Remedy{Text: "free what it needs on a node, allow more nodes in placement.auto.nodes, or name the node in spec.node", Edits: []Edit{{Manifest, "spec.placement.auto.nodes", ""}, {Manifest, "spec.node", ""}}}
 	CorrectSource       = Remedy{Text: "correct spec.source and spec.node, or create what they name", Edits: []Edit{{Manifest, "spec.source", ""}, {Manifest, "spec.node", ""}}}

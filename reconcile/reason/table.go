@@ -84,7 +84,7 @@ var rows = []Row{
 	{
 		Name: Impossible, Types: []Type{TypeBlocked, TypeWarned}, Held: TypeBlocked, Act: EditManifest, Severity: SeverityWarning, Events: []event.Name{event.StepHeld},
 		Sentence: "what the manifest asks for cannot be done: a field cannot be changed on an existing guest or object, or is used at creation only and says something else now; the guest does not exist, and the manifest does not say how to create it, or the create call cannot carry a field; no vmid is free, or the guest fits on no node; or this release refuses a manifest that an older one accepted",
-		Remedies: []Remedy{ChangeByHand, NewID, SetComment, SeveralCommits, UpgradeNodes, DisableByRemoval, AnotherID, LeaveRule, ChangeTemplate, CloneReaches, LeaveOutAtCreation, CorrectField, CorrectSource, AddSource, LessMemory, FreeStorage, MakeRoom, WidenVMIDs, Decompress, CreateAgain, SetInGuest},
+		Remedies: []Remedy{ChangeByHand, NewID, SetComment, SeveralCommits, UpgradeNodes, DisableByRemoval, AnotherID, LeaveRule, ChangeTemplate, CloneReaches, LeaveOutAtCreation, CorrectField, CorrectSource, AddSource, LargerNode, FreeStorage, MakeRoom, WidenVMIDs, Decompress, CreateAgain, SetInGuest},
 		Docs:     "Until it is corrected, nothing is written for a manifest that this release refuses",
 	},
 	{

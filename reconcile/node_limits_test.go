@@ -1,0 +1,61 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/reason"
+)
+
+// TestNodeThatIsTooSmall wants machines with more memory, or more processors, than their node has: one that does not exist, and one that does and is stopped. Their starts are
+// held with the figures, and are made when the manifest says less.
+func TestNodeThatIsTooSmall(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		exists             bool
+		fits, exceeds, why string
+	}{
+		"new_memory":         {false, "memory: {size: 1Gi}", "memory: {size: 4Ti}", "MiB of memory, since it gets 4194304 MiB"},
+		"present_memory":     {true, "memory: {size: 1Gi}", "memory: {size: 4Ti}", "MiB of memory, since it gets 4194304 MiB"},
+		"new_processors":     {false, "cpu: {cores: 32, sockets: 2}", "cpu: {cores: 32, sockets: 3}", "64 processors, since it gets 96"},
+		"present_processors": {true, "cpu: {cores: 64}", "cpu: {cores: 65}", "64 processors, since it gets 65"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				vm := func(size, state string) string { return vmYAML("web-1", 201, size, "state: "+state) }
+				if test.exists {
+					l.files["web.yaml"] = vm(test.fits, "stopped")
+					l.push("one guest", alice)
+					stop := l.start()
+					l.converge()
+					stop()
+				}
+				l.files["web.yaml"] = vm(test.exceeds, "running")
+				l.push("more than there is", alice)
+				defer l.start()()
+				eventually(l, "the hold", func() bool {
+					for _, g := range l.engine.Report().Guests {
+						for _, h := range g.Held {
+							if h.Reason == reason.Impossible && strings.Contains(h.Message, test.why) {
+								return true
+							}
+						}
+					}
+					return false
+				})
+				time.Sleep(10 * time.Minute)
+				if got := l.sim.Effects(201, pvesim.Started); got != 0 {
+					t.Errorf("got %d starts, want none", got)
+				}
+				l.files["web.yaml"] = vm(test.fits, "running")
+				l.push("less", alice)
+				l.converge()
+				if !l.sim.Running(201) {
+					t.Error("got the machine stopped, want it to run")
+				}
+			})
+		})
+	}
+}
