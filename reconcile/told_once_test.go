@@ -3,10 +3,12 @@ package reconcile_test
 import (
 	"log/slog"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/reason"
 )
@@ -77,6 +79,41 @@ func TestOutagesAreToldOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLateEvidenceIsToldOnce lets the evidence of six commits of the online mode come a second after them, which is no event, and that of another one after five minutes, which is one
+// begin and one end.
+func TestLateEvidenceIsToldOnce(t *testing.T) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+		log := &eventLog{}
+		l.opts.Logger = slog.New(log)
+		l.files["web.yaml"] = vmYAML("web-1", 201, "cpu: {cores: 1}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		for i := range 7 {
+			tip, logged := l.pushOnline(strconv.Itoa(i+2), sigtest.SignOptions{})
+			l.engine.Hint()
+			eventually(l, "the wait in the report", func() bool { return l.engine.Report().Source.Waiting != nil })
+			time.Sleep(time.Second)
+			if i == 6 {
+				time.Sleep(5 * time.Minute)
+			}
+			l.note(tip, l.bundle(logged))
+			l.engine.Hint()
+			eventually(l, "the commit in force", func() bool {
+				r := l.engine.Report()
+				return r.Source.Waiting == nil && r.Source.Accepted.Commit == tip && r.Converged
+			})
+			time.Sleep(time.Minute)
+			if got, want := log.of(event.RevisionWaiting), i/6; len(got) != want {
+				t.Fatalf("got %v after %d commits, want %d", got, i+1, want)
+			}
+		}
+		if got := log.of(event.RevisionAccepted); len(got) != 8 {
+			t.Errorf("got accepted revisions %v, want eight, which end the waits", got)
+		}
+	})
 }
 
 // The reasons of a stop that pass by themselves are reasons of a stop.

@@ -18,7 +18,7 @@ var updateRefusals = flag.Bool("update", false, "rewrite docs/refusals.md from t
 const refusalsHead = `# Refusals
 
 The reasons for which a commit is refused, generated from the program (do not edit). Errors, metrics, status and ` + "`gitops-agent verify`" + ` use these words. "Sign again" is
-` + "`git commit --amend --no-edit -S`" + ` for the newest commit; the refusal has the commands for others. [verify.md](verify.md) has the rules, and [refusals of the content](verify.md#refusals-of-the-content).
+` + "`git commit --amend --no-edit --allow-empty -S`" + ` for the newest commit; the refusal has the commands for others. [verify.md](verify.md) has the rules, and [refusals of the content](verify.md#refusals-of-the-content).
 `
 
 // TestRefusalsPage compares docs/refusals.md with the page that is generated from the reasons.

@@ -139,7 +139,7 @@ var rows = []Row{
 		Docs:     "It is not changed and not deleted, and nothing is created from such a file",
 	},
 	{
-		Name: NotObserved, Types: []Type{TypeUnknown}, Held: TypeBlocked, Act: FixCluster, Severity: SeverityWarning, Events: []event.Name{event.StepHeld},
+		Name: NotObserved, Types: []Type{TypeUnknown}, Held: TypeBlocked, Act: FixCluster, Severity: SeverityWarning, Events: []event.Name{event.StepHeld}, Runbook: "GitopsAgentNodeUnknown",
 		Sentence: "the guest, or a guest that may use its volumes, was not read",
 		Remedies: []Remedy{NameNode, AwaitDeletion, EndDeletions},
 		Docs:     "For a step, the text has the remedy: `VM.Audit` on `/vms`, an offline node, a guest or storage that cannot be read, or a volume that does not exist",

@@ -88,7 +88,7 @@ func TestOutlets(t *testing.T) {
 			free <- struct{}{}
 			defer func() { <-free }()
 			t.Run(group.name, func(t *testing.T) {
-				s := &stage{world: newWorld(t, b, 1), memory: map[string]string{}}
+				s := &stage{world: newWorld(t, b, group.members), memory: map[string]string{}}
 				group.prepare(s)
 				for _, row := range group.rows {
 					cells := s.play(row, wanted[row.name])

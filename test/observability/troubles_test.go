@@ -27,13 +27,15 @@ import (
 // troubleGroups are the rows of the table. The rows of a group have one world, in which they come one after the other.
 var troubleGroups = []struct {
 	name    string
+	members int // of the cluster that the agent has as endpoints
 	prepare func(*stage)
 	rows    []trouble
 }{
-	{"cluster", oneAgent, clusterTroubles},
-	{"source", oneAgent, sourceTroubles},
-	{"disk", smallDisk, diskTroubles},
-	{"etcd", twoAgents, etcdTroubles},
+	{"cluster", 1, oneAgent, clusterTroubles},
+	{"parts", 2, oneAgent, partTroubles},
+	{"source", 1, oneAgent, sourceTroubles},
+	{"disk", 1, smallDisk, diskTroubles},
+	{"etcd", 1, twoAgents, etcdTroubles},
 }
 
 const imageURL = "https://images.example/debian-13.qcow2"
@@ -217,6 +219,49 @@ var clusterTroubles = []trouble{
 	},
 }
 
+// partTroubles are failures of a part of the cluster, of which the agent has two endpoints.
+var partTroubles = []trouble{
+	{
+		name:  "one of two endpoints does not answer",
+		begin: func(s *stage) { s.silence(s.endpoints[0]) },
+		end:   func(s *stage) { s.answer(s.endpoints[0]) },
+	},
+	{
+		name:  "Proxmox does not answer for a second, six times",
+		begin: func(s *stage) { sixTimes(s.silenceCluster, s.answerCluster) },
+		end:   func(*stage) {},
+	},
+	{
+		name: "all endpoints answer with pages of a proxy",
+		begin: func(s *stage) {
+			s.inject(pvesim.Fault{Kind: pvesim.Page, Times: -1})
+		},
+		end: clearFaults,
+	},
+	{
+		name: "the token may not read a firewall",
+		begin: func(s *stage) {
+			s.inject(pvesim.Fault{Kind: pvesim.ProxyStatus, Status: http.StatusForbidden, Method: http.MethodGet, Path: "^/nodes/pve1/qemu/201/firewall", Times: -1})
+		},
+		end: clearFaults,
+	},
+	{
+		name:  "the state of the HA manager cannot be read",
+		begin: func(s *stage) { s.fails("^/cluster/ha/") },
+		end:   clearFaults,
+	},
+	{
+		name:  "the tasks cannot be read",
+		begin: func(s *stage) { s.fails("/tasks") },
+		end:   clearFaults,
+	},
+	{
+		name:  "a node is in maintenance",
+		begin: func(s *stage) { s.sim.SetMaintenance("pve2", true) },
+		end:   func(s *stage) { s.sim.SetMaintenance("pve2", false) },
+	},
+}
+
 var sourceTroubles = []trouble{
 	{
 		name:  "the git server does not answer",
@@ -247,6 +292,27 @@ var sourceTroubles = []trouble{
 		end: func(s *stage) { s.repo.SetMain(s.memory["tip"]) },
 	},
 	{
+		name:  "the git server does not answer for a second, six times",
+		begin: func(s *stage) { sixTimes(func() { s.forgeDown.Store(true) }, func() { s.forgeDown.Store(false) }) },
+		end:   func(*stage) {},
+	},
+	{
+		name: "the branch was deleted",
+		begin: func(s *stage) {
+			s.memory["tip"] = s.repo.Tip
+			s.repo.Git(nil, "update-ref", "-d", "refs/heads/main")
+		},
+		end: func(s *stage) { s.repo.SetMain(s.memory["tip"]) },
+	},
+	{
+		name: "the remote serves an empty repository",
+		begin: func(s *stage) {
+			s.ok(os.Rename(s.repo.Dir, s.repo.Dir+".away"))
+			s.ok(exec.CommandContext(s.Context(), "git", "init", "--quiet", "--bare", s.repo.Dir).Run())
+		},
+		end: func(s *stage) { s.ok(os.RemoveAll(s.repo.Dir)); s.ok(os.Rename(s.repo.Dir+".away", s.repo.Dir)) },
+	},
+	{
 		name:  "the trusted root is missing",
 		begin: func(s *stage) { s.ok(os.Rename(s.path("root.json"), s.path("root.away"))) },
 		end:   func(s *stage) { s.ok(os.Rename(s.path("root.away"), s.path("root.json"))) },
@@ -275,12 +341,12 @@ var sourceTroubles = []trouble{
 	},
 	{
 		name:  "the notification service does not answer",
-		begin: func(s *stage) { s.pager.silent.Store(true); s.tellOfDrift("777") },
+		begin: func(s *stage) { s.pager.silent.Store(true); s.tellOfCommit() },
 		end:   func(s *stage) { s.counts("sent", func() { s.pager.silent.Store(false) }) },
 	},
 	{
 		name:  "the notification service hangs",
-		begin: func(s *stage) { s.pager.hangs.Store(true); s.tellOfDrift("778") },
+		begin: func(s *stage) { s.pager.hangs.Store(true); s.tellOfCommit() },
 		end:   func(s *stage) { s.counts("sent", func() { s.pager.hangs.Store(false) }) },
 	},
 	{
@@ -306,11 +372,21 @@ var sourceTroubles = []trouble{
 	},
 }
 
-// tellOfDrift edits a guest, and waits until the edit is repaired, and a message about it was not taken.
-func (s *stage) tellOfDrift(memory string) {
+// sixTimes lets a source fail for a second, six times. Such an outage is told to nobody.
+func sixTimes(fail, restore func()) {
+	for range 6 {
+		fail()
+		time.Sleep(time.Second)
+		restore()
+		time.Sleep(3 * time.Second)
+	}
+}
+
+// tellOfCommit pushes a commit, and waits until a message about it was not taken.
+func (s *stage) tellOfCommit() {
 	s.Helper()
-	s.counts("retried", func() { s.ok(s.sim.Edit(201, "memory", memory)) })
-	s.until("the repair", func(d report.Document) bool { return d.Converged })
+	s.counts("retried", func() { s.push("a commit to tell of") })
+	s.until("the commit", func(d report.Document) bool { return d.Converged && d.Source.Accepted.Commit == s.repo.Tip })
 }
 
 // counts does something, and waits until one more attempt to send a notification has a result.
@@ -475,6 +551,14 @@ var etcdTroubles = []trouble{
 		name:  "etcd is stopped by SIGSTOP: the former leader",
 		begin: func(s *stage) { leader, _ := s.pair(); s.etcd.Members[0].Signal(s, syscall.SIGSTOP); s.look(leader) },
 		end:   func(s *stage) { s.etcd.Members[0].Signal(s, syscall.SIGCONT); s.pair() },
+	},
+	{
+		name: "etcd is stopped for a second, six times: the standby",
+		begin: func(s *stage) {
+			s.pair()
+			sixTimes(func() { s.etcd.Members[0].Signal(s, syscall.SIGSTOP) }, func() { s.etcd.Members[0].Signal(s, syscall.SIGCONT) })
+		},
+		end: func(s *stage) { s.pair() },
 	},
 	{
 		name: "etcd does not answer, and the agent starts",
