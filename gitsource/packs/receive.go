@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -47,6 +48,8 @@ const (
 	slackPacked = 256       // bytes that a packed object may be larger than five quarters of its size: compression never makes so many, and empty blocks cost time
 	maxCount    = 1<<31 - 1 // objects: numbers of records have 32 bits
 )
+
+const collectAfter = 1 << 20 // objects: see beginObject
 
 // An Object is an object of a pack with few and small ones.
 type Object struct {
@@ -160,6 +163,7 @@ type receiver struct {
 	limited io.LimitedReader
 	small   bytes.Reader
 	stack   []frame
+	objects int // that were read
 }
 
 // A refDelta is a record that names its base by hash.
@@ -373,6 +377,9 @@ type object struct {
 
 // beginObject returns the object of a record. There is one at a time.
 func (r *receiver) beginObject(n uint32, typ plumbing.ObjectType) *object {
+	if r.objects++; r.objects%collectAfter == 0 {
+		runtime.GC() // zlib leaves some bytes for each object, which beside large records would stay until there is as much of them; records have no pointers to follow
+	}
 	r.object = object{r: r, record: r.pack.records.at(n), typ: typ, number: n}
 	return &r.object
 }

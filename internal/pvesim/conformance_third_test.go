@@ -173,6 +173,8 @@ type stream struct {
 	readings []numbered
 	wants    []string // canonical
 	samples  []sample
+	last     answer // the newest one
+	text     string // canonical
 }
 
 // add adds an answer, in order of sending.
@@ -232,11 +234,14 @@ func (tr *track) segment(entries []numbered, next int) {
 				asked.Go(func() {
 					sent := time.Now()
 					got, ok := r.send(s.readings[0].Exchange)
-					text := tr.canonical(s.readings[0], got)
+					took := time.Since(sent)
 					mu.Lock()
 					defer mu.Unlock()
+					if s.last != got {
+						s.last, s.text = got, tr.canonical(s.readings[0], got)
+					}
 					if ok {
-						s.add(sent.Sub(origin), time.Since(sent), text)
+						s.add(sent.Sub(origin), took, s.text)
 					}
 				})
 				step := sampleEvery
