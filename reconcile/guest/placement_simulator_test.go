@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
@@ -144,6 +145,9 @@ func (l lab) converge(d guest.Desired) string {
 		writes = append(writes, string(next.Write))
 		if refusal := l.do(callOf(d, o, next)); refusal != "" {
 			l.Fatalf("%s %s: %s", next.Write, next.Value, refusal)
+		}
+		if d.HA != nil {
+			time.Sleep(time.Minute) // the HA manager works in rounds
 		}
 	}
 	l.Fatalf("writes: got %v, want an end", writes)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
@@ -15,8 +17,12 @@ import (
 // An offline node is not asked for its bridges and volumes. The CPU models, which every node returns, are still read.
 func TestAskSkipsOfflineNodes(t *testing.T) {
 	t.Parallel()
-	sim := pvesim.New(pvesim.Options{Nodes: []string{"pve1", "pve2"}})
-	t.Cleanup(sim.Close)
+	synctest.Test(t, askWithoutNode)
+}
+
+func askWithoutNode(t *testing.T) {
+	sim := pvesim.New(pvesim.Options{Nodes: []string{"pve1", "pve2", "pve3"}})
+	defer sim.Close()
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte(sim.Token("gitops@pve!agent")), 0o600); err != nil {
 		t.Fatal(err)
@@ -25,8 +31,9 @@ func TestAskSkipsOfflineNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(reader.Close)
+	defer reader.Close()
 	sim.StopNode("pve2")
+	time.Sleep(time.Minute) // until the other nodes list it as offline
 	nodes, err := reader.Nodes(t.Context())
 	if err != nil {
 		t.Fatal(err)
