@@ -95,6 +95,29 @@ func TestAliasOfAGuardedFirewall(t *testing.T) {
 	})
 }
 
+// TestLostMarkerOfWhatAGuardedFirewallNames widens an alias that a guarded guest admits by an edit that drops its comment, as on the command line. The agent may not repair what may be another
+// object, so the guest says it until an approval names the overwriting.
+func TestLostMarkerOfWhatAGuardedFirewallNames(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify")
+		l.files["web.yaml"] = vmYAML("web-1", 201, "firewall:", "  guarded: true", "  enable: true", "  rules: [{type: in, action: ACCEPT, source: dc/office}]")
+		l.files["other.yaml"], l.files["office.yaml"] = vmYAML("other-1", 202), officeAlias
+		l.push("a guest and its alias", alice)
+		defer l.start()()
+		l.converge()
+		l.sim.SetAlias("office", "10.0.0.0/8", "")
+		warned := func(label string) bool { return l.objectHasReason(objectCase{label: label}, reason.NotManaged) }
+		eventually(t, "the warning", func() bool { return warned("Alias/office") && warned("VirtualMachine/web-1") })
+		if warned("VirtualMachine/other-1") {
+			t.Error("got a warning at a guest that does not name the alias")
+		}
+		l.approve(l.object("Alias/office").Held[0].Digest)
+		eventually(t, "the address", func() bool { return l.sim.Alias("office")["cidr"] == "10.1.0.0/24" })
+		eventually(t, "the end of the warning", func() bool { return !warned("VirtualMachine/web-1") })
+		l.converge()
+	})
+}
+
 // TestGroupOfAGuardedFirewall makes a guarded guest with its group, and adds a rule to the group.
 func TestGroupOfAGuardedFirewall(t *testing.T) {
 	group := "apiVersion: proxmox.gitops/v1alpha1\nkind: SecurityGroup\nmetadata: {name: web}\nspec:\n  rules:\n    - {type: in, action: ACCEPT, macro: SSH}\n"

@@ -148,3 +148,37 @@ func TestStoragesAreReadSeldom(t *testing.T) {
 		l.converge()
 	})
 }
+
+// TestVMIDOfAGuestThatRequiredBackups takes away the manifest of a guest that requires backups. Its backups are all that is left of it when it is gone, and the jobs of the next guest with its
+// vmid prune them: it is neither destroyed without an approval nor, if a person destroyed it, is a guest created with its vmid.
+func TestVMIDOfAGuestThatRequiredBackups(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]map[string]string{
+		"other_guest": {"other.yaml": vmYAML("other-1", 202, "lifecycle: {recreate: allow}")}, "same_label": {"db.yaml": vmYAML("db-1", 202, "lifecycle: {recreate: allow}")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runWithJob(t, map[string]string{"all": "1", "prune-backups": "keep-last=3"}, func(t *testing.T, l *lab) {
+				l.files["db.yaml"] = vmYAML("db-1", 202, "backup: required", "lifecycle: {destroy: allow, recreate: allow}")
+				l.push("another guest", alice)
+				l.converge()
+				delete(l.files, "db.yaml")
+				l.waitForAcceptance(l.push("without the guest", alice))
+				l.waitForHold(202, reason.Approval)
+				l.removeByHand(202)
+				eventually(l, "the end of the ownership", func() bool { _, owned := l.journal.State().Owned[202]; return !owned })
+				l.sim.ResetCounters()
+				l.set(next)
+				l.waitForAcceptance(l.push("its vmid", alice))
+				l.waitForHold(202, reason.Approval)
+				time.Sleep(time.Hour)
+				if n := l.creations(202); n > 0 {
+					t.Errorf("got %d guests with the vmid, want none before an approval", n)
+				}
+				if g := l.journal.State().Guarded[202]; g.Rules.Backup == "" {
+					t.Errorf("got the guards %+v, want the backups guarded", g)
+				}
+			})
+		})
+	}
+}

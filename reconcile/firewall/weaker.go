@@ -22,6 +22,11 @@ func Weaker(now, next guest.FirewallGuard) (why, cards []string) {
 	for _, o := range weakerCards(now, next) {
 		why, cards = append(why, o.card+" "+o.why), append(cards, o.card)
 	}
+	for _, device := range next.Devices {
+		if now.Devices != nil && !slices.Contains(now.Devices, device) {
+			why = append(why, "the device "+device+" of the host may be a network card, to which no firewall applies")
+		}
+	}
 	return append(why, weakerNames(scope{own: now.Firewall}, scope{own: next.Firewall})...), cards
 }
 

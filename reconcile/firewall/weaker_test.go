@@ -49,7 +49,7 @@ func guarded(rules, options string) guest.FirewallGuard {
 		f.Options[key] = value
 	}
 	f.Sets = []guest.FirewallSet{{Name: "admins", Entries: []guest.FirewallEntry{{CIDR: "10.0.0.0/24"}, {CIDR: "10.0.0.1", NoMatch: true}}}}
-	return guest.FirewallGuard{Firewall: f, Cards: []string{"net0"}}
+	return guest.FirewallGuard{Firewall: f, Cards: []string{"net0"}, Devices: []string{"hostpci gpu"}}
 }
 
 func TestWeaker(t *testing.T) {
@@ -145,6 +145,9 @@ func TestWeaker(t *testing.T) {
 		"group_added":           {now: "group web", next: "group web; group ssh", weaker: true},
 		"group_swapped":         {now: "group web; group ssh", next: "group ssh; group web", weaker: true},
 		"group_card_gone":       {now: "group web net0", next: "group web", weaker: true},
+		"device_added":          {edit: func(g *guest.FirewallGuard) { g.Devices = []string{"hostpci gpu", "hostpci nic"} }, weaker: true},
+		"device_replaced":       {edit: func(g *guest.FirewallGuard) { g.Devices = []string{"hostpci nic"} }, weaker: true},
+		"device_removed":        {edit: func(g *guest.FirewallGuard) { g.Devices = []string{} }},
 		"filter_added": {edit: func(g *guest.FirewallGuard) {
 			g.Firewall.Sets = append(g.Firewall.Sets, guest.FirewallSet{Name: "ipfilter-net0", Entries: []guest.FirewallEntry{{CIDR: "10.0.0.1"}}})
 		}, weaker: true},

@@ -102,9 +102,9 @@ func TestWeakenings(t *testing.T) {
 		"rollout_gone":    {rollout(10), none, "rollout: web canary=1 maxUnavailable=10% pause=0s failAfter=1m0s -> none"},
 		"rollout_faster":  {rollout(10), rollout(20), "rollout: web canary=1 maxUnavailable=10% pause=0s failAfter=1m0s -> web canary=1 maxUnavailable=20% pause=0s failAfter=1m0s"},
 		"backup":          {func(d *guest.Desired) { d.Backup = true }, none, "backup: required -> not required"},
-		"firewall_gone":   {fw(), func(d *guest.Desired) { fw()(d); d.Firewall = nil }, "firewall: guarded 504cfacc7259a0d7be5f7562b0a926ee -> not guarded"},
-		"firewall_opened": {fw(), fw(ssh), `firewall: guarded 504cfacc7259a0d7be5f7562b0a926ee -> guarded 87858c548a2596c10441b2f96e11657a ("in ACCEPT tcp to port 22" admits what no rule admitted before)`},
-		"firewall_card":   {fw(), func(d *guest.Desired) { fw()(d); d.Intents[0].Sub["firewall"] = "0" }, "firewall: guarded 504cfacc7259a0d7be5f7562b0a926ee -> guarded 4fa2c4bfabe076e080dd215619e23817 (net0 has no firewall: true any more)"},
+		"firewall_gone":   {fw(), func(d *guest.Desired) { fw()(d); d.Firewall = nil }, "firewall: guarded ec9052f19749dacfff871d1c1bdbc0e6 -> not guarded"},
+		"firewall_opened": {fw(), fw(ssh), `firewall: guarded ec9052f19749dacfff871d1c1bdbc0e6 -> guarded 50305be74072e7a5bc154ea87132b764 ("in ACCEPT tcp to port 22" admits what no rule admitted before)`},
+		"firewall_card":   {fw(), func(d *guest.Desired) { fw()(d); d.Intents[0].Sub["firewall"] = "0" }, "firewall: guarded ec9052f19749dacfff871d1c1bdbc0e6 -> guarded 0f7e07f773701063b05d1848e1d7b9d4 (net0 has no firewall: true any more)"},
 		"adopt":           {none, func(d *guest.Desired) { d.Adopt = true }, "adopt: deny -> ifUnmanaged"},
 	}
 	for name, test := range tests {

@@ -183,9 +183,13 @@ func (list GoneGuests) As(ref guest.Ref) (journal.Guarded, bool) {
 }
 
 // Keep returns the record that keeps the guards of a guest that vanished without the agent, and whether they must be kept: only if an approval is
-// needed to create the guest again. A guest that was never completed has nothing to lose.
+// needed to create the guest again. It is if the guest required backups: they are all that is left of it, and those of the next guest with its vmid take their places. A guest that was never
+// completed has nothing to lose.
 func Keep(state journal.State, vmid int) (journal.Guarded, bool) {
 	now, known := InForce(state, vmid)
+	if now.Rules.Backup != "" && now.Recreate == string(guest.Allow) {
+		now.Recreate = string(guest.Approve)
+	}
 	if !known || state.Owned[vmid].Claiming || now.Recreate == string(guest.Allow) {
 		return journal.Guarded{}, false
 	}
@@ -194,10 +198,10 @@ func Keep(state journal.State, vmid int) (journal.Guarded, bool) {
 }
 
 // Destroy returns whether an owned guest that no manifest names may be destroyed. If its last manifest kept the agent from changing the guest, then
-// removing the manifest does not allow that either, so allow becomes approve.
+// removing the manifest does not allow that either, so allow becomes approve. The same holds if it required backups: the next guest with the vmid may prune them.
 func Destroy(g journal.Guarded, m Minimum) guest.Permission {
 	permission := guest.Permission(g.Destroy)
-	if permission == guest.Allow && isResting(g) {
+	if permission == guest.Allow && (isResting(g) || g.Rules.Backup != "") {
 		permission = guest.Approve
 	}
 	return stronger(permission, m.Destroy)

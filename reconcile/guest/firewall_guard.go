@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ type FirewallGuard struct {
 	Cards      []string // network cards that the manifest gives firewall: true, sorted
 	OtherCards []string // the other network cards that the manifest wants, sorted
 	Removed    []string // network cards that the manifest wants to be absent, sorted
+	Devices    []string // PCI and USB devices of the host that the manifest wants, sorted: they may be network cards, to which no firewall applies. nil if an older release wrote the record
 }
 
 // firewallGuardJSON is the form of a FirewallGuard in the journal.
@@ -26,6 +28,7 @@ type firewallGuardJSON struct {
 	Cards      []string            `json:"cards,omitempty"`
 	OtherCards []string            `json:"otherCards,omitempty"`
 	Removed    []string            `json:"removed,omitempty"`
+	Devices    []string            `json:"dev"` // few bytes, as all guarded firewalls are bounded together
 }
 
 type firewallAliasJSON struct {
@@ -51,7 +54,7 @@ func (d *Desired) FirewallGuard() string {
 	if d.Firewall == nil || !d.Firewall.Guarded {
 		return ""
 	}
-	form := firewallGuardJSON{Options: d.Firewall.Options, Rules: make([]map[string]string, len(d.Firewall.Rules))}
+	form := firewallGuardJSON{Options: d.Firewall.Options, Rules: make([]map[string]string, len(d.Firewall.Rules)), Devices: []string{}}
 	for i, r := range d.Firewall.Rules {
 		form.Rules[i] = r.Params()
 	}
@@ -67,6 +70,9 @@ func (d *Desired) FirewallGuard() string {
 	}
 	for i := range d.Intents {
 		in := &d.Intents[i]
+		if device := hostDevice(in); device != "" {
+			form.Devices = append(form.Devices, device)
+		}
 		switch {
 		case !isCard(in.Key):
 		case !wantsCard(in):
@@ -77,6 +83,7 @@ func (d *Desired) FirewallGuard() string {
 			form.OtherCards = append(form.OtherCards, in.Key)
 		}
 	}
+	slices.Sort(form.Devices)
 	text, err := json.Marshal(form)
 	if err != nil {
 		panic("a firewall of plain texts cannot be marshaled: " + err.Error())
@@ -107,18 +114,21 @@ func DecodeFirewallGuard(text string) (FirewallGuard, error) {
 		}
 		f.Sets = append(f.Sets, set)
 	}
-	return FirewallGuard{Firewall: f, Cards: form.Cards, OtherCards: form.OtherCards, Removed: form.Removed}, nil
+	return FirewallGuard{Firewall: f, Cards: form.Cards, OtherCards: form.OtherCards, Removed: form.Removed, Devices: form.Devices}, nil
 }
 
 // WithFirewall returns the guest with a guarded firewall, also if its manifest has another one: the network cards of the guard have it, and so has each card that the
-// guard does not know.
+// guard does not know. A device of the host that it does not know is left out.
 func (d Desired) WithFirewall(g FirewallGuard) Desired {
 	f := *g.Firewall
 	if f.Origin = d.Origin; d.Firewall != nil {
 		f.Origin = d.Firewall.Origin
 	}
 	d.Firewall = &f
-	d.Intents = slices.Clone(d.Intents)
+	d.Intents = slices.DeleteFunc(slices.Clone(d.Intents), func(in Intent) bool {
+		device := hostDevice(&in)
+		return g.Devices != nil && device != "" && !slices.Contains(g.Devices, device)
+	})
 	for i := range d.Intents {
 		in := &d.Intents[i]
 		if isCard(in.Key) && wantsCard(in) && !slices.Contains(g.OtherCards, in.Key) {
@@ -137,6 +147,26 @@ func isCard(key string) bool {
 	number, isNet := strings.CutPrefix(key, "net")
 	_, err := strconv.ParseUint(number, 10, 16)
 	return isNet && err == nil
+}
+
+// hostDevice returns the PCI or USB device of the host that an intent wants, by its mapping or address, "" if it wants none.
+func hostDevice(in *Intent) string {
+	bus := strings.TrimRight(in.Key, "0123456789")
+	if bus != "hostpci" && bus != "usb" || !wantsCard(in) {
+		return ""
+	}
+	name := cmp.Or(in.Sub["mapping"], in.Sub["host"])
+	for i, part := range strings.FieldsFunc(in.Text, func(r rune) bool { return r == ',' }) {
+		if of, value, named := strings.Cut(part, "="); named && (of == "mapping" || of == "host") {
+			name = value
+		} else if i == 0 && !named {
+			name = part
+		}
+	}
+	if name == "spice" {
+		return "" // a device of the person who looks at the console
+	}
+	return bus + " " + name
 }
 
 func wantsCard(in *Intent) bool { return in.Verb == Want && (in.Text != "" || len(in.Sub) > 0) }

@@ -26,10 +26,14 @@ func TestFirewallGuardComesBack(t *testing.T) {
 		{Key: "net2", Verb: guest.Want, Sub: map[string]string{"bridge": "vmbr2"}},
 		{Key: "net3", Verb: guest.Absent},
 		{Key: "net4", Verb: guest.Want, Sub: map[string]string{"firewall": "1"}},
+		{Key: "usb0", Verb: guest.Want, Text: "host=1234:5678,usb3=1"},
+		{Key: "usb1", Verb: guest.Want, Text: "spice"},
+		{Key: "hostpci0", Verb: guest.Want, Sub: map[string]string{"mapping": "gpu", "pcie": "1"}},
+		{Key: "hostpci1", Verb: guest.Absent},
 	}
 	d := guest.Desired{Firewall: fw, Intents: cards, Ignore: []string{"net4.firewall"}}
 	g, err := guest.DecodeFirewallGuard(d.FirewallGuard())
-	want := guest.FirewallGuard{Firewall: fw, Cards: []string{"net0", "net1"}, OtherCards: []string{"net2", "net4"}, Removed: []string{"net3"}}
+	want := guest.FirewallGuard{Firewall: fw, Cards: []string{"net0", "net1"}, OtherCards: []string{"net2", "net4"}, Removed: []string{"net3"}, Devices: []string{"hostpci gpu", "usb 1234:5678"}}
 	if diff := cmp.Diff(want, g); diff != "" || err != nil {
 		t.Fatalf("got error %v (-want +got)\n%s", err, diff)
 	}
@@ -42,6 +46,10 @@ func TestFirewallGuardComesBack(t *testing.T) {
 			{Key: "net1", Verb: guest.Want, Text: "virtio,firewall=0,bridge=vmbr1"},
 			{Key: "net2", Verb: guest.Want, Sub: map[string]string{"bridge": "vmbr2"}},
 			{Key: "net5", Verb: guest.Want, Sub: map[string]string{"bridge": "vmbr5"}},
+			{Key: "hostpci3", Verb: guest.Want, Text: "mapping=gpu"},
+			{Key: "hostpci0", Verb: guest.Want, Text: "0000:01:00.0,pcie=1"},
+			{Key: "hostpci2", Verb: guest.Want, Sub: map[string]string{"mapping": "nic"}},
+			{Key: "hostpci4", Verb: guest.Absent},
 		},
 	}
 	before := slices.Clone(other.Intents)
@@ -52,6 +60,7 @@ func TestFirewallGuardComesBack(t *testing.T) {
 		{Key: "net1", Verb: guest.Want, Text: "virtio,bridge=vmbr1,firewall=1"},
 		before[3],
 		{Key: "net5", Verb: guest.Want, Sub: map[string]string{"bridge": "vmbr5", "firewall": "1"}},
+		before[5], before[8],
 	}
 	if diff := cmp.Diff(wantIntents, held.Intents); diff != "" {
 		t.Errorf("intents (-want +got)\n%s", diff)

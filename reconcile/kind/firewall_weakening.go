@@ -21,8 +21,8 @@ type FirewallChange struct {
 	Use           FirewallUse    // of the kind
 }
 
-// Weakens returns the guests whose guarded firewall may admit more packets. The groups and sets that name the object count as they are and as their manifests want
-// them, since they change at the same time.
+// Weakens returns the guests whose guarded firewall may admit more packets, as it is wanted or as it is: a step that takes the name of the object out of it may wait. The groups and sets that
+// name the object count as they are and as their manifests want them, since they change at the same time.
 func (c FirewallChange) Weakens(world World) []Weakening {
 	if reflect.DeepEqual(c.Before, c.After) {
 		return nil
@@ -33,7 +33,7 @@ func (c FirewallChange) Weakens(world World) []Weakening {
 		if !g.Has(guest.GuardFirewall) || c.OnlyIfNamed && !c.Use.mayReach(c.ID, g, world, among) {
 			continue
 		}
-		if g.Firewall == nil || c.weakens(g.Firewall, among) {
+		if g.Firewall == nil || c.weakens(g.Firewall, among) || c.weakensSeen(world.Observed.Guests[g.VMID].Firewall, among) {
 			found = append(found, Weakening{Guest: g.Ref, Field: guest.GuardFirewall, Old: c.Object + " " + short(c.Old), New: short(c.New)})
 		}
 	}
@@ -55,6 +55,11 @@ func (c FirewallChange) weakens(f *guest.FirewallWanted, among []firewall.Names)
 		}
 	}
 	return false
+}
+
+// weakensSeen reports whether a firewall, as it was read, may admit more packets.
+func (c FirewallChange) weakensSeen(seen *guest.FirewallSeen, among []firewall.Names) bool {
+	return seen != nil && seen.Err == "" && c.weakens(&guest.FirewallWanted{Options: seen.Options, Rules: seen.Rules, Aliases: seen.Aliases, Sets: seen.Sets}, among)
 }
 
 // maxText bounds what a message says of an object. The digest of the step covers the calls too.

@@ -45,7 +45,9 @@ func New(want Desired, got cluster.Snapshot) Plan {
 		}
 	}
 	plan.Guests = append(plan.Guests, planImages(want, got)...)
-	plan.Guests = append(plan.Guests, planObjects(want, got)...)
+	objects := planObjects(want, got)
+	withLeftAlone(plan.Guests, objects)
+	plan.Guests = append(plan.Guests, objects...)
 	slices.SortFunc(plan.Guests, func(a, b Guest) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Ref.VMID, b.Ref.VMID), cmp.Compare(a.Ref.Name, b.Ref.Name), cmp.Compare(a.Ref.Kind, b.Ref.Kind))
 	})

@@ -399,7 +399,25 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	default:
 		p.Conditions = append(p.Conditions, o.notManaged(isOwned))
 	}
+	if slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Type == IdentityConflict }) {
+		p.dependents = o.guardedBy()
+	}
 	return p
+}
+
+// withLeftAlone warns at guests that their guards depend on objects that the agent leaves alone: what such an object means is not repaired.
+func withLeftAlone(guests, objects []Guest) {
+	for _, o := range objects {
+		for _, ref := range o.dependents {
+			i := slices.IndexFunc(guests, func(g Guest) bool { return g.Ref == ref })
+			conflict := slices.IndexFunc(o.Conditions, func(c Condition) bool { return c.Type == IdentityConflict })
+			if i < 0 || conflict < 0 {
+				continue
+			}
+			c := o.Conditions[conflict]
+			guests[i].Conditions = append(guests[i].Conditions, Condition{Type: Warned, Reason: c.Reason, Message: "a guard of it depends on " + o.Ref.Label() + ", which is not repaired: " + c.Message, Hint: c.Hint})
+		}
+	}
 }
 
 // restoreMarker plans an owned object without any marker: Proxmox itself drops the comment of an alias that is edited on the command line. An object that has the id, and in all other keys

@@ -42,6 +42,8 @@ type Guest struct {
 	Schedules []kind.Schedule // of an object: when Proxmox runs it
 	NeverRuns bool            // of an object with a schedule: there is no next time
 
+	dependents []guest.Ref // of an object that is left alone: the guests whose guards depend on it, sorted
+
 	ruling    string    // which rule decides where the HA manager runs a guest that is on another node than its manifest names, for people; "" if none does
 	file      string    // of an Image: the volume that it is kept as
 	keptOn    []string  // of an Image: where its file is looked for

@@ -133,7 +133,7 @@ var rows = []Row{
 		Docs:     "Guests that depend on one whose check is not allowed wait; of guards, the minimum of the host is in effect",
 	},
 	{
-		Name: NotManaged, Types: []Type{TypeIdentityConflict, TypeBlocked, TypeUnknown}, Act: EditManifest, Severity: SeverityWarning,
+		Name: NotManaged, Types: []Type{TypeIdentityConflict, TypeBlocked, TypeUnknown, TypeWarned}, Act: EditManifest, Severity: SeverityWarning,
 		Sentence: "something exists already that this agent does not manage: a guest or object that the manifest does not ask to adopt, or that has the marker of another owner; a guest that a manifest without vmid may mean; or a file that the agent did not download, or whose size has changed",
 		Remedies: []Remedy{Adopt, AdoptMarked, AdoptObject, RestoreObjectMarker, RemoveForeignTag, RemoveForeignWord, MeantRenamed, MeantMarked, MeantUnnamed, MeantUnmarked, MeantOwned, MeantUUID, RemoveForeignFile, RemoveChangedFile, RemoveChangedFormer},
 		Docs:     "It is not changed and not deleted, and nothing is created from such a file",

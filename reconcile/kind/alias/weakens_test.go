@@ -15,6 +15,7 @@ func TestWeakens(t *testing.T) {
 	guards := []guest.GuardField{guest.GuardFirewall}
 	guarded := kind.Guarded{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Guards: guards, Firewall: fw}
 	unread := kind.Guarded{Ref: guarded.Ref, Guards: guards}
+	noRules := kind.Guarded{Ref: guarded.Ref, Guards: guards, Firewall: &guest.FirewallWanted{Guarded: true}} // a step that takes the rule away may wait
 	other := kind.Guarded{Ref: guarded.Ref, Guards: []guest.GuardField{guest.GuardBackup}, Firewall: fw}
 	office := cluster.Object{ID: "office", Keys: map[string]string{"cidr": "10.0.0.0/24"}}
 	set := func(cidr string) kind.Change {
@@ -39,6 +40,8 @@ func TestWeakens(t *testing.T) {
 		"added_first":    {add, guarded, cluster.Snapshot{}, ""},
 		"added_no_rule":  {add, guarded, seen(&guest.FirewallSeen{}), ""},
 		"added_for_rule": {add, guarded, seen(&guest.FirewallSeen{Rules: fw.Rules}), "VirtualMachine/web-1 (201): firewall: alias office missing -> 10.0.0.0/24"},
+		"wider_for_rule": {set("10.0.0.0/8"), noRules, seen(&guest.FirewallSeen{Rules: fw.Rules}), "VirtualMachine/web-1 (201): firewall: alias office 10.0.0.0/24 -> 10.0.0.0/8"},
+		"wider_no_rule":  {set("10.0.0.0/8"), noRules, seen(&guest.FirewallSeen{}), ""},
 		"added_unread":   {add, guarded, seen(nil), "VirtualMachine/web-1 (201): firewall: alias office missing -> 10.0.0.0/24"},
 	}
 	for name, test := range tests {
