@@ -149,20 +149,15 @@ func isCard(key string) bool {
 	return isNet && err == nil
 }
 
-// hostDevice returns the PCI or USB device of the host that an intent wants, by its mapping or address, "" if it wants none.
+// hostDevice returns the PCI or USB device of the host that an intent wants, by its mapping or address, "" if it wants none. Slots that this release does not know count too.
 func hostDevice(in *Intent) string {
 	bus := strings.TrimRight(in.Key, "0123456789")
-	if bus != "hostpci" && bus != "usb" || !wantsCard(in) {
+	syntaxes := map[string]*syntax{"hostpci": pciSyntax, "usb": usbSyntax}
+	if syntaxes[bus] == nil || !wantsCard(in) {
 		return ""
 	}
-	name := cmp.Or(in.Sub["mapping"], in.Sub["host"])
-	for i, part := range strings.FieldsFunc(in.Text, func(r rune) bool { return r == ',' }) {
-		if of, value, named := strings.Cut(part, "="); named && (of == "mapping" || of == "host") {
-			name = value
-		} else if i == 0 && !named {
-			name = part
-		}
-	}
+	parts := in.parts(syntaxes[bus])
+	name := cmp.Or(parts.text("mapping"), parts.text("host"))
 	if name == "spice" {
 		return "" // a device of the person who looks at the console
 	}
