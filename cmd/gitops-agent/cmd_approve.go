@@ -95,9 +95,6 @@ func runApprove(ctx context.Context, out, notes io.Writer, opts approveOptions) 
 	return err
 }
 
-// digestLength is how many hex digits the digest of a step has.
-const digestLength = 32
-
 // shortestDigest is how many digits of a digest name a step at least.
 const shortestDigest = 4
 
@@ -111,12 +108,12 @@ func digestsOf(words []string, newest report.Report, unread error) ([]string, er
 	}
 	for _, word := range words {
 		isHex := strings.Trim(word, "0123456789abcdef") == ""
-		if isHex && len(word) == digestLength {
+		if gate.IsDigest(word) {
 			add(word)
 			continue
 		}
 		if unread != nil {
-			return nil, term.UsageErrorf("%q is not the digest of a step (%d lower-case hex digits), and what it names is not known: %s; --url ADDRESS names an agent on another host", word, digestLength, term.Printable(unread.Error()))
+			return nil, term.UsageErrorf("%q is not the digest of a step (%d lower-case hex digits), and what it names is not known: %s; --url ADDRESS names an agent on another host", word, gate.DigestLength, term.Printable(unread.Error()))
 		}
 		g, isGuest := newest.Find(word)
 		var found []step

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
@@ -30,18 +29,23 @@ func ApprovedDigest(order string) (string, bool) {
 	return strings.CutPrefix(order, ApprovePrefix)
 }
 
-// digestText is a digest as the report shows it.
-var digestText = regexp.MustCompile(`^[0-9a-f]{32}$`)
+// DigestLength is how many hexadecimal digits the digest of a step has.
+const DigestLength = 32
+
+// IsDigest reports whether a text is a digest as the report shows it, in small letters.
+func IsDigest(text string) bool {
+	return len(text) == DigestLength && strings.Trim(text, "0123456789abcdef") == ""
+}
 
 // MalformedApproval returns why the value of an approval can match no step, "" if it may match one.
 func MalformedApproval(value string) string {
-	if digestText.MatchString(value) {
+	if IsDigest(value) {
 		return ""
 	}
 	words := strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' || r == ';' })
 	for _, word := range words {
-		if !digestText.MatchString(word) {
-			return fmt.Sprintf("%q is no digest of a step, want all of its 32 hexadecimal digits, in small letters", word)
+		if !IsDigest(word) {
+			return fmt.Sprintf("%q is no digest of a step, want all of its %d hexadecimal digits, in small letters", word, DigestLength)
 		}
 	}
 	return fmt.Sprintf("it has %d digests, want one in each trailer", len(words))
