@@ -399,7 +399,7 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 	default:
 		p.Conditions = append(p.Conditions, o.notManaged(isOwned))
 	}
-	if slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Type == IdentityConflict }) {
+	if slices.ContainsFunc(p.Conditions, isConflict) {
 		p.dependents = o.guardedBy()
 	}
 	return p
@@ -408,17 +408,16 @@ func planObject(want Desired, d kind.Desired, got cluster.Snapshot) Guest {
 // withLeftAlone warns at guests that their guards depend on objects that the agent leaves alone: what such an object means is not repaired.
 func withLeftAlone(guests, objects []Guest) {
 	for _, o := range objects {
-		for _, ref := range o.dependents {
-			i := slices.IndexFunc(guests, func(g Guest) bool { return g.Ref == ref })
-			conflict := slices.IndexFunc(o.Conditions, func(c Condition) bool { return c.Type == IdentityConflict })
-			if i < 0 || conflict < 0 {
-				continue
+		for _, ref := range o.dependents { // of an object with such a condition alone
+			c := o.Conditions[slices.IndexFunc(o.Conditions, isConflict)]
+			if i := slices.IndexFunc(guests, func(g Guest) bool { return g.Ref == ref }); i >= 0 {
+				guests[i].Conditions = append(guests[i].Conditions, Condition{Type: Warned, Reason: c.Reason, Message: "a guard of it depends on " + o.Ref.Label() + ", which is not repaired: " + c.Message, Hint: c.Hint})
 			}
-			c := o.Conditions[conflict]
-			guests[i].Conditions = append(guests[i].Conditions, Condition{Type: Warned, Reason: c.Reason, Message: "a guard of it depends on " + o.Ref.Label() + ", which is not repaired: " + c.Message, Hint: c.Hint})
 		}
 	}
 }
+
+func isConflict(c Condition) bool { return c.Type == IdentityConflict }
 
 // restoreMarker plans an owned object without any marker: Proxmox itself drops the comment of an alias that is edited on the command line. An object that has the id, and in all other keys
 // the values that the agent last saw in effect, is the same one. Any other object may be another one, so its step names in an approval what it overwrites.
