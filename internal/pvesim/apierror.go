@@ -87,3 +87,10 @@ func (e *apiError) body(release int) []byte {
 }
 
 func asAPIError(err error, target **apiError) bool { return errors.As(err, target) }
+
+// waitWith waits as long as the caller of a call that failed with err waits for the reply.
+func (s *Sim) waitWith(err error) {
+	if e := (*apiError)(nil); asAPIError(err, &e) {
+		s.wait(e.after)
+	}
+}

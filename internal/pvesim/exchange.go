@@ -96,9 +96,7 @@ func (s *Sim) handle(c *call) (reply, error) {
 		return rep, err
 	}
 	s.mu.Unlock()
-	if e := (*apiError)(nil); errors.As(err, &e) {
-		s.wait(e.after)
-	}
+	s.waitWith(err)
 	if err != nil {
 		return reply{}, err
 	}

@@ -55,12 +55,7 @@ func (t *task) requestMove(h *haResource, target string) error {
 // guests on the target, which it returns as well, must be apart from the guest. The state is locked.
 func (s *Sim) queueMove(h *haResource, target string, relocates bool) (blocking, moved []*haResource) {
 	apart, together := s.affinityOf(h)
-	for _, o := range apart {
-		if g := s.guests[o.vmid]; g != nil && g.node == target {
-			blocking = append(blocking, o)
-		}
-	}
-	if len(blocking) > 0 {
+	if blocking = s.resourcesOn(apart, target); len(blocking) > 0 {
 		return blocking, nil
 	}
 	for _, o := range together {
@@ -92,6 +87,28 @@ func (s *Sim) affinityOf(h *haResource) (apart, together []*haResource) {
 	return apart, together
 }
 
+// resourcesOn returns those of some managed guests that are on a node. The state is locked.
+func (s *Sim) resourcesOn(among []*haResource, node string) (found []*haResource) {
+	for _, h := range among {
+		if g := s.guests[h.vmid]; g != nil && g.node == node {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// blockingRows lists managed guests that keep another one from a node.
+func blockingRows(blocking []*haResource) []byte {
+	var list array
+	for _, h := range blocking {
+		var row object
+		row.str("sid", h.sid())
+		row.str("cause", "resource-affinity")
+		list.add(&row)
+	}
+	return list.bytes()
+}
+
 // haRequestMove returns the handler that requests a move of a managed guest, which the manager carries out later. The reply does not wait for it.
 func haRequestMove(relocates bool) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
@@ -109,16 +126,10 @@ func haRequestMove(relocates bool) func(*call) (reply, error) {
 				return err
 			}
 			blocking, moved := c.sim.queueMove(h, target, relocates)
-			var list array
-			for _, b := range blocking {
-				var r object
-				r.str("sid", b.sid())
-				r.str("cause", "resource-affinity")
-				list.add(&r)
-			}
 			if len(blocking) > 0 {
-				o.raw("blocking-resources", list.bytes())
+				o.raw("blocking-resources", blockingRows(blocking))
 			}
+			var list array
 			for _, m := range moved {
 				list.raw(jsonString(m.sid()))
 			}

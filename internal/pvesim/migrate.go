@@ -62,18 +62,10 @@ func migratePreconditions(c *call) (reply, error) {
 			continue
 		}
 		var why object
-		var blocking array
-		for _, other := range apart {
-			if at := s.guests[other.vmid]; at != nil && at.node == n {
-				var b object
-				b.str("sid", other.sid())
-				b.str("cause", "resource-affinity")
-				blocking.add(&b)
-			}
-		}
-		blocked := len(blocking.buf) > 0
+		blocking := s.resourcesOn(apart, n)
+		blocked := len(blocking) > 0
 		if blocked {
-			why.raw("blocking-ha-resources", blocking.bytes())
+			why.raw("blocking-ha-resources", blockingRows(blocking))
 		} else if s.sees(c.node(), n) {
 			nodes.raw(jsonString(n))
 		}

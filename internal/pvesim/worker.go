@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"errors"
 	"net/http"
 	"time"
 )
@@ -101,9 +100,7 @@ func (s *Sim) runOnWorker(c *call) workerResult {
 	var o workerResult
 	if c.route.write != nil {
 		o.rep, o.err = c.route.write(c)
-		if e := (*apiError)(nil); errors.As(o.err, &e) {
-			s.wait(e.after)
-		}
+		s.waitWith(o.err)
 		return o
 	}
 	s.mu.Lock()
