@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/encrypted"
 	"gitops-agent/reconcile/guest"
@@ -135,7 +136,10 @@ type folder struct {
 
 func (f *folder) read(ctx context.Context) error {
 	root, err := os.OpenRoot(f.dir)
-	if err != nil {
+	switch info, unread := os.Stat(f.dir); { // the error of OpenRoot for a file is no ENOTDIR
+	case err != nil && unread == nil && !info.IsDir():
+		return term.WithHint(fmt.Errorf("read directory: %w", err), "name the folder with all manifests of the cluster, such as "+filepath.Dir(f.dir)+": one file does not show what its guests inherit")
+	case err != nil:
 		return fmt.Errorf("read directory: %w", err)
 	}
 	defer func() { _ = root.Close() }()
