@@ -27,7 +27,7 @@
 //
 // # Limits
 //
-// A fetch reads at most Options.MaxFetchBytes from a remote with every transport; this includes the ref advertisement. The first pack may have at most 5,500,000
+// A fetch reads at most Options.MaxFetchBytes from a remote with every transport; this includes the ref advertisement. The first pack may have at most 5,200,000
 // objects, a later one 2,000,000, one with notes 200,000 and 64 MiB, and one object 1 GiB. An object is not in memory while it is received: what is needed as the base of deltas has at most 32 MiB
 // there, and the rest is in files. Each object of a pack takes 40 bytes. The processor time is bounded by the bytes that a pack is unpacked to: 256 MiB and
 // 2,048 times its size, at most 4 GiB for new commits. The whole history may take 64 KiB more for each object. Options.Timeout bounds both. The files of a fetch leave

@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxObjects is for the first fetch: a history of a million commits. Each object takes 40 bytes of memory while the pack is received.
-	maxObjects    = 5_500_000
+	maxObjects    = 5_200_000
 	maxNewObjects = 2_000_000 // in a later pack
 	// maxWork bounds the bytes that one pack is unpacked to: some 20 seconds of processor time.
 	maxWork = 4 << 30

@@ -162,7 +162,7 @@ func TestFetchRefusesHostilePacks(t *testing.T) {
 		"no_commit":     {without(packCommit), "the remote sent no such commit"},
 		"no_tree":       {without(packTree), "names " + string(objectID("tree", c.tree))},
 		"no_blob":       {without(packBlob), "names " + string(objectID("blob", c.blob))},
-		"count_bomb":    {c.whole().pack(1<<32 - 1), "larger than the limit of 5500000"},
+		"count_bomb":    {c.whole().pack(1<<32 - 1), "larger than the limit of 5200000"},
 		"count_high":    {c.whole().pack(4), "receive pack: object at"},
 		"size_bomb":     {build(func(p *packWriter) { p.add(packBlob, 1<<40, nil, []byte("x")) }), "larger than the limit"},
 		"size_overflow": {build(func(p *packWriter) { p.add(packBlob, 1<<63+5, nil, []byte("x")) }), "pack"},

@@ -49,7 +49,7 @@ const (
 	maxCount    = 1<<31 - 1 // objects: numbers of records have 32 bits
 )
 
-const collectAfter = 1 << 20 // objects: see beginObject
+const collectAfter = 1 << 18 // objects: see beginObject
 
 // An Object is an object of a pack with few and small ones.
 type Object struct {

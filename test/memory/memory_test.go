@@ -64,7 +64,7 @@ var built struct {
 
 // lowered are limits of the agent, and the lower ones with which it is built.
 var lowered = []struct{ file, code, instead string }{
-	{"gitsource/pack.go", "maxObjects    = 5_500_000", "maxObjects = 125_000"},
+	{"gitsource/pack.go", "maxObjects    = 5_200_000", "maxObjects = 125_000"},
 	{"gitsource/pack.go", "maxWork = 4 << 30", "maxWork = 256 << 20"},
 	{"gitsource/pack.go", "workPerObject = 64 << 10", "workPerObject = 4 << 10"},
 	{"gitsource/packs/receive.go", "maxRefs     = 500_000", "maxRefs     = 30_000"},

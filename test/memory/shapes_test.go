@@ -63,7 +63,7 @@ var shapes = map[string]func(s *server){
 	"many_objects": func(s *server) {
 		n := 120_000 // a little below the limit
 		if *full {
-			n = 5_300_000
+			n = 5_000_000
 		}
 		s.pack(n, func(p *packer) {
 			for i := range n {
