@@ -95,7 +95,7 @@ func documentedEvents(t *testing.T) map[event.Name]documented {
 		t.Fatal(err)
 	}
 	rows := map[event.Name]documented{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z.]+)` \\|([^|]*)\\|[^|]*\\|([^|]*)\\|$").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z.]+)` \\|([^|]*)\\|[^|]*\\|[^|]*\\|([^|]*)\\|$").FindAllStringSubmatch(string(page), -1) {
 		row := documented{levels: m[2], required: map[string]bool{}, optional: map[string]bool{}}
 		for _, a := range regexp.MustCompile("`([a-z_]+)(\\??)`").FindAllStringSubmatch(m[3], -1) {
 			if a[2] == "" {

@@ -51,7 +51,7 @@ type EmailConfig struct {
 type RouteConfig struct {
 	// Receiver is the name of a receiver. Required.
 	Receiver string `yaml:"receiver"`
-	// Events are names of events, or patterns such as "guest.*". Default: those about revisions, holds, guests and outages, see docs/notifications.md.
+	// Events are names of events, or patterns such as "guest.*". Default: those about revisions, holds, guests and outages, see docs/events.md.
 	Events []string `yaml:"events"`
 	// Severity is the lowest severity that is sent: info, warning or error. Default info.
 	Severity string `yaml:"severity"`

@@ -19,6 +19,7 @@ type Row struct {
 	// before it, or by nothing if there is no value, and {reason|none} by the text after the bar if there is no value. {guest} is the guest with its vmid,
 	// {revision} and {commit} are short ids, and {cause} is in words. "" lists the fields.
 	Sentence string
+	Docs     string // when it is told, in docs/events.md
 	Record   string // the name of the journal's event; "" records none
 
 	End     Name          // the event that tells that the state is over; "" tells nothing

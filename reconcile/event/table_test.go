@@ -1,6 +1,7 @@
 package event
 
 import (
+	"flag"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // What a row names exists: the events that end it are rows, and sentences and keys use fields of the row. An event that ends a state has the fields that tell
@@ -107,40 +110,50 @@ func TestStatesHaveAnEndAndATime(t *testing.T) {
 	}
 }
 
-// docs/events.md lists the events of the table in its order, with their levels and fields.
+var update = flag.Bool("update", false, "rewrite the table of events in docs/events.md")
+
+const tableHead = "| event | level | sent | when | attributes |\n|---|---|---|---|---|\n"
+
+// The table of docs/events.md is made from the rows.
 func TestDocsListTheTable(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got, want []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z.]+)` \\|([^|]*)\\|[^|]*\\|([^|]*)\\|$").FindAllStringSubmatch(string(page), -1) {
-		fields := strings.Fields(strings.NewReplacer("`", "", ",", "").Replace(m[3]))
-		slices.Sort(fields)
-		got = append(got, strings.Join([]string{m[1], strings.TrimSpace(m[2]), strings.Join(fields, " ")}, "|"))
-	}
+	var rows strings.Builder
 	for _, row := range Rows() {
-		level := ""
+		level, sent, fields := "", "", ""
 		if row.Level != slog.LevelInfo {
 			level = row.Level.String()
 		}
 		if row.Fine != "" {
 			level += " unless done"
 		}
-		fields := strings.Fields(row.Fields)
-		slices.Sort(fields)
-		want = append(want, strings.Join([]string{string(row.Name), level, strings.Join(fields, " ")}, "|"))
-	}
-	for i := range max(len(got), len(want)) {
-		switch {
-		case i >= len(got):
-			t.Errorf("docs/events.md has no row for %s", want[i])
-		case i >= len(want):
-			t.Errorf("docs/events.md has a row for %s, which is no event", got[i])
-		case got[i] != want[i]:
-			t.Errorf("row %d of docs/events.md: got %s, want %s", i+1, got[i], want[i])
+		if row.Default {
+			sent = "yes"
 		}
+		if row.Fields != "" {
+			fields = "`" + strings.Join(strings.Fields(row.Fields), "`, `") + "`"
+		}
+		if row.Docs == "" {
+			t.Errorf("%s: got no text for docs/events.md, want one", row.Name)
+		}
+		rows.WriteString("| " + strings.Join([]string{"`" + string(row.Name) + "`", level, sent, row.Docs, fields}, " | ") + " |\n")
+	}
+	path := filepath.Join("..", "..", "docs", "events.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, table, found := strings.Cut(string(page), tableHead)
+	if !found {
+		t.Fatalf("docs/events.md: got no table with the head %q", tableHead)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(before+tableHead+rows.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(rows.String(), table); diff != "" {
+		t.Errorf("docs/events.md (-want +got; -update rewrites it):\n%s", diff)
 	}
 }
 
