@@ -48,7 +48,11 @@ var bodies = map[string]func(w io.Writer, size int){
 		_, _ = io.WriteString(w, "]}")
 	},
 	"closed_objects": func(w io.Writer, size int) {
-		times(w, "{\"guests\":[{}", ",{}", size*11_000)
+		times(w, "{\"guests\":[{}", ",{}", size*3_000)
+		_, _ = io.WriteString(w, "],\"schemaVersion\":1}")
+	},
+	"lists_of_objects": func(w io.Writer, size int) { // as many as the limits of values allow
+		times(w, "{\"guests\":[{}", `,{"conditions":[{}`+strings.Repeat(",{}", 23)+"]}", size*1200)
 		_, _ = io.WriteString(w, "],\"schemaVersion\":1}")
 	},
 	"long_name": func(w io.Writer, size int) { // which a row of a table would keep

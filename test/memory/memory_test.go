@@ -74,7 +74,7 @@ var lowered = []struct{ file, code, instead string }{
 	{"internal/proxmox/wire/transport.go", "maxReply      = 32 << 20", "maxReply      = 2 << 20"},
 	{"internal/proxmox/wire/transport.go", "Values: 3_000_000, Elements: 150_000", "Values: 200_000, Elements: 10_000"},
 	{"cmd/gitops-agent/internal/statusview/client.go", "const maxStatus = 64 << 20", "const maxStatus = 4 << 20"},
-	{"cmd/gitops-agent/internal/statusview/client.go", "Values: 4_000_000, Elements: 200_000", "Values: 250_000, Elements: 12_000"},
+	{"cmd/gitops-agent/internal/statusview/client.go", "Values: 1_000_000, Elements: 50_000", "Values: 62_500, Elements: 3125"},
 	{"gitsource/remote/refs.go", "maxAdvertisement = 64 << 20", "maxAdvertisement = 4 << 20"},
 	{"gitsource/remote/meter.go", "maxOverhead = 16 << 20", "maxOverhead = 4 << 20"},
 	{"internal/proxmox/wire/held.go", "maxHeld       = 32 << 20", "maxHeld       = 4 << 20"},
