@@ -95,7 +95,7 @@ func (d *decision) coversService(o *decision) bool {
 // portSet is a list of ports. An empty one has all ports.
 type portSet []portRange
 
-// portRange is a range of ports, or the name of a service.
+// portRange is a range of ports, or an item with the name of a service, or with a number that is not read as it is written.
 type portRange struct {
 	first, last uint64
 	name        string
@@ -113,7 +113,7 @@ func parsePorts(text string) portSet {
 		}
 		first, errFirst := strconv.ParseUint(begin, 10, 16)
 		last, errLast := strconv.ParseUint(end, 10, 16)
-		if errFirst != nil || errLast != nil {
+		if errFirst != nil || errLast != nil || guest.HasZeroInFront(item) {
 			set = append(set, portRange{name: item})
 			continue
 		}

@@ -76,6 +76,8 @@ func TestWeaker(t *testing.T) {
 		"accept_off":             {now: "in ACCEPT :22", next: "-in ACCEPT :22"},
 		"accept_wider_address":   {now: "in ACCEPT 10.0.0.0/24", next: "in ACCEPT 10.0.0.0/23", weaker: true},
 		"accept_wider_port":      {now: "in ACCEPT :22", next: "in ACCEPT :22:23", weaker: true},
+		"accept_port_eight":      {now: "in ACCEPT :10", next: "in ACCEPT :010", weaker: true},
+		"accept_range_of_eight":  {now: "in ACCEPT :8:20", next: "in ACCEPT :10:020", weaker: true},
 		"accept_other_port_name": {now: "in ACCEPT :ssh", next: "in ACCEPT :smtp", weaker: true},
 		"accept_other_family":    {now: "in ACCEPT 0.0.0.0/0", next: "in ACCEPT ::/0", weaker: true},
 		"accept_all_protocols":   {now: "in ACCEPT :22", next: "in ACCEPT", weaker: true},

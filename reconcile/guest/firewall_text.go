@@ -63,6 +63,13 @@ func IsPort(text string) bool {
 	return err == nil && port > 0
 }
 
+// HasZeroInFront reports whether a number of a port or of a range of ports has a zero in front: to the packet filter, 010 is the port 8, and 080 none, so that it refuses all rules of the node.
+//
+// Source: iptables, xtables_strtoul with base 0.
+func HasZeroInFront(text string) bool { return zeroInFront().MatchString(text) }
+
+var zeroInFront = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[,:])0[0-9]`) })
+
 // IsPortList accepts numbers, names and ranges of ports. A range counts twice.
 func IsPortList(text string) bool {
 	count := 0

@@ -34,7 +34,21 @@ func (v scalarValue[T]) decode(d decoder, n *tree.Node) {
 		d.problem(n.At, wrong.message, wrong.hint)
 		return
 	}
+	if isNumeric(v.codec) && guest.HasZeroInFront(n.Text) {
+		d.newProblem(n.At, "got "+n.Describe()+", a number with a zero in front, which some programs read as another number", "leave out the zero")
+	}
 	*v.into = opt[T]{place{n.At, d.path}, parsed, true}
+}
+
+// isNumeric reports whether a codec reads numbers, with a unit or in a list.
+func isNumeric(codec any) bool {
+	switch c := codec.(type) {
+	case memoryCodec, diskSizeCodec, durationCodec, portCodec:
+		return true
+	case *textRule:
+		return c.numbers
+	}
+	return false
 }
 
 func (v scalarValue[T]) lower(l *lowering, native string) {

@@ -28,6 +28,41 @@ func TestDirectionalCharacters(t *testing.T) {
 	}
 }
 
+// A number with a zero in front is another number for some programs: to the packet filter, port 010 is port 8. It is refused, and read in a revision that an older release accepted.
+func TestNumbersHaveNoZeroInFront(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ text, want string }{
+		"none":            {"memory: {size: 1Gi}, disks: {scsi0: {size: 0.5Gi}}, lifecycle: {shutdownTimeout: 1h05m}", ""},
+		"memory":          {"memory: {size: 010Gi}", "010Gi"},
+		"disk":            {"disks: {scsi0: {size: 010Gi}}", "010Gi"},
+		"time":            {"lifecycle: {shutdownTimeout: 010m}", "010m"},
+		"port":            {"firewall: {rules: [{type: in, action: ACCEPT, protocol: tcp, port: 010}]}", "010"},
+		"port_as_text":    {"firewall: {rules: [{type: in, action: ACCEPT, protocol: tcp, port: \"22,010\"}]}", "22,010"},
+		"range":           {"firewall: {rules: [{type: in, action: ACCEPT, protocol: tcp, port: \"8:010\"}]}", "8:010"},
+		"source_port":     {"firewall: {rules: [{type: in, action: ACCEPT, protocol: tcp, sourcePort: 010}]}", "010"},
+		"port_of_a_group": {"rules: [{type: in, action: ACCEPT, protocol: tcp, port: 010}]", "010"},
+		"text_of_a_group": {"rules: [{type: in, action: ACCEPT, protocol: tcp, port: \"22,010\"}]", "22,010"},
+		"a_text":          {"description: \"010\"", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := "kind: VirtualMachine\nmetadata: {name: web-1}\nspec: {vmid: 201, " + test.text + "}\n"
+			if strings.HasPrefix(test.text, "rules") {
+				text = "kind: SecurityGroup\nmetadata: {name: web}\nspec: {" + test.text + "}\n"
+			}
+			files := []manifest.File{{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: "a.yaml", Data: []byte("apiVersion: proxmox.gitops/v1alpha1\n" + text)}}
+			_, err := manifest.Parse(files)
+			if (err != nil) != (test.want != "") || err != nil && !(strings.Contains(err.Error(), test.want) && strings.Contains(err.Error(), "zero in front")) {
+				t.Fatalf("got %v, want %q", err, test.want)
+			}
+			if _, err := manifest.ParseAccepted(files); err != nil {
+				t.Errorf("got %v, want the accepted text read", err)
+			}
+		})
+	}
+}
+
 // A label, the path of a file and an expression of a policy are compared with other texts: one that looks like another text is refused, and read in a revision that an older release accepted.
 func TestWhatIsComparedLooksLikeNothingElse(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // isDirection reports whether a character changes the order in which the characters after it are shown.
@@ -29,6 +30,9 @@ func isDeceptive(r, before rune) bool {
 	return IsUnseen(r)
 }
 
+// isBlank reports whether people see a space that is none for YAML: before a number sign, it makes a value look like a comment.
+func isBlank(r rune) bool { return r == '\u2800' || r != ' ' && unicode.Is(unicode.Zs, r) }
+
 // keycap ends an emoji of a digit: between both is a selector of a variant.
 const keycap = '\u20e3'
 
@@ -48,8 +52,8 @@ func (b *builder) deceptive(text string, isKey bool) (rune, bool) {
 		_, isReported := invisible[r]
 		switch {
 		case r == '\ufe0f' && !isKey && strings.HasPrefix(text[i+len("\ufe0f"):], string(keycap)):
-		case r < unicode.MaxLatin1 && r != '\u00ad', isReported:
-		case isKey && IsUnseen(r), isDeceptive(r, before) && bytes.Contains(b.file.data, []byte(string(r))):
+		case r < unicode.MaxLatin1 && r != '\u00ad' && r != '\u00a0', isReported:
+		case isKey && IsUnseen(r), (isDeceptive(r, before) || isBlank(r) && strings.HasPrefix(text[i+utf8.RuneLen(r):], "#")) && bytes.Contains(b.file.data, []byte(string(r))):
 			return r, true
 		}
 		before = r

@@ -39,6 +39,11 @@ func TestWhatIsShownIsRead(t *testing.T) {
 		"joiner_in_an_emoji":   {text: "a: \U0001f468\u200d\U0001f469\n"},
 		"joiner_in_a_script":   {text: "a: \u0645\u06cc\u200c\u062e\u0648\n"},
 		"joiner_in_a_name":     {text: "a\u200db: 1\n", refused: "U+200D in a name"},
+		"no_break_before_hash": {text: "a: b\u00a0# c\n", refused: "U+00A0 in a value"},
+		"wide_before_hash":     {text: "a: b\n  \u3000# c\n", refused: "U+3000 in a value"},
+		"blank_before_hash":    {text: "a: b\u2800# c\n", refused: "U+2800 in a value"},
+		"escaped_before_hash":  {text: "a: \"b\\u00a0# c\"\n"},
+		"no_break_in_a_text":   {text: "a: b\u00a0c #d\u00a0# e\n"},
 		"zero_width_comment":   {text: "a: 1 # b\u200bc\n"},
 	}
 	for name, test := range tests {
