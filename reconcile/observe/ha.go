@@ -12,8 +12,8 @@ import (
 // haResources are the resources of the HA manager, by vmid.
 type haResources map[int]guest.HA
 
-// keepHA stores the resources of the HA manager for guests whose manifests configure HA: one call for all of them. If the call failed, the last known
-// resource of each guest stays. What a lane read later than the call began is newer.
+// keepHA stores the resources of the HA manager for guests whose manifests configure HA: one call for all of them. If the call failed, their resources are
+// unknown. What a lane read later than the call began is newer.
 func (o *Observer) keepHA(vmids []int, resources haResources, began time.Time, err error) {
 	o.resources, o.resourcesAsked, o.haTrouble = resources, began, ""
 	if err != nil {
@@ -92,10 +92,9 @@ func withHA(seen guest.Observed, resources map[int]guest.HA) guest.Observed {
 	return seen
 }
 
-// withUnknownHA returns the guest as it is while the HA manager's list cannot be read: it counts as managed by HA, with its last known
-// resource or with an unknown one.
+// withUnknownHA returns the guest as it is while the HA manager's list cannot be read: it counts as managed by HA, with an unknown resource.
 func withUnknownHA(seen guest.Observed) guest.Observed {
-	seen.HA = true
+	seen.HA, seen.Resource = true, nil
 	return seen
 }
 

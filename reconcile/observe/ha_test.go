@@ -30,7 +30,7 @@ func TestObserverReadsHA(t *testing.T) {
 		"none":                   {want: resource{false, nil}},
 		"added_a_moment_ago":     {listed: true, want: resource{true, &entry}},
 		"removed_a_moment_ago":   {hastate: "started", want: resource{false, nil}},
-		"fails_with_an_entry":    {hastate: "started", listed: true, fails: true, want: resource{true, &entry}, trouble: cluster.ErrDenied.Error()},
+		"fails_with_an_entry":    {hastate: "started", listed: true, fails: true, want: resource{true, nil}, trouble: cluster.ErrDenied.Error()},
 		"fails_without_an_entry": {fails: true, want: resource{true, nil}, trouble: cluster.ErrDenied.Error()},
 	}
 	for name, test := range tests {
