@@ -81,7 +81,9 @@ func (m *Metrics) Converged(o report.ConvergedOutcome) {
 	commit := m.exemplar(o.Revision, "")
 	commit["revision"] = commitOf(o.Revision)
 	observe(m.convergence, o.Total, commit)
-	observe(m.pushed, o.SinceProof, commit)
+	if o.SinceProof >= 0 {
+		observe(m.pushed, o.SinceProof, commit)
+	}
 	observe(m.stages.WithLabelValues("verify"), o.Verify, commit)
 	observe(m.stages.WithLabelValues("apply"), o.Apply, commit)
 }

@@ -99,7 +99,7 @@ func New(reg prometheus.Registerer, build Build, reasons Reasons) *Metrics {
 		stepTime:    histograms("step_duration_seconds", "Duration of a step, from the record of its intent to its outcome.", workBuckets, "op"),
 		queueWait:   histogram("queue_wait_seconds", "Time that the work on a guest waited in the queue.", workBuckets),
 		convergence: histogram("convergence_seconds", "Time from the first fetch of a revision until all its guests were in sync.", workBuckets),
-		pushed:      histogram("push_to_converged_seconds", "Time from the proven signing time of a revision until all its guests were in sync.", workBuckets),
+		pushed:      histogram("push_to_converged_seconds", "Time from the proven signing time of a revision until all its guests were in sync. Not counted while the clock of a node differs.", workBuckets),
 		stages:      histograms("convergence_stage_seconds", "Duration of each stage of a convergence.", workBuckets, "stage"),
 		drift:       counters("drift_detected_total", "Guests that drifted, by cause.", "cause"),
 		corrected:   counter("drift_corrected_total", "Guests whose drift has ended."),

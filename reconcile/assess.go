@@ -66,7 +66,7 @@ func (e *Engine) assess(planned plan.Plan) {
 	e.noteWeakenings()
 	e.noteOrders(state.Orders)
 	e.noteUnmatched(assessed, state)
-	e.revision.noteConvergence(e.inSync(assessed, state), e.readings.proxmox.Ready, now)
+	e.revision.noteConvergence(e.inSync(assessed, state), e.readings.proxmox.Ready, e.readings.clocksDiffer(), now)
 }
 
 // inSync reports whether nothing is in flight and every guest matches the revision in force, also if there is a newer one.

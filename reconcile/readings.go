@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -79,6 +80,11 @@ func (r *readings) noteClocks() {
 		}
 	}
 	r.said.Rest(event.ClockDiffers, nil)
+}
+
+// clocksDiffer reports whether the clock of a node is known to differ from the clock of this host.
+func (r *readings) clocksDiffer() bool {
+	return slices.ContainsFunc(r.endpoints, cluster.Endpoint.ClockDiffers)
 }
 
 // noteTrouble states which sources of readings fail.

@@ -221,7 +221,7 @@ func (r *revision) pass(ahead *report.Ahead, toldEnd bool) {
 
 // noteConvergence notes whether all guests match the revision in force, and whether it is the newest one. It tells convergence once for a revision, also if a newer head is
 // refused or the remote does not answer.
-func (r *revision) noteConvergence(inSync, clusterReady bool, now time.Time) {
+func (r *revision) noteConvergence(inSync, clusterReady, clocksDiffer bool, now time.Time) {
 	c := &r.convergence
 	c.inSync = inSync
 	c.now = inSync && r.source.Refused == nil && r.source.Waiting == nil && r.source.Error == "" && r.unread == nil && clusterReady
@@ -233,11 +233,14 @@ func (r *revision) noteConvergence(inSync, clusterReady bool, now time.Time) {
 		return // an earlier run told it, or its duration is unknown
 	}
 	rev := r.force.Accepted.Revision()
-	total := now.Sub(r.force.Seen)
+	total, sinceProof := now.Sub(r.force.Seen), max(0, now.Sub(rev.ProvenTime()))
+	if clocksDiffer { // the signing time is that of another clock
+		sinceProof = -1
+	}
 	r.events.Happened(event.RevisionConverged, event.Details{
 		Fields: []any{"revision", rev.String(), "duration", total},
 		Outcome: report.ConvergedOutcome{
-			Revision: rev.String(), Total: total, SinceProof: now.Sub(rev.ProvenTime()), Verify: r.force.Since.Sub(r.force.Seen), Apply: now.Sub(r.force.Since),
+			Revision: rev.String(), Total: total, SinceProof: sinceProof, Verify: r.force.Since.Sub(r.force.Seen), Apply: now.Sub(r.force.Since),
 		},
 		Note: event.Note{Revision: rev.String()},
 	})

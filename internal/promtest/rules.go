@@ -89,11 +89,11 @@ func (r Rule) scale() (Rule, error) {
 	}
 	var problem error
 	r.Expr = ranges.ReplaceAllStringFunc(r.Expr, func(text string) string {
-		d, err := time.ParseDuration(strings.Trim(text, "[:]"))
+		d, err := time.ParseDuration(strings.TrimPrefix(strings.Trim(text, "[:]"), "offset "))
 		if err != nil {
 			problem = fmt.Errorf("%s%s: range %s: %w", r.Alert, r.Record, text, err)
 		}
-		return fmt.Sprintf("[%ds%s", int((d / minuteFactor).Seconds()), text[strings.IndexAny(text, ":]"):])
+		return strings.Replace(text, strings.TrimPrefix(strings.Trim(text, "[:]"), "offset "), fmt.Sprintf("%ds", int((d/minuteFactor).Seconds())), 1)
 	})
 	r.Expr = ages.ReplaceAllStringFunc(r.Expr, func(text string) string {
 		n := ages.FindStringSubmatch(text)
@@ -108,7 +108,7 @@ func (r Rule) scale() (Rule, error) {
 }
 
 var (
-	ranges = regexp.MustCompile(`\[[0-9a-z]+:?\]`)
+	ranges = regexp.MustCompile(`\[[0-9a-z]+:?\]|offset [0-9a-z]+`)
 	ages   = regexp.MustCompile(`> (\d+) \* (60|3600|86400)\b`)
 )
 

@@ -12,6 +12,7 @@ func TestScale(t *testing.T) {
 			Rule{Expr: "time() - (metric > 0) > 15 * 60 / 60", For: "5s"},
 		},
 		"ranges":       {Rule{Expr: "rate(a[5m]) / rate(b[6h]) > 0.1"}, Rule{Expr: "rate(a[5s]) / rate(b[360s]) > 0.1"}},
+		"an offset":    {Rule{Expr: "a == a offset 10m"}, Rule{Expr: "a == a offset 10s"}},
 		"days":         {Rule{Expr: "time() - (metric > 0) > 14 * 86400"}, Rule{Expr: "time() - (metric > 0) > 14 * 86400 / 43200"}},
 		"hours":        {Rule{Expr: "x > 60 * 60"}, Rule{Expr: "x > 60 * 60 / 60"}},
 		"24 hours":     {Rule{Expr: "x > 24 * 3600"}, Rule{Expr: "x > 24 * 3600 / 43200"}},

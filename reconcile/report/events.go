@@ -112,7 +112,7 @@ func DriftCauses() []DriftCause { return []DriftCause{DriftRevision, DriftCluste
 type ConvergedOutcome struct {
 	Revision   string
 	Total      time.Duration // from the first sight of the revision
-	SinceProof time.Duration // from the proven signing time
+	SinceProof time.Duration // from the proven signing time; negative if that is unknown, since clocks differ
 	Verify     time.Duration // from the first sight to acceptance
 	Apply      time.Duration // from acceptance to convergence
 }
