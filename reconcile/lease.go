@@ -31,6 +31,7 @@ type lease struct {
 
 	state    writer.State // in this cycle
 	gone     error        // why the state directory is not the one that this process locked; nil if it is
+	readOnly error        // why the state directory takes no writes; nil if it does
 	isPaused bool
 	paused   pause.Note // while isPaused
 	closing  bool
@@ -116,6 +117,9 @@ func uncheckedStop(cause, err error) (reason.Stop, string) {
 // journalErr returns why the journal takes no records, or would take none of this agent as the leader; nil if it does.
 func (l *lease) journalErr() error {
 	err := l.journal.Healthy()
+	if err == nil {
+		err = l.readOnly
+	}
 	if err == nil && l.refused != nil {
 		err = l.refused()
 	}
@@ -177,11 +181,11 @@ func (l *lease) readPause(now time.Time) {
 	})
 }
 
-// readPresence checks that the state directory is still the one that this process locked. The agent never makes
+// readPresence checks that the state directory is still the one that this process locked, and takes writes. The agent never makes
 // the directory or its lock file again while it runs: another agent may use the new directory.
 func (l *lease) readPresence() {
 	was := l.gone
-	l.gone = l.journal.Present()
+	l.gone, l.readOnly = l.journal.Present(), l.journal.Writable()
 	l.said.Is(event.StateLost, l.gone != nil, event.ID{}, func() event.Details {
 		return event.Details{Fields: []any{"error", l.gone, "hint", reason.RestoreStateDirectory.Text}}
 	}, func(event.ID) event.Details { return event.Details{Note: event.Note{Message: "after: " + was.Error()}} })

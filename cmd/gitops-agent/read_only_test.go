@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"gitops-agent/internal/fulldisk"
 )
 
 // TestReadOnlyFileSystemStopsWritesNotReads starts the agent on a state directory whose file system has become read-only: the agent starts,
@@ -41,5 +43,29 @@ func TestReadOnlyFileSystemStopsWritesNotReads(t *testing.T) {
 	}
 	if got := s.effects(201, "config-written"); got != 0 {
 		t.Errorf("got %d writes to the cluster, want none", got)
+	}
+}
+
+// TestDiskThatBecomesReadOnlyIsTold lets the kernel make the file system of a running agent's state directory read-only, while the agent has nothing to record: the probe, the
+// status and the reason to write nothing say it at once.
+func TestDiskThatBecomesReadOnlyIsTold(t *testing.T) {
+	s := newSite(t, buildBinaries(t))
+	s.ok(os.Mkdir(s.path("state"), 0o700))
+	disk, err := fulldisk.NewDisk(s.path("disk"), s.path("state"), 16<<20)
+	s.ok(err)
+	t.Cleanup(func() { _ = disk.Close() })
+	s.repo.Files["cluster.yaml"] = clusterManifest
+	s.repo.Files["web.yaml"] = blankVM("web-1", 201, "  memory: {size: 1Gi}\n")
+	first := s.repo.Push(s.sig, killer, "first")
+	s.run()
+	s.converged()
+	s.ok(disk.Break())
+	s.until("the disk to be told", func() bool {
+		d, ok := s.tryDocument()
+		return ok && d.Writes.Reason == "journal" && d.Journal.Reason == "read-only"
+	})
+	doc := s.document()
+	if doc.Writes.Allowed || doc.Journal.Healthy || !strings.Contains(doc.Journal.Error, "read-only file system") || doc.Source.Accepted == nil || doc.Source.Accepted.Commit != first {
+		t.Errorf("got writes %+v, journal %+v and revision %+v, want nothing written because of the disk, and %s in force", doc.Writes, doc.Journal, doc.Source.Accepted, first)
 	}
 }

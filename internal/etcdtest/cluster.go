@@ -175,19 +175,20 @@ func (m *Member) Signal(t testing.TB, signal os.Signal) {
 	}
 }
 
-// Leader returns the member that leads etcd.
+// Leader waits until a member leads etcd, and returns it.
 func (c *Cluster) Leader(t testing.TB) *Member {
 	t.Helper()
 	etcd := c.Client(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	for i, endpoint := range c.Endpoints() {
-		status, err := etcd.Status(ctx, endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status.Leader == status.Header.MemberId {
-			return c.Members[i]
+	for ctx.Err() == nil {
+		for i, endpoint := range c.Endpoints() {
+			ask, done := context.WithTimeout(ctx, 5*time.Second)
+			status, err := etcd.Status(ask, endpoint)
+			done()
+			if err == nil && status.Leader == status.Header.MemberId {
+				return c.Members[i]
+			}
 		}
 	}
 	t.Fatal("no member leads")

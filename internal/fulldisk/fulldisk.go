@@ -1,5 +1,5 @@
-// Package fulldisk makes disks full, for tests: the disk under a journal that this process has open, or a small file system. It needs Linux, and no
-// privileges.
+// Package fulldisk makes disks full or read-only, for tests: the disk under a journal that this process has open, or a small file system. It needs Linux; a Disk also
+// needs root.
 package fulldisk
 
 import (

@@ -47,7 +47,7 @@ var ErrCompacted = errors.New("the commit is in a base by now")
 type blocks struct {
 	remote Blocks
 	lock   io.Closer // of the state directory
-	here   func() error
+	here   stateDir
 	mark   *mark
 	limit  int64 // bytes of commits after which they are compacted
 	since  int64 // bytes of the commits after the base
@@ -58,11 +58,11 @@ type blocks struct {
 
 // openBlocks locks the state directory, which keeps the mark of what was acknowledged.
 func openBlocks(opts Options) (*blocks, error) {
-	d, lock, present, err := lockDirectory(opts.Dir)
+	d, lock, here, err := lockDirectory(opts.Dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &blocks{remote: opts.Blocks, lock: lock, here: present, limit: opts.SegmentSize * int64(opts.CompactAfter)}
+	s := &blocks{remote: opts.Blocks, lock: lock, here: here, limit: opts.SegmentSize * int64(opts.CompactAfter)}
 	names, err := d.list()
 	if err == nil {
 		s.files = len(parseListing(names).files()) > 0
@@ -216,7 +216,9 @@ func (s *blocks) compact(at chain, pick func(frame, func(frame) error) error) (r
 	return records, replaced, err
 }
 
-func (s *blocks) present() error { return s.here() }
+func (s *blocks) present() error { return s.here.present() }
+
+func (s *blocks) writable() error { return s.here.writable() }
 
 func (s *blocks) close() error { return errors.Join(s.mark.close(), s.lock.Close()) }
 

@@ -12,8 +12,8 @@ import (
 // files is the store of a journal in a directory: segments, and a base after a compaction.
 type files struct {
 	disk         disk
-	lock         io.Closer    // nil with a test's disk
-	lockPresent  func() error // reports whether the lock file is the one that is locked
+	lock         io.Closer // nil with a test's disk
+	here         stateDir
 	segmentSize  int64
 	compactAfter int
 	largePayload int
@@ -34,36 +34,36 @@ type files struct {
 // openFiles locks the directory of a journal, and makes it if it is missing.
 func openFiles(opts Options) (*files, error) {
 	s := &files{
-		disk: opts.disk, lockPresent: func() error { return nil },
+		disk: opts.disk, here: nothingChanges,
 		segmentSize: opts.SegmentSize, compactAfter: opts.CompactAfter, largePayload: opts.largePayload,
 	}
 	if s.disk != nil {
 		return s, nil
 	}
-	d, lock, present, err := lockDirectory(opts.Dir)
-	s.disk, s.lock, s.lockPresent = d, lock, present
+	d, lock, here, err := lockDirectory(opts.Dir)
+	s.disk, s.lock, s.here = d, lock, here
 	return s, err
 }
 
 // lockDirectory opens and locks a directory, and makes it if it is missing.
-func lockDirectory(dir string) (osDisk, io.Closer, func() error, error) {
+func lockDirectory(dir string) (osDisk, io.Closer, stateDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return osDisk{}, nil, nil, err
+		return osDisk{}, nil, stateDir{}, err
 	}
 	d, err := openDisk(dir)
 	if err != nil {
-		return osDisk{}, nil, nil, err
+		return osDisk{}, nil, stateDir{}, err
 	}
 	lock, err := d.lock()
 	if err != nil {
 		_ = d.root.Close()
-		return osDisk{}, nil, nil, err
+		return osDisk{}, nil, stateDir{}, err
 	}
-	present := func() error { return nil }
+	here := nothingChanges
 	if held, locked := lock.(dirLock); locked {
-		present = presence(dir, held.File)
+		here = stateDir{presence(dir, held.File), writability(d)}
 	}
-	return d, closers{lock, d.root}, present, nil
+	return d, closers{lock, d.root}, here, nil
 }
 
 type closers []io.Closer
@@ -234,13 +234,15 @@ func (s *files) takesCommits() error {
 }
 
 func (s *files) present() error {
-	if err := s.lockPresent(); err != nil {
+	if err := s.here.present(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.removed
 }
+
+func (s *files) writable() error { return s.here.writable() }
 
 func (s *files) close() error {
 	var errs []error

@@ -1,7 +1,7 @@
 package journal
 
 // store keeps the commits of a journal and knows no records: it decides where the bytes are, and the Journal decides what they say. Load comes first,
-// then resume if load found no damage. Only the writer calls the other methods, except present.
+// then resume if load found no damage. Only the writer calls the other methods, except present and writable.
 type store interface {
 	// load visits every commit in order and checks its place in the chain. It changes nothing. A *DamageError comes with what was read before the damage.
 	load(visit func(frame) error) (loaded, error)
@@ -18,6 +18,8 @@ type store interface {
 	compact(at chain, pick func(f frame, add func(frame) error) error) (records int, replaced bool, err error)
 	// present returns an error while the store is not the one that this process opened. Any goroutine may call it.
 	present() error
+	// writable returns an error while the file system of the state directory is read-only. Any goroutine may call it.
+	writable() error
 	close() error
 }
 

@@ -20,7 +20,7 @@
 // Promtool tests the shipped times in metrics/rules/tests. The test scrapes and evaluates every second, the agent polls and reads every half second, and its tasks
 // may take three seconds; nothing else of the agent is changed. A push that took longer than ten minutes is a commit that was signed twenty minutes ago.
 //
-// A slow and a hanging disk are fsyncs that strace delays. A full disk is a small tmpfs. Both need root.
+// A slow and a hanging disk are fsyncs that strace delays. A full disk is a small file system, and a read-only one has an error. Both need root.
 //
 // # Types, in order of use
 //

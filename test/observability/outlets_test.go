@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/etcdtest"
+	"gitops-agent/internal/fulldisk"
 	"gitops-agent/internal/promtest"
 	"gitops-agent/reconcile/report"
 )
@@ -50,6 +51,8 @@ type stage struct {
 	*world
 	replicas []*replica // nil: the world has one agent
 	etcd     *etcdtest.Cluster
+	gone     *etcdtest.Member  // that was stopped
+	disk     *fulldisk.Disk    // of the state directory; nil: none of its own
 	free     func()            // ends that etcd is full
 	seen     int               // bytes of the log before the trouble
 	once     func() *exec.Cmd  // run --once while the trouble lasts; nil: the agents of the row keep running
@@ -115,6 +118,9 @@ func (s *stage) play(row trouble, want []string) []string {
 	s.seen, s.once = len(s.logText()), nil
 	began := time.Now()
 	row.begin(s)
+	if s.clock != nil {
+		began = began.Add(s.clock.Wall)
+	}
 	var cells []string
 	var now *sight
 	settled := func() bool {
@@ -207,8 +213,8 @@ func (s *stage) observe() *sight {
 	now := &sight{series: map[string]string{}}
 	_, body := s.get("/status.json")
 	s.ok(json.Unmarshal([]byte(body), &now.doc))
-	status, text := s.get("/readyz")
-	now.ready = append([]string{fmt.Sprint(status)}, strings.Split(strings.TrimSpace(text), "\n")...)
+	code, text := s.get("/readyz")
+	now.ready = append([]string{fmt.Sprint(code)}, strings.Split(strings.TrimSpace(text), "\n")...)
 	now.health, _ = s.get("/healthz")
 	_, now.page = s.get("/")
 	_, text = s.get("/metrics")
@@ -219,7 +225,11 @@ func (s *stage) observe() *sight {
 			now.series[name] = value
 		}
 	}
-	out, _ := exec.CommandContext(s.Context(), s.agent, "status", "--config", s.config()).CombinedOutput() // its status is that of convergence
+	status := s.program(s.Context(), "status", "--config", s.config())
+	if s.memory["socket"] == "none" {
+		status = s.program(s.Context(), "status", "--url", "http://"+s.address)
+	}
+	out, _ := status.CombinedOutput() // its status is that of convergence
 	now.text = string(out)
 	told := map[string]bool{}
 	lines := bufio.NewScanner(bytes.NewReader([]byte(s.logText()[s.seen:])))
@@ -411,7 +421,7 @@ func (s *stage) exit(cmd *exec.Cmd) (status int, out string) {
 // planCell runs plan beside the agent.
 func (s *stage) planCell(what string) string {
 	s.Helper()
-	status, out := s.exit(exec.CommandContext(s.Context(), s.agent, "plan", "--exit-code", "--config", s.config()))
+	status, out := s.exit(s.program(s.Context(), "plan", "--exit-code", "--config", s.config()))
 	if strings.Contains(out, "would be created") || regexp.MustCompile(`(?m)^\s*(create|destroy)\b`).MatchString(out) {
 		s.Errorf("%s: plan creates or destroys:\n%s", what, out)
 	}
@@ -428,7 +438,7 @@ func (s *stage) planCell(what string) string {
 // recoverCell runs recover beside the agent.
 func (s *stage) recoverCell(what string) string {
 	s.Helper()
-	status, out := s.exit(exec.CommandContext(s.Context(), s.agent, "recover", "--config", s.config()))
+	status, out := s.exit(s.program(s.Context(), "recover", "--config", s.config()))
 	switch {
 	case status != 0:
 		return "error"

@@ -61,7 +61,7 @@ func lifecycle(w *world) {
 // once runs an agent that takes over the cluster and ends.
 func (w *world) once(config string) {
 	w.Helper()
-	cmd := exec.CommandContext(w.Context(), w.agent, "run", "--once", "--take-over", "--config", config)
+	cmd := w.program(w.Context(), "run", "--once", "--take-over", "--config", config)
 	out, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); !slices.Contains([]int{0, 3}, code) { // 3: a person is needed for a guest
 		w.Fatalf("run --once --take-over: %v\n%s", err, out)

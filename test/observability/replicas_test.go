@@ -3,9 +3,10 @@
 package observability
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"syscall"
 
 	"gitops-agent/internal/etcdtest"
@@ -16,7 +17,8 @@ import (
 // replica is one of two agents that share a journal in etcd.
 type replica struct {
 	name, address string
-	etcd          *etcdtest.Proxy
+	etcd          *etcdtest.Proxy // before the only member of etcd; nil: all members are reached
+	members       []string        // endpoints of all members
 	process       *process
 }
 
@@ -104,9 +106,15 @@ func replicas(w *world) {
 // startReplica starts one of the agents and waits until it serves.
 func (w *world) startReplica(r *replica) {
 	w.Helper()
-	w.settings.journal = fmt.Sprintf("journal: {etcd: {endpoints: [%q], prefix: /pair, name: %s}}", "http://"+r.etcd.Address(), r.name)
+	endpoints := r.members
+	if r.etcd != nil {
+		endpoints = []string{"http://" + r.etcd.Address()}
+	}
+	list, err := json.Marshal(endpoints)
+	w.ok(err)
+	w.settings.journal = fmt.Sprintf("journal: {etcd: {endpoints: %s, prefix: /pair, name: %s}}", list, r.name)
 	config := w.writeConfig(r.name+".yaml", w.path(r.name), r.address)
-	r.process = startProcess(w, w.log, exec.Command(w.agent, "run", "--config", config))
+	r.process = startProcess(w, w.log, w.program(context.Background(), "run", "--config", config))
 	w.look(r)
 	await(w, r.name+" to serve", func() bool {
 		w.alive()

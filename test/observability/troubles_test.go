@@ -17,6 +17,7 @@ import (
 
 	"gitops-agent/internal/etcdtest"
 	"gitops-agent/internal/fulldisk"
+	"gitops-agent/internal/gooverlay"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/report"
@@ -32,10 +33,12 @@ var troubleGroups = []struct {
 	rows    []trouble
 }{
 	{"cluster", 1, oneAgent, clusterTroubles},
-	{"parts", 2, oneAgent, partTroubles},
+	{"parts", 2, guestUnderHA, partTroubles},
 	{"source", 1, oneAgent, sourceTroubles},
 	{"disk", 1, smallDisk, diskTroubles},
+	{"clock", 1, ownClock, clockTroubles},
 	{"etcd", 1, twoAgents, etcdTroubles},
+	{"members", 1, threeMembers, memberTroubles},
 }
 
 const imageURL = "https://images.example/debian-13.qcow2"
@@ -47,19 +50,47 @@ func oneAgent(s *stage) {
 	s.sim.Publish(imageURL, pvesim.WebFile{Size: 1 << 20, Format: "qcow2", VirtualSize: 1 << 30, Checksums: map[string]string{"sha256": sum}})
 	s.settings.journal, s.settings.timeout = "images: {allow: [images.example]}", "4s"
 	s.repo.Files["web.yaml"] = machine("web-1", 201, "networks: {net0: {bridge: vmbr0, firewall: true}}", "firewall: {rules: [{type: in, action: ACCEPT, macro: SSH}]}")
-	s.repo.Files["db.yaml"] = machine("db-1", 202, "node: pve2")
+	if s.repo.Files["db.yaml"] == "" {
+		s.repo.Files["db.yaml"] = machine("db-1", 202, "node: pve2")
+	}
 	s.repo.Files["image.yaml"] = manifest("Image", "debian-13", "url: "+imageURL, "checksum: sha256:"+sum, "storage: local", "nodes: [pve1]", "content: import")
 	s.repo.Files["pool.yaml"] = manifest("Pool", "media", "comment: films")
 	s.begin()
 	s.until("everything in sync", func(d report.Document) bool { return len(d.Guests) == 4 && guestsCell(d) == "all in sync" })
 }
 
-// smallDisk is oneAgent with a state directory on a small file system.
+// guestUnderHA is oneAgent with an entry of the HA manager for one of the guests.
+func guestUnderHA(s *stage) {
+	s.repo.Files["db.yaml"] = machine("db-1", 202, "node: pve2", "ha: {state: stopped}")
+	oneAgent(s)
+}
+
+// smallDisk is oneAgent with a state directory on a small disk of its own.
 func smallDisk(s *stage) {
 	s.ok(os.Mkdir(s.settings.state, 0o700))
-	s.ok(syscall.Mount("tmpfs", s.settings.state, "tmpfs", 0, "size=8m"))
-	s.Cleanup(func() { _ = syscall.Unmount(s.settings.state, syscall.MNT_DETACH) })
+	disk, err := fulldisk.NewDisk(s.path("disk"), s.settings.state, 8<<20)
+	s.ok(err)
+	s.Cleanup(func() { _ = disk.Close() })
+	s.disk = disk
 	oneAgent(s)
+}
+
+// ownClock is oneAgent on a host with a clock of its own.
+func ownClock(s *stage) {
+	s.clock = &gooverlay.Clock{File: s.path("clock")}
+	s.ok(s.clock.Set())
+	own := *s.bench
+	own.agent = s.path("gitops-agent")
+	s.bench = &own
+	gooverlay.BuildWithClock(s, s.dir, map[string]string{}, "gitops-agent/cmd/gitops-agent")
+	oneAgent(s)
+}
+
+// setClock moves the clock of the agent's host: it is ahead by d. The monotonic clock goes on.
+func (s *stage) setClock(d time.Duration) {
+	s.Helper()
+	s.clock.Wall = d
+	s.ok(s.clock.Set())
 }
 
 // onceAtTheEnd lets the row end with run --once, in place of the agents that run.
@@ -72,7 +103,7 @@ func (s *stage) onceAtTheEnd() {
 		for _, r := range s.replicas {
 			r.process.stop(syscall.SIGTERM)
 		}
-		return exec.CommandContext(s.Context(), s.agent, "run", "--once", "--config", config)
+		return s.program(s.Context(), "run", "--once", "--config", config)
 	}
 }
 
@@ -227,6 +258,11 @@ var partTroubles = []trouble{
 		end:   func(s *stage) { s.answer(s.endpoints[0]) },
 	},
 	{
+		name:  "one of two endpoints does not answer for a second, six times",
+		begin: func(s *stage) { sixTimes(func() { s.silence(s.endpoints[0]) }, func() { s.answer(s.endpoints[0]) }) },
+		end:   func(*stage) {},
+	},
+	{
 		name:  "Proxmox does not answer for a second, six times",
 		begin: func(s *stage) { sixTimes(s.silenceCluster, s.answerCluster) },
 		end:   func(*stage) {},
@@ -350,6 +386,20 @@ var sourceTroubles = []trouble{
 		end:   func(s *stage) { s.counts("sent", func() { s.pager.hangs.Store(false) }) },
 	},
 	{
+		name: "the notification service does not answer for a second, six times",
+		begin: func(s *stage) {
+			sixTimes(func() { s.pager.silent.Store(true); s.tellOfCommit() }, func() { s.counts("sent", func() { s.pager.silent.Store(false) }) })
+		},
+		end: func(*stage) {},
+		rest: func(s *stage, now *sight) {
+			for _, result := range []string{"failed", "dropped"} {
+				if got := now.series[fmt.Sprintf("gitops_agent_notifications_total{result=%q}", result)]; got != "0" {
+					s.Errorf("got %s notifications %s, want 0", got, result)
+				}
+			}
+		},
+	},
+	{
 		name: "Rekor hangs about a commit of the online mode",
 		begin: func(s *stage) {
 			s.memory["tip"] = s.repo.Tip
@@ -427,7 +477,7 @@ func keepsTheCommitBefore(s *stage, now *sight) {
 // retry asks for another try of a guest or object.
 func (s *stage) retry(label string) {
 	s.Helper()
-	if status, out := s.exit(exec.CommandContext(s.Context(), s.agent, "retry", "--config", s.config(), label)); status != 0 {
+	if status, out := s.exit(s.program(s.Context(), "retry", "--config", s.config(), label)); status != 0 {
 		s.Fatalf("retry: %s", out)
 	}
 }
@@ -455,6 +505,22 @@ var diskTroubles = []trouble{
 		end:   func(s *stage) { s.ok(os.Rename(s.path("state/moved"), s.path("state/journal"))) },
 	},
 	{
+		name:  "the disk of the state directory becomes read-only",
+		begin: func(s *stage) { s.ok(s.disk.Break()) },
+		end:   mendDisk,
+	},
+	{
+		name: "the disk of the state directory becomes read-only, and the agent starts",
+		begin: func(s *stage) {
+			s.terminate()
+			s.ok(s.disk.Break())
+			s.start()
+			s.onceAtTheEnd()
+			s.memory["socket"] = "none" // the agent cannot make it
+		},
+		end: mendDisk,
+	},
+	{
 		name: "the journal is damaged, and the agent starts",
 		begin: func(s *stage) {
 			s.terminate()
@@ -480,21 +546,82 @@ var diskTroubles = []trouble{
 			s.terminate()
 			s.memory["records"] = "lost"
 			s.ok(os.RemoveAll(s.path("state/journal")))
-			s.process = startProcess(s, s.log, exec.Command(s.agent, "run", "--take-over", "--config", s.path("config.yaml")))
+			s.process = startProcess(s, s.log, s.program(context.Background(), "run", "--take-over", "--config", s.path("config.yaml")))
 			await(s, "the agent to serve", func() bool { _, ok := s.document(); return ok })
 		},
 	},
 }
 
+// mendDisk checks the disk of the state directory and mounts it again, as a person does.
+func mendDisk(s *stage) {
+	if s.once == nil {
+		s.terminate()
+	}
+	s.ok(s.disk.Mend())
+	delete(s.memory, "socket")
+	s.start()
+}
+
+var clockTroubles = []trouble{
+	{
+		name: "the clock of the host is put forward by a day",
+		begin: func(s *stage) {
+			s.setClock(24 * time.Hour)
+			s.push("while the clock is ahead")
+			s.tells("clock.differs")
+		},
+		end: rightClock,
+	},
+	{
+		name: "the clock of the host is put back by a day",
+		begin: func(s *stage) {
+			s.setClock(-24 * time.Hour)
+			s.push("while the clock is behind")
+			s.tells("clock.differs")
+		},
+		end: rightClock,
+	},
+	{
+		name: "the clock of the host is put back by a day, and the agent starts",
+		begin: func(s *stage) {
+			s.terminate()
+			s.setClock(-24 * time.Hour)
+			s.start()
+			s.tells("clock.differs")
+			s.onceAtTheEnd()
+		},
+		end: func(s *stage) { s.setClock(0); s.startAgain() },
+	},
+}
+
+func rightClock(s *stage) { s.setClock(0); s.tells("clock.agrees") }
+
+// tells waits until the agent has told an event since the trouble began.
+func (s *stage) tells(name string) {
+	s.Helper()
+	await(s, "the event "+name, func() bool { return strings.Contains(s.logText()[s.seen:], fmt.Sprintf("\"event\":%q", name)) })
+}
+
 // twoAgents starts two agents that share a journal in etcd, and looks at the standby.
 func twoAgents(s *stage) {
-	etcd := etcdtest.Start(s, 1, etcdtest.SmallQuota)
-	s.etcd = etcd
+	s.etcd = etcdtest.Start(s, 1, etcdtest.SmallQuota)
+	startPair(s, func(r *replica) { r.etcd = etcdtest.NewProxy(s, s.etcd.Members[0].Address()) })
+}
+
+// threeMembers is twoAgents with an etcd of three members.
+func threeMembers(s *stage) {
+	s.etcd = etcdtest.Start(s, 3)
+	startPair(s, func(r *replica) { r.members = s.etcd.Endpoints() })
+}
+
+// startPair starts two agents that reach etcd as reach says.
+func startPair(s *stage, reach func(*replica)) {
 	s.settings.cluster = "outlets"
 	s.repo.Files["cluster.yaml"] = manifest("Cluster", "outlets", "vmids: {from: 201, to: 999}")
 	s.repo.Files["web.yaml"], s.repo.Files["db.yaml"] = machine("web-1", 201), machine("db-1", 202, "node: pve2")
 	for _, name := range []string{"first", "second"} {
-		r := &replica{name: name, address: s.address, etcd: etcdtest.NewProxy(s, etcd.Members[0].Address())}
+		r := &replica{name: name, address: s.address}
+		reach(r)
 		if name == "second" {
 			r.address = freeAddress(s)
 		}
@@ -628,6 +755,46 @@ var etcdTroubles = []trouble{
 			add(etcd.AuthEnable(ctx))
 		},
 	},
+}
+
+// memberTroubles are failures of one of the three members of etcd.
+var memberTroubles = []trouble{
+	{
+		name:  "etcd's leader is stopped for a second, six times: the standby",
+		begin: func(s *stage) { s.pair(); s.stopEtcdLeader() },
+		end:   func(s *stage) { s.pair() },
+	},
+	{
+		name:  "etcd's leader is stopped for a second, six times: the leader",
+		begin: func(s *stage) { leader, _ := s.pair(); s.look(leader); s.stopEtcdLeader() },
+		end:   func(s *stage) { s.pair() },
+	},
+	{
+		name: "etcd's leader is gone: the leader",
+		begin: func(s *stage) {
+			leader, _ := s.pair()
+			s.look(leader)
+			s.gone = s.etcd.Leader(s)
+			s.gone.Stop(s)
+		},
+		end: func(s *stage) { s.gone.Start(s); s.pair() },
+	},
+	{
+		name: "two of three members of etcd are gone: the leader",
+		begin: func(s *stage) {
+			leader, _ := s.pair()
+			s.look(leader)
+			s.etcd.Members[1].Stop(s)
+			s.etcd.Members[2].Stop(s)
+		},
+		end: func(s *stage) { s.etcd.Members[1].Start(s); s.etcd.Members[2].Start(s); s.pair() },
+	},
+}
+
+// stopEtcdLeader stops whichever member leads etcd for a second, six times.
+func (s *stage) stopEtcdLeader() {
+	var stopped *etcdtest.Member
+	sixTimes(func() { stopped = s.etcd.Leader(s); stopped.Signal(s, syscall.SIGSTOP) }, func() { stopped.Signal(s, syscall.SIGCONT) })
 }
 
 // copyWithout makes an older copy, which lacks the newest guest, replace etcd after the leader has ended. The standby goes on.

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/gittest"
+	"gitops-agent/internal/gooverlay"
 	"gitops-agent/internal/promtest"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
@@ -61,6 +62,7 @@ type world struct {
 	log       string // file
 	settings  settings
 	process   *process
+	clock     *gooverlay.Clock // of the agent's host; nil: that of this machine
 	begun     time.Time
 	ended     time.Time // zero while the world runs
 }
@@ -251,7 +253,7 @@ func (w *world) writeAttestKey() {
 func (w *world) start() {
 	w.Helper()
 	config := w.writeConfig("config.yaml", w.settings.state, w.address)
-	w.process = startProcess(w, w.log, exec.Command(w.agent, "run", "--config", config))
+	w.process = startProcess(w, w.log, w.program(context.Background(), "run", "--config", config))
 	await(w, "the agent to serve", func() bool {
 		w.alive()
 		_, ok := w.document()
@@ -294,7 +296,7 @@ func (w *world) alive() {
 // command runs a command of the agent, as a person on its host does.
 func (w *world) command(args ...string) {
 	w.Helper()
-	cmd := exec.CommandContext(w.Context(), w.agent, append(args, "--config", w.path("config.yaml"))...)
+	cmd := w.program(w.Context(), append(args, "--config", w.path("config.yaml"))...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.Fatalf("gitops-agent %v: %v\n%s", args, err, out)
@@ -449,6 +451,15 @@ func (w *world) resolve(names ...string) {
 		w.Logf("%3.0fs %s resolved", time.Since(w.begun).Seconds(), name)
 		w.pager.note(w.pager.resolved, name)
 	}
+}
+
+// program returns a command of the agent's program on the agent's host.
+func (w *world) program(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.agent, args...)
+	if w.clock != nil {
+		cmd.Env = append(os.Environ(), w.clock.Env())
+	}
+	return cmd
 }
 
 // terminate ends the agent as systemd does.

@@ -173,7 +173,7 @@ func dialLocal(ctx context.Context, config agent.Config) (net.Conn, error) {
 	conn, err := access.DialSocket(ctx, config.StateDir)
 	switch {
 	case errors.Is(err, access.ErrNoAgent) && journal.InUse(config.JournalDir()):
-		err = term.WithHint(err, "a program uses the state directory: an agent that starts answers soon, the log of one that runs says why it has no socket, and run --once has none")
+		err = term.WithHint(err, "a program uses the state directory: an agent that starts answers soon, one that runs without the socket says why in its log and answers at --url, and run --once has none")
 	case errors.Is(err, access.ErrNoAgent):
 		err = term.WithHint(err, "start the agent of this host, or name an agent on another host with --url")
 	case errors.Is(err, fs.ErrPermission):
