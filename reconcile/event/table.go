@@ -44,7 +44,7 @@ var table = []Row{
 		Name: RevisionWaiting, Level: warn, Line: "revision waits", Fields: "commit reason error hint", Default: true,
 		End: RevisionWithdrawn, EndedBy: []Name{RevisionAccepted, RevisionRefused}, For: twoPolls, Early: "revision waits for now",
 		Sentence: "Commit {commit} waits ({reason}): {error}.",
-		Docs:     "A head waits for [evidence](verify.md#evidence-for-the-online-mode), or for a [statement of another cluster](verify.md#statement-missing). Polls look again.",
+		Docs:     "A head waits for [evidence](verify.md#evidence-for-the-online-mode), or for a [statement of another cluster](refusals.md#statement-missing). Polls look again.",
 	},
 	{
 		Name: RevisionUnnamed, Level: warn, Line: "newer commits name targets that the repository does not have", Fields: "commit targets hint", Default: true,

@@ -11,7 +11,7 @@ type Change struct {
 	Note    string      `json:"note,omitempty"`
 	Root    bool        `json:"root,omitempty"`    // only root@pam may make it
 	Waits   bool        `json:"waits,omitempty"`   // already written; takes effect at the next start
-	Drifted bool        `json:"drifted,omitempty"` // the value was as the manifest wants it, and was changed in the cluster
+	Drifted bool        `json:"drifted,omitempty"` // the value was as the manifest wants it, and was changed in the cluster; without it, the change is pending
 	Origin  string      `json:"origin,omitempty"`  // the manifest line that asks for the value: "web.yaml:12:5"
 }
 

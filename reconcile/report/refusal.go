@@ -24,6 +24,23 @@ func RefusedReasons() []string {
 	return []string{RefusedManifests, RefusedCluster, RefusedTree, RefusedScope, RefusedPromotion}
 }
 
+// RefusalDocs returns what docs/refusals.md says of a reason that package verify does not have: what it means and what to do, in Markdown. It returns "" for any other.
+func RefusalDocs(reason string) string {
+	switch reason {
+	case RefusedManifests:
+		return "The manifests of the tip cannot be read, or conflict with one another: an unknown field, a value out of range, a guest or vmid twice, no Cluster or two, a character that people do not see. The message contains file and line, and `gitops-agent validate DIR` shows the same before a commit. Correct them and sign a new commit on top."
+	case RefusedCluster:
+		return "The name of the Cluster in the repository differs from `cluster.name` in the agent's config. Point the agent at its own repository and branch, or correct one of the names."
+	case RefusedTree:
+		return "Under `source.paths` the tip contains an entry that is not a regular file with a plain name, or exceeds the limits: 1 MiB for a file, 64 MiB and 10,000 files in total, 100,000 entries. Or a folder of `source.paths` is not in it. The message contains the path. Remove the entry and sign a new commit, or leave its folder out of `source.paths`."
+	case RefusedPromotion:
+		return "`trust.promotion` is configured, the commit changes files, and its trailer `Gitops-Promoted` is missing, not `<cluster>/<branch>@<commit>` with all 40 digits, about another cluster, or about a commit that is not in the history or has other files. Sign a commit without changes on the revision that staging matched: [From staging to production](fleet.md#from-staging-to-production)."
+	case WaitingStatement:
+		return "The commit waits for a statement by a key of `trust.promotion.key_files` that the other cluster matched the promoted revision. When staging has converged, push its attestation: [attestations.md](attestations.md#in-the-repository). Statements that count for nothing are named with the reason."
+	}
+	return ""
+}
+
 // WaitingHead describes a head that cannot be decided yet, and what it waits for. It is neither accepted nor refused, and every poll tries again.
 type WaitingHead struct {
 	Commit  string    `json:"commit"`

@@ -73,9 +73,9 @@ type Source struct {
 	Head        string       `json:"head,omitempty"`   // the newest commit that was fetched
 	HeadSeen    time.Time    `json:"headSeen,omitzero"`
 	Accepted    *Revision    `json:"accepted,omitempty"`
-	Refused     *Refused     `json:"refused,omitempty"`
-	Waiting     *WaitingHead `json:"waiting,omitempty"`
-	Ahead       *Ahead       `json:"ahead,omitempty"`
+	Refused     *Refused     `json:"refused,omitempty"`    // why the newest commit is not in force
+	Waiting     *WaitingHead `json:"waiting,omitempty"`    // what the newest commit waits for
+	Ahead       *Ahead       `json:"ahead,omitempty"`      // commits above the candidate that are for other targets only
 	Polled      time.Time    `json:"polled,omitzero"`      // when the last poll that has ended began, also one that failed
 	LastSuccess time.Time    `json:"lastSuccess,omitzero"` // of a fetch
 	Reason      fault.Fault  `json:"reason"`               // whether the last fetch succeeded, and if not, why
@@ -155,7 +155,7 @@ type Guards struct {
 type Proxmox struct {
 	Ready       bool                  `json:"ready"`
 	LastSuccess time.Time             `json:"lastSuccess,omitzero"` // of an inventory
-	Reason      cluster.Outage        `json:"reason"`               // OutageNone while Ready
+	Reason      cluster.Outage        `json:"reason"`               // why it is not ready, none while it is
 	Error       string                `json:"error,omitempty"`
 	HAError     string                `json:"haError,omitempty"` // why the HA manager's resources could not be read
 	VMList      *observe.VMListStatus `json:"vmlist,omitempty"`  // nil if none is configured
@@ -165,7 +165,7 @@ type Proxmox struct {
 // Journal describes the agent's durable state.
 type Journal struct {
 	Healthy  bool          `json:"healthy"`
-	Reason   journal.Fault `json:"reason"` // why it is not healthy; FaultNone while it is
+	Reason   journal.Fault `json:"reason"` // why it is not healthy, none while it is
 	Error    string        `json:"error,omitempty"`
 	Unread   bool          `json:"unread,omitempty"` // it may have records that were not read: what the report does not contain is unknown, not absent
 	Inflight int           `json:"inflight"`         // steps that have begun and not ended

@@ -1,4 +1,4 @@
-package verify_test
+package reconcile_test
 
 import (
 	"flag"
@@ -8,9 +8,10 @@ import (
 	"testing"
 	"unicode"
 
-	"gitops-agent/verify"
-
 	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/report"
+	"gitops-agent/verify"
 )
 
 var updateRefusals = flag.Bool("update", false, "rewrite docs/refusals.md from the reasons")
@@ -18,7 +19,13 @@ var updateRefusals = flag.Bool("update", false, "rewrite docs/refusals.md from t
 const refusalsHead = `# Refusals
 
 The reasons for which a commit is refused, generated from the program (do not edit). Errors, metrics, status and ` + "`gitops-agent verify`" + ` use these words. "Sign again" is
-` + "`git commit --amend --no-edit --allow-empty -S`" + ` for the newest commit; the refusal has the commands for others. [verify.md](verify.md) has the rules, and [refusals of the content](verify.md#refusals-of-the-content).
+` + "`git commit --amend --no-edit --allow-empty -S`" + ` for the newest commit; the refusal has the commands for others. [verify.md](verify.md) has the rules.
+`
+
+const contentHead = `
+## Refusals of the content
+
+The commit is signed correctly, and its content cannot be accepted. An audit does not report these reasons; ` + "`plan --ref` and `verify --since-accepted`" + ` do.
 `
 
 // TestRefusalsPage compares docs/refusals.md with the page that is generated from the reasons.
@@ -33,6 +40,12 @@ func TestRefusalsPage(t *testing.T) {
 		}
 		page.WriteString("\n")
 	}
+	page.WriteString(contentHead)
+	for _, r := range append(report.RefusedReasons(), report.WaitingStatement) {
+		if text := report.RefusalDocs(r); text != "" {
+			page.WriteString("\n### " + r + "\n" + text + "\n")
+		}
+	}
 	path := filepath.Join("..", "docs", "refusals.md")
 	if *updateRefusals {
 		if err := os.WriteFile(path, []byte(page.String()), 0o600); err != nil {
@@ -45,7 +58,7 @@ func TestRefusalsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(page.String(), string(text)); diff != "" {
-		t.Errorf("docs/refusals.md differs from the reasons, run go test ./verify -run RefusalsPage -update (-want +got):\n%s", diff)
+		t.Errorf("docs/refusals.md differs from the reasons, run go test ./reconcile -run RefusalsPage -update (-want +got):\n%s", diff)
 	}
 }
 
