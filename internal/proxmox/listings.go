@@ -8,6 +8,8 @@ import (
 
 	"gitops-agent/internal/proxmox/route"
 	"gitops-agent/internal/proxmox/wire"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/kind"
 )
 
 // Bridges lists the bridges and the virtual networks of a node on which the token has SDN.Audit or SDN.Use.
@@ -46,20 +48,48 @@ func (r *Reader) CPUModels(ctx context.Context, node string) ([]string, error) {
 	return names, nil
 }
 
+// FirewallNames lists what rules of firewalls can name in the whole datacenter: the macros, or the ids of the objects of a kind, in the case in which Proxmox has them. Aliases and
+// sets need Sys.Audit on /; macros and groups are open to every token.
+//
+// Source: PVE API, GET /cluster/firewall/macros, /aliases, /ipset and /groups.
+func (r *Reader) FirewallNames(ctx context.Context, of guest.Kind) ([]string, error) {
+	list, name := "macros", func(row listed) string { return row.Macro }
+	switch of { //nolint:exhaustive // the kinds of the datacenter's firewall
+	case kind.FirewallAliases:
+		list, name = "aliases", func(row listed) string { return row.Name }
+	case kind.FirewallSets:
+		list, name = "ipset", func(row listed) string { return row.Name }
+	case kind.FirewallGroups:
+		list, name = "groups", func(row listed) string { return row.Group }
+	}
+	names, err := r.namesAt(ctx, &wire.Exchange{Route: route.Other, Path: "/cluster/firewall/" + list}, name)
+	if err != nil {
+		return nil, fmt.Errorf("list %s of the firewall: %w", list, err)
+	}
+	return names, nil
+}
+
 // listed is the name in a row of a list. The library's types for these lists are not used: one property with an unexpected JSON type fails the
 // whole list, as 0 and 1 do in the field for custom processor models, which is a bool.
 type listed struct {
 	Interface string `json:"iface"`
 	Volume    string `json:"volid"`
 	Name      string `json:"name"`
+	Macro     string `json:"macro"`
+	Group     string `json:"group"`
 }
 
-// names reads the names in a list of a node. A row without a name is an error: the list would lack something that exists.
+// names reads the names in a list of a node.
 func (r *Reader) names(ctx context.Context, node, path string, of func(listed) string) ([]string, error) {
 	if err := route.CheckNode(node); err != nil {
 		return nil, err
 	}
-	rows, err := get[[]listed](ctx, r, &wire.Exchange{Route: route.Other, Path: "/nodes/" + node + path, Node: node})
+	return r.namesAt(ctx, &wire.Exchange{Route: route.Other, Path: "/nodes/" + node + path, Node: node}, of)
+}
+
+// namesAt reads the names in a list. A row without a name is an error: the list would lack something that exists.
+func (r *Reader) namesAt(ctx context.Context, x *wire.Exchange, of func(listed) string) ([]string, error) {
+	rows, err := get[[]listed](ctx, r, x)
 	if err != nil {
 		return nil, err
 	}

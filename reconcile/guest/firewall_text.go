@@ -102,6 +102,7 @@ type RuleProblem struct {
 	Message string
 	Hint    string
 	Lacks   bool // the rule lacks something, which is certain only if all of it was understood
+	New     bool // earlier releases accepted it
 }
 
 // Problems returns what is wrong between the keys of a rule that is no group.
@@ -109,18 +110,23 @@ func (r FirewallRule) Problems() []RuleProblem {
 	var problems []RuleProblem
 	require := func(set bool, name string) {
 		if !set {
-			problems = append(problems, RuleProblem{"", "got no " + name + ", want one", "add " + name + ":", true})
+			problems = append(problems, RuleProblem{Message: "got no " + name + ", want one", Hint: "add " + name + ":", Lacks: true})
 		}
 	}
 	require(r.Type != "", "type")
 	require(r.Action != "", "action")
 	switch {
 	case r.Macro != "" && r.Protocol != "":
-		problems = append(problems, RuleProblem{"proto", "got a protocol beside macro, which has its own", "leave one of them out", false})
+		problems = append(problems, RuleProblem{Key: "proto", Message: "got a protocol beside macro, which has its own", Hint: "leave one of them out"})
 	case (r.DestPort != "" || r.SourcePort != "") && r.Protocol == "":
-		problems = append(problems, RuleProblem{"", "got ports without a protocol", "add protocol: tcp, or protocol: udp", true})
+		problems = append(problems, RuleProblem{Message: "got ports without a protocol", Hint: "add protocol: tcp, or protocol: udp", Lacks: true})
 	case r.ICMPType != "" && !slices.Contains([]string{"icmp", "icmpv6", "ipv6-icmp"}, r.Protocol):
-		problems = append(problems, RuleProblem{"icmp-type", "got icmpType without protocol: icmp or icmpv6", "", true})
+		problems = append(problems, RuleProblem{Key: "icmp-type", Message: "got icmpType without protocol: icmp or icmpv6", Lacks: true})
+	}
+	for _, side := range []struct{ key, text string }{{"source", r.Source}, {"dest", r.Dest}} {
+		if stored := strings.ToLower(side.text); strings.HasPrefix(side.text, "+") && side.text != stored {
+			problems = append(problems, RuleProblem{Key: side.key, Message: "got " + side.text + ", want the name of the set in small letters: Proxmox stores it so and finds no other", Hint: "write " + stored, New: true})
+		}
 	}
 	return problems
 }

@@ -1,12 +1,14 @@
 package manifest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/kind"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // firewall is the firewall of a guest. Its options have native names of their own, which are not keys of the guest's configuration.
@@ -234,12 +236,38 @@ func (r *firewallRule) check(l *lowering, at place) {
 		}
 		return
 	}
-	places := map[string]place{"": at, "proto": r.protocol.place, "icmp-type": r.icmpType.place}
+	places := map[string]place{"": at, "proto": r.protocol.place, "icmp-type": r.icmpType.place, "source": r.source.place, "dest": r.dest.place}
 	for _, p := range r.wanted().Problems() {
+		found := places[p.Key]
 		if p.Lacks {
-			l.missing(places[p.Key], p.Message, p.Hint)
+			l.missing(found, p.Message, p.Hint)
 		} else {
-			l.problem(places[p.Key], p.Message, p.Hint)
+			l.report.add(Problem{Origin: guest.Origin(found.at), Guest: l.label, Field: found.path, Message: p.Message, Hint: p.Hint, New: p.New})
+		}
+	}
+}
+
+// checkMacros warns of macros that the newest known release of Proxmox does not have. A later one may have them, so nothing is refused: a plan asks the cluster.
+func (p *parser) checkMacros(warnings *report) {
+	check := func(label, field string, at guest.Origin, macro string) {
+		if macro != "" && !guest.IsFirewallMacro(macro) {
+			warnings.add(Problem{
+				Origin: at, Guest: label, Field: field, Message: "got the macro " + tree.Quote(macro) + ", which Proxmox VE 9.2 does not have: a cluster without it refuses the rule",
+				Hint: didYouMean(closest(macro, guest.FirewallMacros())),
+			})
+		}
+	}
+	for _, label := range slices.Sorted(maps.Keys(p.specs)) {
+		for _, r := range p.specs[label].shared().firewall.value.rules.value {
+			macro := r.value.macro
+			check(label, macro.path, guest.Origin(macro.at), macro.value)
+		}
+	}
+	for _, d := range p.set.Objects {
+		if text, _ := d.Text(kind.KeyRules); d.Kind == kind.FirewallGroups {
+			for i, r := range kind.RulesOf(text) {
+				check(d.Label(), fmt.Sprintf("%s[%d]", kind.KeyRules, i), d.Items[i], r.Macro)
+			}
 		}
 	}
 }

@@ -56,6 +56,7 @@ func (p *parser) warnings() []Problem {
 		p.checkUnusedRollouts(r)
 		p.checkShared(r)
 		p.checkGateways(r)
+		p.checkMacros(r)
 		p.checkSchedules(r)
 		p.checkNames(r)
 	}

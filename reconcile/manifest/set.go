@@ -18,7 +18,7 @@ type Set struct {
 	Objects  []kind.Desired  // of the kinds of package kinds, sorted by label
 	Policies []policy.Rule   // sorted by name
 	Mistakes []Problem       // in policies, each of which denies everything in its folder, sorted by position
-	Warnings []Problem       // allowed but possibly unintended, sorted by position: unused classes, shared MAC addresses and disk units, misleading schedules, and what is accepted only because it was before
+	Warnings []Problem       // allowed but possibly unintended, sorted by position: unused classes, shared MAC addresses and disk units, misleading schedules, unknown macros, and what is accepted only because it was before
 	Secrets  []Problem       // encrypted passwords that no agent can read, each of which blocks its guest; WithEncrypted finds them
 
 	accepted bool // what earlier releases accepted is read as they did

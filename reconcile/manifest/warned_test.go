@@ -10,10 +10,10 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// TestParseWarns: unused classes, addresses in two slots, gateways elsewhere and misleading schedules are warnings, not errors.
+// TestParseWarns: unused classes, addresses in two slots, gateways elsewhere, unknown macros and misleading schedules are warnings, not errors.
 func TestParseWarns(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"classes.txtar", "gateways.txtar", "schedules.txtar", "shared.txtar"} {
+	for _, name := range []string{"classes.txtar", "gateways.txtar", "macros.txtar", "schedules.txtar", "shared.txtar"} {
 		t.Run(name, func(t *testing.T) { checkWarnings(t, filepath.Join("testdata", "warned", name)) })
 	}
 }

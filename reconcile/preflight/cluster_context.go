@@ -25,6 +25,7 @@ type ClusterContext struct {
 	Contents       map[Source]Content
 	Takings        []plan.Taking          // what the plan takes of storages for guests that exist
 	Templates      map[int]guest.Observed // of clones that do not exist yet, by vmid, as far as they were read
+	Firewall       FirewallNames
 }
 
 // storage returns a storage, and whether the cluster shows it.

@@ -87,5 +87,8 @@ func changesOnly(d guest.Desired, g plan.Guest) guest.Desired {
 	if !changes("ha") {
 		d.HA = nil
 	}
+	if !slices.ContainsFunc(g.Changes, func(c guest.Change) bool { return c.Write == guest.WriteFirewall }) {
+		d.Firewall = nil
+	}
 	return d
 }

@@ -15,7 +15,7 @@ import (
 
 // Unresolved is a name in manifests that the cluster does not show.
 type Unresolved struct {
-	What      string // node, storage, pool, template, or a Kind
+	What      string // node, storage, pool, template, macro, a Kind, or the noun of a kind of objects
 	Name      string
 	Problem   string
 	Hint      string // a suggestion; "" is none
@@ -65,6 +65,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 	}
 	unresolvedOfObjects(around, note)
 	unresolvedOfImages(around, note)
+	unresolvedOfFirewalls(guests, around, note)
 	for _, u := range append(lacksRoom(guests, around), impossibleSources(guests, around)...) {
 		for _, c := range u.For {
 			one := u

@@ -91,7 +91,7 @@ func ruleProblems(rule guest.FirewallRule) []guest.RuleProblem {
 
 // problemOf returns a problem of a rule with the position of the field that it concerns.
 func problemOf(field string, item kind.Value, p guest.RuleProblem) kind.Problem {
-	problem := kind.Problem{Field: field, Origin: item.Origin, Message: p.Message, Hint: p.Hint}
+	problem := kind.Problem{Field: field, Origin: item.Origin, Message: p.Message, Hint: p.Hint, New: p.New}
 	for _, f := range ruleFields() {
 		if v, set := item.Fields[f.Name]; set && f.Key == p.Key {
 			problem.Field, problem.Origin = field+"."+f.Name, v.Origin

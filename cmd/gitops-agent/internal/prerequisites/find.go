@@ -43,7 +43,7 @@ type Found struct {
 
 // Failure is something that could not be read, so that it was not checked.
 type Failure struct {
-	Check string // permissions, nodes, storages, pools, tags, guests, templates
+	Check string // permissions, nodes, storages, pools, tags, guests, templates, firewall
 	Err   error
 }
 
@@ -69,6 +69,7 @@ func Find(ctx context.Context, reader *proxmox.Reader, opts Options) Found {
 	if !opts.OnlyNeeded { // a plan tells itself which clones are not made
 		s.readTemplates(ctx)
 	}
+	s.readFirewalls(ctx)
 	s.around.Contents = contents(ctx, reader, preflight.Sources(opts.Guests, s.around), s.nodes, s.around.Templates)
 	s.found.Larger = preflight.LargerInSources(opts.Guests, s.around)
 	s.found.Unresolved = append(s.found.Unresolved, preflight.UnresolvedOnCluster(opts.Guests, s.around)...)
@@ -113,6 +114,44 @@ func (s *survey) readTemplates(ctx context.Context) {
 		} else {
 			s.around.Templates[vmid] = r.template
 		}
+	}
+}
+
+// readFirewalls reads the names to which firewalls refer and that no manifest describes.
+func (s *survey) readFirewalls(ctx context.Context) {
+	lists, own := preflight.FirewallLists(s.opts.Guests, s.around)
+	failed := func(err error) { s.found.Failures = append(s.found.Failures, Failure{"firewall", err}) }
+	type names struct {
+		list []string
+		err  error
+	}
+	s.around.Firewall = preflight.FirewallNames{Lists: make(map[guest.Kind][]string), Own: make(map[int]guest.FirewallSeen)}
+	answers := askEach(lists, func(of guest.Kind) (n names) {
+		n.list, n.err = s.reader.FirewallNames(ctx, of)
+		return n
+	})
+	for _, of := range lists {
+		if n := answers[of]; n.err != nil {
+			failed(n.err)
+		} else {
+			s.around.Firewall.Lists[of] = n.list
+		}
+	}
+	type reading struct {
+		seen guest.FirewallSeen
+		err  error
+	}
+	readings := askEach(own, func(vmid int) (r reading) {
+		row, _ := s.around.Inventory.Row(vmid)
+		r.seen, r.err = s.reader.Firewall(ctx, row, true)
+		return r
+	})
+	for _, vmid := range own {
+		if r := readings[vmid]; r.err != nil {
+			failed(fmt.Errorf("read the firewall of guest %d: %w", vmid, r.err))
+			continue
+		}
+		s.around.Firewall.Own[vmid] = readings[vmid].seen
 	}
 }
 
