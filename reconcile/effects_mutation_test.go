@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,22 +22,22 @@ func TestEffectsFindEveryMutation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const most, part = 200, 10 // histories, and those of one run of the binary
 	binary := filepath.Join(t.TempDir(), "reconcile.test")
 	gooverlay.Build(t, gooverlay.Mutate(t, root, "EFFECT_PROTECTION_OFF", effectMutations()), "test", "-c", "-vet=off", "-o", binary, ".")
 	for _, m := range effectMutations() {
 		t.Run(strings.ReplaceAll(m.Name, " ", "_"), func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^TestGuardedEffectsStay$", "-test.failfast", "-effect-seeds", "200")
-			cmd.Env = append(os.Environ(), "EFFECT_PROTECTION_OFF="+m.Name)
-			out, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "after ") {
-				t.Errorf("got no changed effect:\n%s", out)
-			}
-			for line := range strings.Lines(string(out)) {
-				if at := strings.Index(line, "_test.go:"); at >= 0 {
-					t.Log(line[at:min(len(line), at+300)])
-					break
+			var out []byte
+			for first := 0; first < most; first += part {
+				cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^TestGuardedEffectsStay$", "-effect-seeds", strconv.Itoa(part), "-effect-first", strconv.Itoa(first))
+				cmd.Env = append(os.Environ(), "EFFECT_PROTECTION_OFF="+m.Name)
+				var err error
+				if out, err = cmd.CombinedOutput(); err != nil && strings.Contains(string(out), "after ") {
+					t.Logf("found by %d of the seeds %d to %d", strings.Count(string(out), "--- FAIL: TestGuardedEffectsStay/"), first, first+part-1)
+					return
 				}
 			}
+			t.Errorf("got no changed effect with %d seeds:\n%s", most, out)
 		})
 	}
 }

@@ -182,3 +182,55 @@ func TestVMIDOfAGuestThatRequiredBackups(t *testing.T) {
 		})
 	}
 }
+
+// TestRecreationOfAGuestThatRequiresBackups destroys a guest by hand whose manifest stays, with recreate: allow. The jobs would prune its backups as those of the new guest, so this one waits
+// for an approval, and with the guard in force also after the manifest has lost its line.
+func TestRecreationOfAGuestThatRequiresBackups(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]string{"required": "backup: required", "line_removed": "description: web"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runWithJob(t, map[string]string{"all": "1", "prune-backups": "keep-last=3"}, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = vmYAML("web-1", 201, "backup: required", "lifecycle: {recreate: allow}")
+				l.waitForAcceptance(l.push("created again", alice))
+				l.converge()
+				l.files["web.yaml"] = vmYAML("web-1", 201, after, "lifecycle: {recreate: allow}")
+				l.sim.ResetCounters()
+				l.removeByHand(201)
+				l.waitForAcceptance(l.push("its last manifest", alice))
+				l.waitForHold(201, reason.Approval)
+				time.Sleep(time.Hour)
+				if n := l.creations(201); n > 0 {
+					t.Fatalf("got %d guests created in place of one that required backups, want none before an approval", n)
+				}
+				l.approve(l.guest(l.engine.Report(), 201).Held[0].Digest)
+				eventually(l, "the approved creation", func() bool { return l.creations(201) == 1 })
+			})
+		})
+	}
+}
+
+// TestLostMarkerOfAJobThatAGuardNames lets an edit drop the comment of a job, keep less, and take the marker along. The agent may not repair what may be another job, so the guest that requires
+// backups says it until an approval names the overwriting.
+func TestLostMarkerOfAJobThatAGuardNames(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.grant("Sys.Modify", "Datastore.Allocate")
+		l.files["web.yaml"], l.files["other.yaml"] = vmYAML("web-1", 201, "backup: required"), vmYAML("other-1", 202)
+		l.files["job.yaml"] = objectYAML("BackupJob", "nightly", "schedule: daily, storage: local, guests: {vmids: [201, 202]}, retention: {keepLast: 9}")
+		l.push("guests and a job", alice)
+		defer l.start()()
+		l.converge()
+		l.sim.SetBackupJob("nightly", map[string]string{"schedule": "daily", "enabled": "1", "storage": "local", "vmid": "201,202", "prune-backups": "keep-last=1"})
+		warned := func(label string) bool { return l.objectHasReason(objectCase{label: label}, reason.NotManaged) }
+		eventually(t, "the warning", func() bool { return warned("BackupJob/nightly") && warned("VirtualMachine/web-1") })
+		if warned("VirtualMachine/other-1") {
+			t.Error("got a warning at a guest that does not require backups")
+		}
+		l.approve(l.object("BackupJob/nightly").Held[0].Digest)
+		eventually(t, "the end of the warning", func() bool { return !warned("VirtualMachine/web-1") })
+		l.converge()
+		if got := l.sim.BackupJob("nightly")["prune-backups"]; got != "keep-last=9" {
+			t.Errorf("got %q, want the retention of the manifest", got)
+		}
+	})
+}

@@ -360,7 +360,8 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 
 // judgeRecreate follows the stricter one of the manifest's lifecycle.recreate and the remembered one.
 func (g Gate) judgeRecreate(step plan.Step, own Policy) Verdict {
-	switch guard.Recreate(own.Lifecycle.Recreate, g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)], g.Minimum) {
+	gone := g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)]
+	switch guard.Recreate(own.Lifecycle.Recreate, gone, g.Minimum) {
 	case guest.Deny:
 		return held(reason.ManifestForbids, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
 			reason.RestoreGuest.Text)
@@ -368,7 +369,11 @@ func (g Gate) judgeRecreate(step plan.Step, own Policy) Verdict {
 		return Verdict{}
 	case guest.Approve:
 	}
-	return g.judgeApproval(step, "the guest is gone, the agent did not destroy it, and a new guest does not have its data")
+	why := "the guest is gone, the agent did not destroy it, and a new guest does not have its data"
+	if gone.Rules.Backup != "" {
+		why += "; it required backups, and those of the new guest take the places of its own"
+	}
+	return g.judgeApproval(step, why)
 }
 
 func (g Gate) judgeApproval(step plan.Step, why string) Verdict {

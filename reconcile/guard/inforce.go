@@ -183,17 +183,14 @@ func (list GoneGuests) As(ref guest.Ref) (journal.Guarded, bool) {
 }
 
 // Keep returns the record that keeps the guards of a guest that vanished without the agent, and whether they must be kept: only if an approval is
-// needed to create the guest again. It is if the guest required backups: they are all that is left of it, and those of the next guest with its vmid take their places. A guest that was never
-// completed has nothing to lose.
+// needed to create the guest again. A guest that was never completed has nothing to lose.
 func Keep(state journal.State, vmid int) (journal.Guarded, bool) {
 	now, known := InForce(state, vmid)
-	if now.Rules.Backup != "" && now.Recreate == string(guest.Allow) {
-		now.Recreate = string(guest.Approve)
-	}
-	if !known || state.Owned[vmid].Claiming || now.Recreate == string(guest.Allow) {
+	permission := recreate(now)
+	if !known || state.Owned[vmid].Claiming || permission == guest.Allow {
 		return journal.Guarded{}, false
 	}
-	now.Gone, now.Recreate = true, cmp.Or(now.Recreate, string(guest.Approve))
+	now.Gone, now.Recreate = true, string(permission)
 	return now, true
 }
 

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 
 	"gitops-agent/reconcile/guest"
@@ -69,9 +70,15 @@ func stronger(permission, bound guest.Permission) guest.Permission {
 // Recreate returns whether a guest that is gone may be created again: the stronger one of the manifest's permission, of the one in force, and of
 // the bound. A record without it means approve.
 func Recreate(wanted guest.Permission, g journal.Guarded, m Minimum) guest.Permission {
-	inForce := guest.Permission(g.Recreate)
-	if inForce == "" {
-		inForce = guest.Approve
+	return stronger(stronger(wanted, recreate(g)), m.Recreate)
+}
+
+// recreate returns the permission in force to create a guest again that is gone. A guest that required backups needs an approval: they are all that is left of it, and those of the next guest
+// with its vmid take their places.
+func recreate(g journal.Guarded) guest.Permission {
+	permission := guest.Permission(cmp.Or(g.Recreate, string(guest.Approve)))
+	if permission == guest.Allow && g.Rules.Backup != "" {
+		return guest.Approve
 	}
-	return stronger(stronger(wanted, inForce), m.Recreate)
+	return permission
 }

@@ -34,20 +34,21 @@ type guarded struct {
 func guardsByWays() []guarded {
 	const wherever = "reconcile TestGuardsHoldWhereverTheyAreWritten"
 	const passed = "reconcile TestGuardOfAPassedCommit"
+	const walks = "reconcile TestWalksAroundGuards"
 	const reach = "reconcile TestAuthorOfAReachApproves"
 	return []guarded{
 		{"`backup: required`", map[string]cell{
-			"object": by("reconcile TestSecondJobOfARequiredBackup", "reconcile/kind/backupjob TestRestorePointsStay"),
+			"object": by("reconcile TestSecondJobOfARequiredBackup", "reconcile/kind/backupjob TestRestorePointsStay", walks),
 			"field":  by("reconcile TestRequiredBackup", "reconcile TestStarvedJobOfARequiredBackup", "reconcile/plan TestVolumeLeavesBackups"),
 			"label":  by("reconcile TestSecondJobOfARequiredBackup", wherever),
 			"pool":   by("reconcile TestMoveOutOfABackedUpPool", "reconcile TestMoveIntoAPoolOfASecondJob"),
 			"class":  by(wherever),
 			"file":   by("reconcile TestRequiredBackup", wherever),
-			"moment": by("reconcile TestEditBeforeThereIsARecord", "reconcile TestVMIDOfAGuestThatRequiredBackups", wherever, passed),
+			"moment": by("reconcile TestEditBeforeThereIsARecord", "reconcile TestVMIDOfAGuestThatRequiredBackups", "reconcile TestRecreationOfAGuestThatRequiresBackups", "reconcile TestLostMarkerOfAJobThatAGuardNames", wherever, passed),
 		}},
 		{"guarded firewall", map[string]cell{
 			"object": by("reconcile TestGroupOfAGuardedFirewall", "reconcile TestAliasOfAGuardedFirewall", "reconcile TestNamesInAGroupOfAGuardedFirewall", "reconcile/kind/alias TestWeakens"),
-			"field":  by("reconcile TestGuardedFirewallIsOpenedWithApprovals", "reconcile/firewall TestWeaker", "reconcile/guest TestFirewallGuardComesBack"),
+			"field":  by("reconcile TestGuardedFirewallIsOpenedWithApprovals", "reconcile/firewall TestWeaker", "reconcile/guest TestFirewallGuardComesBack", walks),
 			"label":  by(wherever),
 			"pool":   none("Proxmox's firewall has no rules, sets or options of a pool"),
 			"class":  by("reconcile TestRolloutOpensGuardedFirewalls", wherever),
@@ -56,7 +57,7 @@ func guardsByWays() []guarded {
 		}},
 		{"`protection`", map[string]cell{
 			"object": by("reconcile TestOrderDoesNotBringTheEndOfTheProtectionIntoEffect", "reconcile TestCloneOfAProtectedTemplateStaysProtected"),
-			"field":  by("reconcile TestIgnoredProtectionIsWeaker", "reconcile TestWritesOfAProtectedGuest"),
+			"field":  by("reconcile TestIgnoredProtectionIsWeaker", "reconcile TestWritesOfAProtectedGuest", walks),
 			"label":  by(wherever),
 			"pool":   none("the flag is in the guest's own configuration, and a pool has none"),
 			"class":  by("reconcile TestProtectionNeedsOneApproval", wherever),
@@ -93,14 +94,14 @@ func guardsByWays() []guarded {
 		{"`Policy`", map[string]cell{
 			"object": by("reconcile TestRepositoryPolicyWhileManifestsDoNotParse", "reconcile TestRepositoryPolicyOfALimitedSigner"),
 			"field":  by("reconcile TestRepositoryPolicy", "reconcile/guard TestPolicyChanges"),
-			"label":  by("reconcile TestPolicyHoldsWhereverTheValueIsWritten", "reconcile TestRepositoryPolicyOfTheFormerLabel"),
+			"label":  by("reconcile TestPolicyHoldsWhereverTheValueIsWritten", "reconcile TestRepositoryPolicyOfTheFormerLabel", "reconcile TestRenamedPolicyStays"),
 			"pool":   none("a policy belongs to a folder and not to a pool; an expression that reads the pool decides itself what a move means"),
 			"class":  by("reconcile TestPolicyHoldsWhereverTheValueIsWritten"),
 			"file":   by("reconcile TestRepositoryPolicyOfTheFormerFolder", "reconcile/guard TestPlaces"),
 			"moment": by("reconcile TestPolicyHoldsWhereverTheValueIsWritten", "reconcile TestRepositoryPolicyWhileManifestsDoNotParse", passed),
 		}},
 		{"windows", map[string]cell{
-			"object": none("only the manifest of the guest, its class and the defaults set its window; a row of a GuestSet is such a manifest"),
+			"object": none("only the manifest of the guest, its class and the defaults set its window. The window is about restarts by the agent: a `BackupJob` with `backupMode: stop` shuts guests down at its own times, and the guard does not hold"),
 			"field":  by("reconcile/guard TestWeakenings", "reconcile/guard TestIncomparableValuesAreWeaker"),
 			"label":  by(wherever),
 			"pool":   none("a class selects guests by file and label, and a pool sets no field of a guest"),
@@ -109,7 +110,7 @@ func guardsByWays() []guarded {
 			"moment": by("reconcile TestRebootPolicyWindow", wherever, passed),
 		}},
 		{"suspensions", map[string]cell{
-			"object": none("a suspension holds the steps of its guest; other objects are suspended by a field of their own"),
+			"object": by("reconcile TestSuspendedGuestIsNotForced"),
 			"field":  by("reconcile TestIncidentRestingGuestIsChanged"),
 			"label":  by(wherever),
 			"pool":   none("a class selects guests by file and label, and a pool sets no field of a guest"),

@@ -111,9 +111,19 @@ func (o objectPlan) guardedBy() []guest.Ref {
 	world := around(o.kind, o.desired.ID, o.want, o.got)
 	guards := edge.New(o.kind.EdgesOf(kind.Want{Desired: o.desired, Live: o.live}, world))
 	var refs []guest.Ref
+	reached := o.kind.ReachedBy(o.desired, o.live)
 	for _, g := range world.Guests {
-		for range guards.From(object.Guest(g.VMID), edge.Guards) {
+		pool := kind.PlaceOf(g.VMID, o.got).Pool
+		isReached := func(to object.Key) bool {
+			return to == edge.Everything || to == object.Guest(g.VMID) || to == edge.Object(to.Kind(), pool)
+		}
+		switch {
+		case o.kind.Guard != "" && g.Has(o.kind.Guard) && slices.ContainsFunc(reached, isReached):
 			refs = append(refs, g.Ref)
+		default:
+			for range guards.From(object.Guest(g.VMID), edge.Guards) {
+				refs = append(refs, g.Ref)
+			}
 		}
 	}
 	return refs
