@@ -210,6 +210,25 @@ func (s *stage) get(path string) (status int, body string) {
 // observe reads every outlet between two reports that say the same.
 func (s *stage) observe() *sight {
 	s.Helper()
+	for {
+		now := s.read()
+		_, body := s.get("/status.json")
+		var after report.Document
+		s.ok(json.Unmarshal([]byte(body), &after))
+		if says(now.doc) == says(after) {
+			return now
+		}
+	}
+}
+
+// says returns what the outlets repeat of a report.
+func says(d report.Document) string {
+	return fmt.Sprint(d.Writes.Reason, d.Journal.Reason, d.Journal.Error, d.Proxmox.Reason, d.Proxmox.Error, d.Source.Reason, d.Source.Error, d.Source.RootError, guestsCell(d))
+}
+
+// read reads every outlet once.
+func (s *stage) read() *sight {
+	s.Helper()
 	now := &sight{series: map[string]string{}}
 	_, body := s.get("/status.json")
 	s.ok(json.Unmarshal([]byte(body), &now.doc))
