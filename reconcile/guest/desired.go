@@ -7,6 +7,7 @@ import "time"
 type Desired struct {
 	Ref
 	Origin    Origin   // of the manifest document
+	Places    Places   `json:",omitzero"` // of fields that are no native keys
 	Node      string   // to create the guest on; "" leaves the choice to the source, which must imply a node
 	Nodes     []string // where the guest may be, including Node; compared only if Migrate allows a move
 	Migrate   Migration

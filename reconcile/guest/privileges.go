@@ -74,7 +74,7 @@ func (n *needs) ongoing() {
 		n.onGuest("VM.Allocate", "lifecycle", d.Origin)
 	}
 	if d.Migrate.Moves() {
-		n.onGuest("VM.Migrate", "node", d.Origin)
+		n.onGuest("VM.Migrate", "node", d.PlaceOf("node"))
 	}
 	if d.Template {
 		n.onGuest("VM.Allocate", "template", d.Origin)
@@ -83,9 +83,9 @@ func (n *needs) ongoing() {
 		n.onGuest(configCloudInit, "cloudinit", d.Origin)
 	}
 	if d.Pool != "" {
-		n.add("/pool/"+d.Pool, "Pool.Allocate", "pool", d.Origin)
-		n.add("/pool/"+d.Pool, "Pool.Audit", "pool", d.Origin)
-		n.onGuest("VM.Allocate", "pool", d.Origin)
+		n.add("/pool/"+d.Pool, "Pool.Allocate", "pool", d.PlaceOf("pool"))
+		n.add("/pool/"+d.Pool, "Pool.Audit", "pool", d.PlaceOf("pool"))
+		n.onGuest("VM.Allocate", "pool", d.PlaceOf("pool"))
 	}
 	if d.HA != nil {
 		n.add("/", "Sys.Audit", "ha", d.HA.Origin)
@@ -95,23 +95,23 @@ func (n *needs) ongoing() {
 
 // create adds the privileges for the call that creates the guest, apart from its keys.
 func (n *needs) create() {
-	s, at := n.d.Source, n.d.Origin
+	s, at := n.d.Source, n.d.PlaceOf("source")
 	if s == (Source{}) {
 		return
 	}
 	n.onGuest("VM.Allocate", "source", at)
 	if r, _ := find(n.d.Kind, nameKey(n.d.Kind)); s.Clone == nil { // the clone call accepts the name without it
-		n.onGuest(r.privilege, r.key, at)
+		n.onGuest(r.privilege, r.key, n.d.PlaceOf(r.key))
 	}
 	if n.d.Kind == VirtualMachine && s.Clone == nil && s.Backup == nil { // the uuid with which the agent creates it
-		n.onGuest(configHardware, "smbios1", at)
+		n.onGuest(configHardware, "smbios1", n.d.PlaceOf("smbios1"))
 	}
 	switch {
 	case s.Clone != nil:
 		n.add(guestPath(s.Clone.VMID), "VM.Clone", "source", at)
 		n.allocates(s.Clone.Storage, "source", at)
 		if n.d.Node != "" || n.d.Placement != nil { // the clone is created on the node of the template, which may be another node
-			n.onGuest("VM.Migrate", "node", at)
+			n.onGuest("VM.Migrate", "node", n.d.PlaceOf("node"))
 		}
 	case s.Image != nil:
 		n.readable(s.Image.Volume, "source", at)

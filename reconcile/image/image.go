@@ -28,6 +28,7 @@ const (
 type Desired struct {
 	Name   string
 	Origin guest.Origin
+	Places Places
 
 	URL           string
 	Algorithm     string // of the checksum: sha256 or sha512
@@ -40,6 +41,9 @@ type Desired struct {
 	Prune         bool   // the agent deletes former files that nothing uses
 }
 
+// Places are where a manifest sets fields of an Image.
+type Places struct{ Storage, Nodes, URL guest.Origin }
+
 // Former is a storage with former files of an Image whose manifest was removed.
 type Former struct{ Name, Storage string }
 
@@ -48,7 +52,7 @@ func (f Former) Ref() guest.Ref { return guest.Ref{Kind: Kind, Name: f.Name} }
 
 // WithoutPosition returns the Image without its position in files: moving a line is not a change.
 func (d Desired) WithoutPosition() Desired {
-	d.Origin = guest.Origin{}
+	d.Origin, d.Places = guest.Origin{}, Places{}
 	return d
 }
 

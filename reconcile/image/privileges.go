@@ -9,17 +9,17 @@ import "gitops-agent/reconcile/guest"
 func Privileges(d Desired) []guest.Need {
 	storage := "/storage/" + d.Storage
 	needs := []guest.Need{
-		{Path: storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: d.Origin},
-		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: d.Origin},
+		{Path: storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: d.Places.Storage},
+		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: d.Places.URL},
 	}
 	if d.Prune {
 		needs = append(needs, deletion(d.Storage, d.Origin)...)
 	}
 	if len(d.Nodes) == 0 {
-		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Origin})
+		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Places.URL})
 	}
 	for _, node := range d.Nodes {
-		needs = append(needs, guest.Need{Path: "/nodes/" + node, Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Origin})
+		needs = append(needs, guest.Need{Path: "/nodes/" + node, Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Places.URL})
 	}
 	return needs
 }

@@ -68,6 +68,16 @@ func (d Desired) Key() object.Key { return edge.Object(string(d.Kind), d.ID) }
 // Label returns "Pool/web".
 func (d Desired) Label() string { return d.Ref().Label() }
 
+// PlaceOf returns where the manifest has a key, the place of the document if it does not name it.
+func (d Desired) PlaceOf(key string) guest.Origin {
+	for _, in := range d.Keys {
+		if in.Key == key {
+			return in.Origin
+		}
+	}
+	return d.Origin
+}
+
 // Text returns what is wanted of a key, and whether it is managed.
 func (d Desired) Text(key string) (string, bool) {
 	for _, in := range d.Keys {

@@ -148,7 +148,8 @@ func (s *imageSpec) desired(doc *document) image.Desired {
 	nodes := texts(s.nodes)
 	slices.Sort(nodes)
 	return image.Desired{
-		Name: doc.meta.name.value, Origin: guest.Origin(doc.at), URL: s.url.value, Algorithm: algorithm, Checksum: strings.ToLower(digits), Storage: s.storage.value,
+		Name: doc.meta.name.value, Origin: guest.Origin(doc.at),
+		Places: image.Places{Storage: placeOf(doc.spec, "storage"), Nodes: placeOf(doc.spec, "nodes"), URL: placeOf(doc.spec, "url")}, URL: s.url.value, Algorithm: algorithm, Checksum: strings.ToLower(digits), Storage: s.storage.value,
 		Nodes: slices.Compact(nodes), Content: image.Content(s.content.value), Format: format, Decompression: s.decompression.value, Prune: s.prune.value,
 	}
 }

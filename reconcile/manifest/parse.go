@@ -161,6 +161,7 @@ func (p *parser) decodeGuest(doc *document) parsedGuest {
 	l.images, l.node = p.images, s.shared().home()
 	l.partial = p.report.count > before
 	desired := l.desired(doc, s)
+	desired.Places = guest.Places{Node: placeOf(merged, "node", "placement"), Pool: placeOf(merged, "pool"), Source: placeOf(merged, "source")}
 	var at place
 	if desired.Rollout, at = p.rolloutOf(g); desired.Rollout.Name != "" {
 		desired.Settings = append(desired.Settings, guest.Setting{Field: guest.GuardRollout, Origin: guest.Origin(at.at)})
@@ -169,6 +170,16 @@ func (p *parser) decodeGuest(doc *document) parsedGuest {
 		g.desired = desired
 	}
 	return parsedGuest{g, s, desired}
+}
+
+// placeOf returns where a mapping has the first of some names that it has, the zero Origin if it has none.
+func placeOf(n *tree.Node, names ...string) guest.Origin {
+	for _, name := range names {
+		if value := n.Get(name); value != nil {
+			return guest.Origin(value.At)
+		}
+	}
+	return guest.Origin{}
 }
 
 // desired lowers a guest, and reports problems between its fields.

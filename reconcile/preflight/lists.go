@@ -72,7 +72,7 @@ func references(d *guest.Desired, around ClusterContext) []reference {
 		return list
 	}
 	if volume := sourceVolume(d.Source); storageOf(volume) != "" {
-		add([]string{d.Node}, volumesLike(volume), archiveOf(volume), Cause{d.Ref, keySource, d.Origin})
+		add([]string{d.Node}, volumesLike(volume), archiveOf(volume), Cause{d.Ref, keySource, d.PlaceOf(keySource)})
 	}
 	return list
 }

@@ -59,6 +59,7 @@ func MissingPrivileges(guests []guest.Desired, images []image.Desired, former []
 	for _, d := range objects {
 		if k, known := kinds.Of(d.Kind); known {
 			for _, n := range k.Privileges(d) {
+				n.Origin = d.PlaceOf(n.Key)
 				note(n, d.Ref())
 			}
 		}

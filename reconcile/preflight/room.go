@@ -65,7 +65,7 @@ func causeOfKeys(d *guest.Desired, keys ...string) Cause {
 			return Cause{d.Ref, key, d.Intents[i].Origin}
 		}
 	}
-	return Cause{d.Ref, keys[0], d.Origin}
+	return Cause{d.Ref, keys[0], d.PlaceOf(keys[0])}
 }
 
 // ownOrTemplate returns the row of a guest, or of the guest that it is cloned from; the zero Row without both.
@@ -144,5 +144,5 @@ func causeOfStorage(d *guest.Desired, storage string) Cause {
 			return Cause{d.Ref, in.Key, in.Origin}
 		}
 	}
-	return Cause{d.Ref, keySource, d.Origin}
+	return Cause{d.Ref, keySource, d.PlaceOf(keySource)}
 }

@@ -21,6 +21,7 @@ type Unresolved struct {
 	Hint      string // a suggestion; "" is none
 	Unchecked bool   // the name may exist: the problem explains why it was not checked
 	Warning   bool   // it is so now, and may have changed when it matters
+	Absent    bool   // the cluster has nothing of this name, so that no privilege on it is missing
 	For       []Cause
 }
 
@@ -40,7 +41,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		_, exists := around.Inventory.Row(d.VMID)
 		for _, node := range append(nodesOf(d), selectableNodes(d, exists)...) {
 			for _, u := range unresolvedNode(node, around) {
-				note(u, Cause{d.Ref, "node", d.Origin})
+				note(u, Cause{d.Ref, "node", d.PlaceOf("node")})
 			}
 		}
 		for _, s := range storagesOf(d, exists) {
@@ -49,7 +50,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 			}
 		}
 		if d.Pool != "" && around.Pools != nil && !around.hasPool(d.Pool) {
-			note(Unresolved{What: "pool", Name: d.Pool, Problem: "does not exist, or the token may not see it"}, Cause{d.Ref, "pool", d.Origin})
+			note(absentPool(d.Pool, around), Cause{d.Ref, "pool", d.PlaceOf("pool")})
 		}
 		if exists || d.Source.Clone == nil {
 			continue
@@ -58,9 +59,9 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 			continue // it waits for the template
 		}
 		if _, err := plan.FindTemplate(d, around.Inventory); err != nil {
-			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, keySource, d.Origin})
+			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: strings.TrimPrefix(err.Error(), "template "+templateName(d.Source.Clone)+" "), Hint: likeTemplate(d, around.Inventory)}, Cause{d.Ref, keySource, d.PlaceOf(keySource)})
 		} else if why := plan.CloneMisses(d, cluster.Snapshot{Inventory: around.Inventory, Guests: around.Templates}); why != "" {
-			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: why, Hint: reason.CloneReaches.Text}, Cause{d.Ref, keySource, d.Origin})
+			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: why, Hint: reason.CloneReaches.Text}, Cause{d.Ref, keySource, d.PlaceOf(keySource)})
 		}
 	}
 	unresolvedOfObjects(around, note)
@@ -115,7 +116,7 @@ func unresolvedNode(name string, around ClusterContext) []Unresolved {
 	if around.Nodes == nil || slices.Contains(around.Nodes, name) {
 		return nil
 	}
-	return []Unresolved{{What: "node", Name: name, Problem: "is not a member of the cluster", Hint: manifest.Suggestion(name, around.Nodes)}}
+	return []Unresolved{{What: "node", Name: name, Problem: "is not a member of the cluster", Hint: manifest.Suggestion(name, around.Nodes), Absent: true}}
 }
 
 // hiddenStorage describes a storage that is not listed. Proxmox lists only storages on which the token has privileges.
@@ -124,14 +125,37 @@ func hiddenStorage(name string, around ClusterContext) Unresolved {
 	for _, s := range around.Storages {
 		names = append(names, s.ID)
 	}
-	s := Unresolved{What: "storage", Name: name, Problem: "is not on the cluster, or the token may not see it", Hint: manifest.Suggestion(name, names)}
+	s := Unresolved{What: "storage", Name: name, Problem: notOnCluster, Hint: manifest.Suggestion(name, names), Absent: true}
 	if around.Granted == nil {
 		return s
 	}
 	if need := around.Granted.needed("/storage/"+name, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" {
-		s.Problem, s.Hint, s.Unchecked = "not checked: "+need+" would allow it", "", true
+		s.Problem, s.Hint, s.Unchecked, s.Absent = "not checked: "+need+" would allow it", "", true, false
 	}
 	return s
+}
+
+// notOnCluster is what is known of a name that a list of Proxmox lacks.
+const notOnCluster = "is not on the cluster, or the token may not see it"
+
+// absentPool describes a pool that is not listed.
+func absentPool(id string, around ClusterContext) Unresolved {
+	u := Unresolved{What: "pool", Name: id, Problem: "does not exist, or the token may not see it", Hint: manifest.Suggestion(id, around.Pools), Absent: true}
+	if u.Hint == "" {
+		u.Hint = "describe it by a manifest of the kind Pool, or make it in Proxmox"
+	}
+	return u
+}
+
+// likeTemplate suggests the template that a clone may mean.
+func likeTemplate(d *guest.Desired, inventory cluster.Inventory) string {
+	var names []string
+	for _, row := range inventory.Rows {
+		if row.Kind == d.Kind && row.Template {
+			names = append(names, row.Name)
+		}
+	}
+	return manifest.Suggestion(d.Source.Clone.Name, names)
 }
 
 func templateName(c *guest.Clone) string {
@@ -189,12 +213,12 @@ func storagesOf(d *guest.Desired, exists bool) []storageReference {
 		return list
 	}
 	if c := d.Source.Clone; c != nil {
-		add(c.Storage, disksOf(d.Kind), keySource, d.Origin)
+		add(c.Storage, disksOf(d.Kind), keySource, d.PlaceOf(keySource))
 	}
 	volume := sourceVolume(d.Source)
-	add(storageOf(volume), volumesLike(volume).Content, keySource, d.Origin)
+	add(storageOf(volume), volumesLike(volume).Content, keySource, d.PlaceOf(keySource))
 	if b := d.Source.Backup; b != nil {
-		add(b.Storage, disksOf(d.Kind), keySource, d.Origin)
+		add(b.Storage, disksOf(d.Kind), keySource, d.PlaceOf(keySource))
 	}
 	return list
 }

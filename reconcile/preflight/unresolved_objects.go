@@ -35,7 +35,7 @@ func unresolvedOfObjects(around ClusterContext, note func(Unresolved, Cause)) {
 				}
 			}
 			if name, of := strings.CutPrefix(n.Path, "/pool/"); of && around.Pools != nil && names(d, n.Key, name) && !around.hasPool(name) {
-				note(Unresolved{What: "pool", Name: name, Problem: "does not exist, or the token may not see it"}, causeIn(d, name))
+				note(absentPool(name, around), causeIn(d, name))
 			}
 		}
 	}
@@ -46,11 +46,11 @@ func unresolvedOfImages(around ClusterContext, note func(Unresolved, Cause)) {
 	for _, d := range around.ChangingImages {
 		for _, node := range d.Nodes {
 			for _, u := range unresolvedNode(node, around) {
-				note(u, Cause{d.Ref(), "nodes", d.Origin})
+				note(u, Cause{d.Ref(), "nodes", d.Places.Nodes})
 			}
 		}
 		for _, u := range unresolvedStorage(d.Storage, string(d.Content), d.Nodes, around) {
-			note(u, Cause{d.Ref(), "storage", d.Origin})
+			note(u, Cause{d.Ref(), "storage", d.Places.Storage})
 		}
 	}
 }

@@ -47,12 +47,18 @@ type Failure struct {
 	Err   error
 }
 
-// Missing returns the privileges that the token that writes does not have, nil if its privileges are not known.
+// objectPaths are where privileges are granted on what a manifest names.
+var objectPaths = map[string]string{"node": "/nodes/", "storage": "/storage/", "pool": "/pool/"}
+
+// Missing returns the privileges that the token that writes does not have, nil if its privileges are not known. Those on a node, a storage or a pool that does not
+// exist are left out: its name is the mistake.
 func (f Found) Missing(guests []guest.Desired, images []image.Desired, former []image.Former, objects []kind.Desired) []preflight.MissingPrivilege {
 	if f.Granted == nil {
 		return nil
 	}
-	return preflight.MissingPrivileges(guests, images, former, objects, f.Granted)
+	return slices.DeleteFunc(preflight.MissingPrivileges(guests, images, former, objects, f.Granted), func(p preflight.MissingPrivilege) bool {
+		return slices.ContainsFunc(f.Unresolved, func(u preflight.Unresolved) bool { return u.Absent && p.Path == objectPaths[u.What]+u.Name })
+	})
 }
 
 // Find reads the cluster and returns what the guests need and the cluster does not have.
