@@ -289,6 +289,7 @@ func checks() []check {
 		{"signers have no problems", "options.go", `err != nil {
 			problems = append(problems, fmt.Errorf("signer`, "", "TestNewPolicyRefuses/no_issuer"},
 		{"signer has a name", "signer.go", `s.Name == ""`, "", "TestNewPolicyRefuses/signer_without_name"},
+		{"subject is no pattern", "signer.go", `strings.Contains(s.Subject, "*")`, "", "TestNewPolicyRefuses/subject_with_a_star"},
 		{"role is known", "signer.go", `!slices.Contains(Roles(), role)`, "", "TestNewPolicyRefuses/unknown_role"},
 		{"one subject or pattern", "signer.go", `(s.Subject == "") == (s.SubjectRegexp == "")`, "", "TestNewPolicyRefuses/no_subject"},
 		{"from before until", "signer.go", `!s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until)`, "", "TestNewPolicyRefuses/from_after_until"},
@@ -311,7 +312,7 @@ func checks() []check {
 		{"start of trust is required", "options.go", `o.Anchor == "" && !o.TrustOnFirstUse`, "", "TestNewPolicyReportsEveryProblem"},
 		{"one start of trust", "options.go", `o.Anchor != "" && o.TrustOnFirstUse`, "", "TestNewPolicyRefuses/anchor_and_first_use"},
 		{"anchor is an id", "options.go", `err != nil {
-			return fmt.Errorf("anchor`, "", "TestNewPolicyRefuses/anchor_short"},
+			return fmt.Errorf("trust.anchor`, "", "TestNewPolicyRefuses/anchor_short"},
 		{"denied commit is an id", "options.go", `err != nil {
 			problems = append(problems, fmt.Errorf("deny: commit`, "", "TestNewPolicyRefuses/deny_short_commit"},
 		{"denied certificate is hexadecimal", "options.go", `err != nil || len(raw) != 32`, `err != nil && false || len(raw) != 32`, "TestNewPolicyRefuses/deny_more_than_hex"},

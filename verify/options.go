@@ -145,7 +145,7 @@ func (o Options) startProblem() error {
 		return errors.New("trust.anchor and trust.trust_on_first_use exclude each other: remove one")
 	case o.Anchor != "":
 		if _, err := gitsource.ParseID(string(o.Anchor)); err != nil {
-			return fmt.Errorf("anchor: %w", err)
+			return fmt.Errorf("trust.anchor: %w: git rev-parse %s in a clone prints the full id", err, o.Anchor)
 		}
 	}
 	return nil

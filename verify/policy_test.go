@@ -223,6 +223,7 @@ func TestNewPolicyRefuses(t *testing.T) {
 		"no_issuer":                  {func(o *verify.Options) { o.Signers[0].Issuer = "" }, "issuer is required"},
 		"no_subject":                 {func(o *verify.Options) { o.Signers[0].Subject = "" }, "exactly one of subject"},
 		"two_subjects":               {func(o *verify.Options) { o.Signers[0].SubjectRegexp = "x" }, "exactly one of subject"},
+		"subject_with_a_star":        {func(o *verify.Options) { o.Signers[0].Subject = "*@example.org" }, "as subject_regexp"},
 		"bad_pattern":                {pattern("("), "subject_regexp"},
 		"pattern_escapes":            {pattern("a)|(?:b"), "subject_regexp"},
 		"pattern_matches_everything": {pattern(".*"), "matches the empty text"},

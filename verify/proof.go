@@ -171,7 +171,7 @@ func (p *prover) whyUntrusted(e entity, at time.Time) string {
 		}
 		why = "the trusted root has the key of " + log.BaseURL + " " + edge + " " + stamp(limit) + ", and the entry is of " + stamp(at)
 	}
-	return why + "; a newer one may have the right key: " + makeRoot
+	return why + "; a newer one may have the right key: " + MakeRoot
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

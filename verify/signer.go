@@ -150,6 +150,9 @@ func (s Signer) identityProblems() []error {
 	if (s.Subject == "") == (s.SubjectRegexp == "") {
 		problems = append(problems, errors.New("exactly one of subject and subject_regexp is required"))
 	}
+	if strings.Contains(s.Subject, "*") {
+		problems = append(problems, fmt.Errorf("subject %q is compared as it is, and nobody's has a star: write a pattern as subject_regexp", s.Subject))
+	}
 	return problems
 }
 

@@ -27,15 +27,15 @@ type RootInfo struct {
 	Expiry time.Time
 }
 
-// makeRoot says how people obtain the trusted root of the public Sigstore.
-const makeRoot = "cosign trusted-root create --with-default-services --out trusted_root.json writes that of the public Sigstore"
+// MakeRoot says how people obtain the trusted root of the public Sigstore.
+const MakeRoot = "cosign trusted-root create --with-default-services --out trusted_root.json writes that of the public Sigstore"
 
 // parseTrustedRoot reads a trusted_root.json. It returns an error if the root has no certificate authority, no
 // transparency log or no certificate log, because such a root cannot verify any signature.
 func parseTrustedRoot(json []byte) (*trustedRoot, error) {
 	parsed, err := root.NewTrustedRootFromJSON(json)
 	if err != nil {
-		return nil, fmt.Errorf("parse trusted root: the file is no trusted_root.json of Sigstore (%w); %s", err, makeRoot)
+		return nil, fmt.Errorf("parse trusted root: the file is no trusted_root.json of Sigstore (%w); %s", err, MakeRoot)
 	}
 	tr := &trustedRoot{TrustedRoot: parsed}
 	var problems []error

@@ -15,6 +15,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/shell"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
@@ -104,7 +105,11 @@ func runOrder(ctx context.Context, out, notes io.Writer, opts orderOptions) erro
 	if rollout.IsOrder(strings.Join(opts.words, " ")) {
 		return runRolloutOrder(out, notes, opts)
 	}
-	r, err := order.Parse(strings.Join(opts.named(ctx), " "))
+	words, labels := opts.named(ctx)
+	if meant := closestName(words[1], labels); meant != "" && !strings.Contains(words[1], "/") {
+		return term.UsageErrorf("no guest has the name %q (did you mean %s?)", words[1], meant)
+	}
+	r, err := order.Parse(strings.Join(words, " "))
 	if err != nil {
 		if meant := manifest.Closest(opts.words[0], order.Operations()); meant != "" && meant != opts.words[0] {
 			return term.UsageErrorf("%v (did you mean %s?)", err, meant)
@@ -138,12 +143,25 @@ func runOrder(ctx context.Context, out, notes io.Writer, opts orderOptions) erro
 }
 
 // named returns the words with the label of the guest, if they have a name that one guest of the accepted revision has.
-func (o orderOptions) named(ctx context.Context) []string {
-	words := slices.Clone(o.words)
+func (o orderOptions) named(ctx context.Context) (words, labels []string) {
+	words = slices.Clone(o.words)
 	if !strings.Contains(words[1], "/") {
-		words[1] = cmp.Or(guest.FindLabel(words[1], orderLabels(ctx, o.config, cluster.Op(words[0]))), words[1])
+		labels = orderLabels(ctx, o.config, cluster.Op(words[0]))
+		words[1] = cmp.Or(guest.FindLabel(words[1], labels), words[1])
 	}
-	return words
+	return words, labels
+}
+
+// closestName returns the label whose name is most similar to a name that no guest has, or "" if none is similar.
+func closestName(name string, labels []string) string {
+	names := make([]string, len(labels))
+	for i, label := range labels {
+		_, names[i], _ = strings.Cut(label, "/")
+	}
+	if at := slices.Index(names, manifest.Closest(name, names)); at >= 0 {
+		return labels[at]
+	}
+	return ""
 }
 
 func errNoTarget() error {
@@ -173,15 +191,15 @@ func (d *orderDocument) check(ctx context.Context, notes io.Writer, config agent
 		return err
 	}
 	d.VMID, d.Checked = desired.VMID, true
-	notePrivilege(ctx, notes, config, r, desired.VMID)
+	d.noteOfCluster(ctx, notes, config, r)
 	return nil
 }
 
 // privilegeTimeout is how long the command waits for the cluster. An order may be written while the cluster does not answer.
 const privilegeTimeout = 10 * time.Second
 
-// notePrivilege notes that the token lacks a privilege for the order, so that Proxmox would refuse it after it was signed.
-func notePrivilege(ctx context.Context, notes io.Writer, config agent.Config, r order.Request, vmid int) {
+// noteOfCluster notes what Proxmox would refuse after the order was signed: a privilege that the token lacks, and a node that does not exist.
+func (d *orderDocument) noteOfCluster(ctx context.Context, notes io.Writer, config agent.Config, r order.Request) {
 	ctx, cancel := context.WithTimeout(ctx, privilegeTimeout)
 	defer cancel()
 	reader, err := config.ProxmoxReader(slog.New(slog.DiscardHandler))
@@ -189,13 +207,27 @@ func notePrivilege(ctx context.Context, notes io.Writer, config agent.Config, r 
 		defer reader.Close()
 		var granted map[string]map[string]bool
 		if granted, err = reader.Permissions(ctx); err == nil {
-			if lacks := preflight.LackedByOrder(r, vmid, granted); lacks != "" {
+			if lacks := preflight.LackedByOrder(r, d.VMID, granted); lacks != "" {
 				_, _ = fmt.Fprintf(notes, "gitops-agent: warning: the token lacks %s, so Proxmox would refuse the order: a role on a path replaces those above; gitops-agent config check --cluster shows where\n", lacks)
 			}
+			noteTarget(ctx, notes, reader, r.Params["target"])
 			return
 		}
 	}
 	_, _ = fmt.Fprintf(notes, "gitops-agent: note: the privileges of the token were not checked: %v\n", err)
+}
+
+// noteTarget warns if no node of the cluster has the name to which an order moves a guest, "" of other orders.
+func noteTarget(ctx context.Context, notes io.Writer, reader *proxmox.Reader, target string) {
+	nodes, err := reader.Nodes(ctx)
+	if err != nil || target == "" || slices.ContainsFunc(nodes, func(n cluster.Node) bool { return n.Name == target }) {
+		return
+	}
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Name
+	}
+	_, _ = fmt.Fprintf(notes, "gitops-agent: warning: target: %s is not a node of the cluster, so the order would fail: it has %s\n", target, strings.Join(names, ", "))
 }
 
 // orderCommand returns the command for a POSIX shell. All trailers are in the last paragraph of the message; elsewhere they have no effect.

@@ -43,7 +43,12 @@ marker count as the agent's own. --agent-token is for a token that may only read
   gitops-agent plan --dir . -o markdown > comment.md
   gitops-agent plan --dir head --base base --agent-token 'gitops@pve!agent'
   gitops-agent plan --exit-code > /dev/null || echo 'not in sync'`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return term.UsageErrorf("got %q: a working copy is planned with --dir %[1]s, a revision with --ref %[1]s", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.config, opts.log = p.config, p.logger()
 			return runPlan(cmd.Context(), p.out, p.err, opts)

@@ -76,7 +76,10 @@ func readAgentRoot(path string) ([]byte, error) {
 func readTrustedRoot(path string) ([]byte, error) {
 	data, err := ReadBounded(path)
 	if err != nil {
-		return nil, fmt.Errorf("read trusted root: %w", err)
+		return nil, fmt.Errorf("read trusted root: trust.trusted_root_file: %w; %s", err, verify.MakeRoot)
+	}
+	if len(data) == 0 {
+		return nil, fmt.Errorf("read trusted root: trust.trusted_root_file: %s is empty; %s", path, verify.MakeRoot)
 	}
 	return data, nil
 }

@@ -98,7 +98,7 @@ func (o Options) endpointURLs() ([]*url.URL, error) {
 	for _, text := range o.Endpoints {
 		endpoint, err := parseEndpoint(text)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("endpoint %q: %w", text, err))
+			problems = append(problems, fmt.Errorf("proxmox.endpoints: %q: %w", text, err))
 			continue
 		}
 		urls = append(urls, endpoint)
@@ -111,7 +111,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 	parsed, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("not a URL")
+		return nil, errors.New("not a URL, want https://host:8006")
 	case parsed.Hostname() == "":
 		return nil, errors.New("no host, want https://host:8006")
 	case parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" || (parsed.Path != "" && parsed.Path != "/"):
@@ -119,7 +119,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 	case parsed.Scheme == "http" && !loopback.IsHost(parsed.Hostname()):
 		return nil, errors.New("http would send the token unencrypted, use https")
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
-		return nil, fmt.Errorf("scheme %q, want https", parsed.Scheme)
+		return nil, fmt.Errorf("scheme %q, want https://host:8006", parsed.Scheme)
 	}
 	host := parsed.Host
 	if parsed.Port() == "" {

@@ -17,8 +17,8 @@ func TestNewReportsEveryProblem(t *testing.T) {
 		t.Fatal("got no error, want one for each option")
 	}
 	for _, want := range []string{
-		`endpoint "pve1:8006"`, `endpoint "http://pve1.lan:8006": http would send the token unencrypted`, `endpoint "https://user@pve1.lan"`,
-		`endpoint "https://pve1.lan/api2"`, `endpoint "ftp://pve1.lan": scheme "ftp", want https`, "read token file", `fingerprint "AA:BB"`, "limits: ",
+		`proxmox.endpoints: "pve1:8006"`, `proxmox.endpoints: "http://pve1.lan:8006": http would send the token unencrypted`, `proxmox.endpoints: "https://user@pve1.lan"`,
+		`proxmox.endpoints: "https://pve1.lan/api2"`, `proxmox.endpoints: "ftp://pve1.lan": scheme "ftp", want https`, "read token file", `fingerprint "AA:BB"`, "limits: ",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got error\n%v\nwant it to contain %q", err, want)

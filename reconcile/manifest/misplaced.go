@@ -38,7 +38,9 @@ func (d decoder) unknownFieldHint(rows []field, name string) string {
 			}
 		})
 	}
-	switch {
+	switch verb := adjective(name, names); {
+	case verb != "":
+		return didYouMean(verb)
 	case len(near) == 1:
 		return didYouMean(near[0])
 	case len(elsewhere) == 1:
@@ -50,6 +52,14 @@ func (d decoder) unknownFieldHint(rows []field, name string) string {
 		return didYouMean(strings.Join(kinds, " or "))
 	}
 	return cmp.Or(d.rawHint(rows, name), d.otherKindHint(name), d.belowSpecHint(rows, name), didYouMean(cmp.Or(synonym(name, names), closest(name, names))))
+}
+
+// adjective returns the option of which a word is the adjective, as enabled of enable, or "" if there is none.
+func adjective(word string, options []string) string {
+	if verb, cut := strings.CutSuffix(word, "d"); cut && slices.Contains(options, verb) {
+		return verb
+	}
+	return ""
 }
 
 // nativeNames are further names of native sub-keys: a container has a MAC address as hwaddr, a virtual machine as macaddr, of which people know one.

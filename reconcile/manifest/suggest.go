@@ -98,6 +98,7 @@ var synonyms = map[string][]string{
 	"vm": {string(guest.VirtualMachine)}, "qemu": {string(guest.VirtualMachine)}, "kvm": {string(guest.VirtualMachine)},
 	"lxc": {string(guest.Container)}, "ct": {string(guest.Container)}, "class": {kindClass}, "set": {kindSet},
 	"address": {"v4", "ip4"}, "ipv4": {"v4", "ip4"}, "ipv6": {"v6", "ip6"}, "gateway": {"gw4"}, "gateway4": {"gw4"}, "gateway6": {"gw6"},
+	"direction": {"type"}, "allow": {"ACCEPT"}, "permit": {"ACCEPT"}, "block": {"DROP"},
 	"datastore": {"storage"}, "prevent_destroy": {"destroy"}, "preventdestroy": {"destroy"},
 }
 

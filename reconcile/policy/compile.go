@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -241,6 +242,9 @@ func newProgram(env *cel.Env, checked *cel.Ast) (program, error) {
 
 // hintFor returns the remedy for an error of the checker, "" if none is known.
 func (c *compiled) hintFor(message string) string {
+	if unitOfSize.MatchString(message) {
+		return "memory and sizes are numbers of bytes: 8Gi is 8 * 1024 * 1024 * 1024"
+	}
 	for _, name := range []string{varOld, varStep, varNow} {
 		if c.On == OnGuest && strings.Contains(message, "undeclared reference to '"+name+"'") {
 			return name + " exists with on: step"
@@ -260,6 +264,9 @@ func (c *compiled) hintFor(message string) string {
 	}
 	return "docs/policy-fields.md lists the fields"
 }
+
+// unitOfSize finds a unit after a number, which the syntax does not have, in the message about it.
+var unitOfSize = regexp.MustCompile(`input '[kKMGT]i?B?'`)
 
 // oneLine returns a text without line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

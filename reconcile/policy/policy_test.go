@@ -176,6 +176,7 @@ func TestRejected(t *testing.T) {
 	}{
 		"no_condition": {func(r *Rule) { r.When = "" }, `p.yaml:6:9: Policy p: when: got no condition, want an expression (when: "true" applies always)`},
 		"syntax":       {func(r *Rule) { r.When = "new.memory >" }, "p.yaml:6:9: Policy p: when: Syntax error: mismatched input '<EOF>'"},
+		"unit_of_size": {func(r *Rule) { r.When = "new.memory > 8Gi" }, "(memory and sizes are numbers of bytes: 8Gi is 8 * 1024 * 1024 * 1024)"},
 		"type":         {func(r *Rule) { r.When = "new.memory" }, "p.yaml:6:9: Policy p: when: got an expression of type int, want a condition that is true or false"},
 		"dyn":          {func(r *Rule) { r.When = "dyn(true)" }, "got an expression of type dyn, want a condition that is true or false"},
 		"field":        {func(r *Rule) { r.When = "new.Memory > 1" }, "undefined field 'Memory', at 1:4 of the expression (a Guest has the field memory)"},
