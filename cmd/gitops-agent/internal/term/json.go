@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,12 +10,16 @@ import (
 // SchemaVersion is the version of every JSON result. It grows when a field is removed or its meaning changes.
 const SchemaVersion = 1
 
-// WriteJSON prints a document as indented JSON.
+// WriteJSON prints a document as indented JSON, with characters that nobody sees as escapes.
 func WriteJSON[T any](w io.Writer, document T) error {
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(document); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	if _, err := io.WriteString(w, escapeUnseen(text.String())); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil

@@ -54,7 +54,7 @@ func (l *JSONList) Add(element any) error {
 		separator = l.prefix + "\n    "
 	}
 	l.count++
-	return l.write(separator + indented.String())
+	return l.write(separator + escapeUnseen(indented.String()))
 }
 
 // Close writes the end of the document.

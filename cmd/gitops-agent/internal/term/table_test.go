@@ -1,6 +1,8 @@
 package term
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -33,6 +35,31 @@ func TestTableDisarmsText(t *testing.T) {
 	tab.Write(&out, Palette{})
 	if got, want := out.String(), "name\uFFFD[2J next\uFFFD  end\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestUnseenCharactersAreEscaped shows two texts that differ only in a character that nobody sees, as text, as JSON and as an element of a list.
+func TestUnseenCharactersAreEscaped(t *testing.T) {
+	for hidden, escape := range map[string]string{"\u200b": `\u200b`, "\u2060": `\u2060`, "\ufeff": `\ufeff`, "\u3164": `\u3164`, "\U000e0041": `\udb40\udc41`} {
+		name := "web" + hidden + "1"
+		if got, want := Printable(name), "web"+escape+"1"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		var whole, list strings.Builder
+		if err := WriteJSON(&whole, map[string]any{"name": name, "raw": json.RawMessage(`"` + name + `"`)}); err != nil {
+			t.Fatal(err)
+		}
+		elements := NewJSONList(&list, "names")
+		if err := errors.Join(elements.Add(name), elements.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var document struct{ Name, Raw string }
+		if err := json.Unmarshal([]byte(whole.String()), &document); err != nil || document.Name != name || document.Raw != name {
+			t.Errorf("got %+v, %v, want the name as it is", document, err)
+		}
+		if strings.Contains(whole.String()+list.String(), hidden) || !strings.Contains(list.String(), escape) {
+			t.Errorf("got %q and %q, want %s", whole.String(), list.String(), escape)
+		}
 	}
 }
 
