@@ -207,7 +207,7 @@ func (a *assessment) judgeSuspension(s *guest.Suspension, now time.Time) {
 	isSuspended := func(c plan.Condition) bool { return c.Type == plan.Suspended }
 	if s.Active(now) && !slices.ContainsFunc(a.conditions, isSuspended) {
 		a.conditions = append(a.conditions, plan.Condition{
-			Type: plan.Suspended, Reason: reason.Suspended, Message: s.String(), Hint: reason.RemoveSuspend.Text,
+			Type: plan.Suspended, Reason: reason.Suspended, Message: s.String(), Hint: gate.RemedyOf(s).Text,
 		})
 	}
 }

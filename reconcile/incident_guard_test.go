@@ -205,7 +205,7 @@ func TestIncidentRestingGuestIsChanged(t *testing.T) {
 				if test.ends {
 					time.Sleep(25 * time.Hour)
 				} else {
-					l.approve(digest)
+					l.cure(reason.EndOfGuard, l.saysOf("VirtualMachine/web-1"), func([]string) { l.approve(digest) })
 				}
 				eventually(l, "the change", func() bool { return l.sim.Value(201, "memory") == "2048" })
 				l.converge()

@@ -59,3 +59,46 @@ func TestNodeThatIsTooSmall(t *testing.T) {
 		})
 	}
 }
+
+// TestRestartOnANodeThatIsTooSmall gives a machine that runs, and restarts by itself, more processors than its node has. It goes on running, since it would not start again, and is
+// restarted once the manifest says less. An order to restart it is held as well.
+func TestRestartOnANodeThatIsTooSmall(t *testing.T) {
+	t.Parallel()
+	for name, by := range map[string]string{"policy": "auto", "order": "never"} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.trustOtto()
+				vm := func(size string) string {
+					return vmYAML("web-1", 201, size, "state: running", "lifecycle: {rebootPolicy: "+by+"}")
+				}
+				l.files["web.yaml"] = vm("cpu: {cores: 2}")
+				l.push("one guest", alice)
+				defer l.start()()
+				l.converge()
+				starts := l.sim.Effects(201, pvesim.Started)
+				l.files["web.yaml"] = vm("cpu: {cores: 65}")
+				l.waitForAcceptance(l.push("more than there is", alice))
+				if by == "never" {
+					eventually(l, "the write", func() bool { return strings.Contains(l.sim.Config(201), "cores: 65") })
+					l.order("reboot VirtualMachine/web-1")
+				}
+				eventually(l, "the hold", func() bool {
+					for _, c := range l.saysOf("VirtualMachine/web-1")() {
+						if c.Reason == reason.Impossible && strings.Contains(c.Message, "64 processors, since it gets 65") {
+							return true
+						}
+					}
+					return false
+				})
+				time.Sleep(10 * time.Minute)
+				if !l.sim.Running(201) || l.sim.Effects(201, pvesim.Started) != starts {
+					t.Fatalf("got running %t after %d starts, want it left running", l.sim.Running(201), l.sim.Effects(201, pvesim.Started)-starts)
+				}
+				l.files["web.yaml"] = vm("cpu: {cores: 4}")
+				l.waitForAcceptance(l.push("less", alice))
+				eventually(l, "the restart", func() bool { return l.sim.Effects(201, pvesim.Started) == starts+1 && l.sim.Running(201) })
+				l.converge()
+			})
+		})
+	}
+}

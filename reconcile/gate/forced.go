@@ -24,10 +24,12 @@ func (g Gate) judgeForced(step plan.Step) Verdict {
 			own, described := g.Policies[guest.Ref{VMID: row.VMID}]
 			what := fmt.Sprintf("%s %s would move, stop or pause guest %d", step.Guest.Kind, step.Guest.Name, row.VMID)
 			switch {
+			case own.Kept:
+				return held(reason.ManifestForbids, what+": "+modeIsKept, reason.EndOfGuard.Text)
 			case own.Observe:
 				return held(reason.ManifestForbids, what+", whose manifest contains mode: observe", reason.Enforce.Text)
 			case own.Suspend.Active(g.Now):
-				return held(reason.Suspended, what+", which is "+own.Suspend.String(), reason.RemoveSuspend.Text)
+				return held(reason.Suspended, what+", which is "+own.Suspend.String(), RemedyOf(own.Suspend).Text)
 			case !described && guard.IsSuspended(g.Scope.Guarded[row.VMID], g.Now):
 				return held(reason.Suspended, what+", which was suspended when its manifest was removed", reason.RemoveSuspend.Text)
 			}

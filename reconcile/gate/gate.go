@@ -46,6 +46,7 @@ type Gate struct {
 // Policy is the part of a manifest that the gate reads.
 type Policy struct {
 	Observe   bool
+	Kept      bool // Observe is a guard in force, and the manifest has mode: enforce
 	Suspend   *guest.Suspension
 	Lifecycle guest.Lifecycle
 	Window    schedule.Window // of the Lifecycle; the zero Window, which is never open, if the text is invalid
@@ -58,7 +59,7 @@ type Policies map[guest.Ref]Policy
 func NewPolicies(guests []guest.Desired) Policies {
 	policies := make(Policies, len(guests))
 	for _, d := range guests {
-		p := Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
+		p := Policy{Observe: d.Observe, Kept: d.Kept, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
 		if d.Lifecycle.RebootPolicy == guest.RebootWindow {
 			p.Window, _ = schedule.ParseWindow(d.Lifecycle.Window)
 		}
@@ -101,10 +102,12 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return g.judgeWeakening(step)
 	case step.Refused != "":
 		return Verdict{} // it makes no call: the order ends
+	case own.Kept:
+		return held(reason.ManifestForbids, modeIsKept, reason.EndOfGuard.Text)
 	case own.Observe || step.Object != nil && step.Object.Observe:
 		return held(reason.ManifestForbids, "the manifest contains mode: observe", reason.Enforce.Text)
 	case own.Suspend.Active(g.Now):
-		return held(reason.Suspended, own.Suspend.String(), reason.RemoveSuspend.Text)
+		return held(reason.Suspended, own.Suspend.String(), RemedyOf(own.Suspend).Text)
 	}
 	for _, judge := range []func(plan.Step) Verdict{g.judgeRollout, g.Scope.Judge, g.judgeOwnGuest, g.judgeNode, g.judgeForced} {
 		if v := judge(step); v.Held {
@@ -118,6 +121,17 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	v := g.judgePermitted(step, own, findings)
 	v.Policies = findings
 	return v
+}
+
+// modeIsKept says why a guest is left alone whose manifest says mode: enforce.
+const modeIsKept = "mode: observe is in force until mode: enforce of the manifest is approved"
+
+// RemedyOf returns what ends a suspension.
+func RemedyOf(s *guest.Suspension) reason.Remedy {
+	if s.Kept {
+		return reason.EndOfGuard
+	}
+	return reason.RemoveSuspend
 }
 
 // Keeps reports whether the manifest keeps the agent from the step for good, so that no other guest waits for it. A guest that is gone and is not created

@@ -120,7 +120,7 @@ var fields = []field{
 			return now.Rules.Mode == modeObserve && next.Rules.Mode == ""
 		},
 		take:  func(to, from *journal.Guarded) { to.Rules.Mode = from.Rules.Mode },
-		apply: func(d *guest.Desired, _ *journal.Guarded) { d.Observe = true },
+		apply: func(d *guest.Desired, _ *journal.Guarded) { d.Observe, d.Kept = true, true },
 	},
 	{
 		name:     guest.GuardSuspend,
@@ -262,6 +262,6 @@ func applySuspension(d *guest.Desired, now *journal.Guarded) {
 	if d.Suspend != nil {
 		s = *d.Suspend
 	}
-	s.Until = suspendedUntil(now.Rules.Suspended)
+	s.Until, s.Kept = suspendedUntil(now.Rules.Suspended), true
 	d.Suspend = &s
 }

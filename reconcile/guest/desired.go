@@ -24,6 +24,7 @@ type Desired struct {
 	Adopt     bool // take over a guest that has no marker
 	Backup    bool // backup: required: a backup job has to cover the guest
 	Observe   bool // mode: observe: plan and report, write nothing
+	Kept      bool // Observe is a guard in force, and the manifest has mode: enforce
 	Suspend   *Suspension
 	Lifecycle Lifecycle
 	DependsOn []string          // labels
@@ -38,7 +39,7 @@ type Desired struct {
 
 	Marker   string    // ownership tag that the guest must have, without any other marker; "" while it is not owned
 	UUID     string    // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
-	Settings []Setting // where the fields are set that are guards
+	Settings []Setting // where the fields are set that are guards, and some that no native key has
 
 	Labels map[string]string // metadata.labels of the manifest, for policies; not sent to the cluster
 
@@ -188,6 +189,7 @@ const (
 type Suspension struct {
 	Reason, Author string
 	Until          time.Time // exclusive; the zero time has no end
+	Kept           bool      // Until is a guard in force, and the manifest has an earlier end, or no suspension
 }
 
 // Lifecycle is what may be done to a guest without asking. The agent remembers the last accepted Lifecycle of each owned guest, so that

@@ -101,9 +101,9 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		start := cluster.Call{Op: cluster.OpStart, Kind: d.Kind, Node: call.Node, VMID: d.VMID}
 		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: cluster.OpStart, Class: guest.Live, Wave: d.Wave, Calls: []cluster.Call{start}, Reason: "state: running"})
 		if h := nodeIsTooSmall(d, guest.Observed{}, nodeAfterCreation(d, call.Node), got.Inventory); h.IsSet() {
-			withHindrance(p.Steps, h)
+			withHindrance(p.Steps, h, guest.Observed{})
 		} else if d.Source.Backup == nil { // what the backup contains is not known
-			withHindrance(p.Steps, lacksRoot(d, p.Changes, nodeAfterCreation(d, call.Node)))
+			withHindrance(p.Steps, lacksRoot(d, p.Changes, nodeAfterCreation(d, call.Node)), guest.Observed{})
 		}
 	}
 	return p

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/reason"
 )
 
-// Hindrance is what keeps a guest that does not run from being started, by a step of its plan, by the HA manager or by an order, or a disk from being made or
+// Hindrance is what keeps a guest from being started, or started again, by a step of its plan, by the HA manager or by an order, or a disk from being made or
 // from growing, by its step. The zero value is none.
 type Hindrance struct {
 	Reason  reason.Name
@@ -31,7 +31,7 @@ func (h Hindrance) Waits() bool { return h.IsSet() && len(h.After) == 0 }
 // nothing, in the guest's own volume. Lifecycle.startWithout of the manifest waives single mounts and devices.
 func hindranceOf(p Guest, want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned, inventory cluster.Inventory) Hindrance {
 	if live.Status == guest.StatusRunning {
-		return Hindrance{}
+		return nodeIsTooSmall(d, live, live.Node, inventory)
 	}
 	if i := slices.IndexFunc(p.Conditions, func(c Condition) bool { return c.Reason == reason.HAError }); i >= 0 {
 		return Hindrance{Reason: reason.HAError, Message: p.Conditions[i].Message, Hint: p.Conditions[i].Hint}
@@ -113,10 +113,11 @@ func isNeeded(d *guest.Desired, c guest.Change) bool {
 	return guest.IsDevice(d.Kind, c.Key) && !slices.Contains(d.StartWithout, c.Key)
 }
 
-// withHindrance notes in the steps that start the guest what keeps it from being started.
-func withHindrance(steps []Step, h Hindrance) {
+// withHindrance notes in the steps that start the guest what keeps it from being started. While it runs, these are its restarts, which would leave it stopped.
+func withHindrance(steps []Step, h Hindrance, live guest.Observed) {
+	isRunning := live.Status == guest.StatusRunning
 	for i := range steps {
-		if s := &steps[i]; s.Starts() {
+		if s := &steps[i]; !isRunning && s.Starts() || isRunning && s.Op == cluster.OpReboot {
 			s.Hindrance = h
 		}
 	}

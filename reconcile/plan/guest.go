@@ -87,7 +87,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p.Steps = identityBeforeMove(p.Steps, live)
 	}
 	p.hindrance = hindranceOf(p, want, d, live, owned, got.Inventory)
-	withHindrance(p.Steps, p.hindrance)
+	withHindrance(p.Steps, p.hindrance, live)
 	holdGrowth(p.Steps, live, got.Inventory)
 	return p
 }

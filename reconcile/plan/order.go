@@ -57,7 +57,7 @@ func withOrders(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot) G
 		}
 		p.Orders = append(p.Orders, step)
 	}
-	withHindrance(p.Orders, p.hindrance)
+	withHindrance(p.Orders, p.hindrance, live)
 	return p
 }
 

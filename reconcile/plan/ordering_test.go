@@ -40,7 +40,7 @@ func orderingOf(now time.Time, guests ...waitingGuest) Ordering {
 		for _, op := range g.steps {
 			p.Steps = append(p.Steps, Step{Guest: ref, Op: op, Wave: g.wave})
 		}
-		withHindrance(p.Steps, g.hindrance)
+		withHindrance(p.Steps, g.hindrance, guest.Observed{})
 		if g.condition.Type != "" {
 			p.Conditions = []Condition{g.condition}
 		}

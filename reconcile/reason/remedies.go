@@ -79,6 +79,7 @@ var (
 	LookAtChecks        = Remedy{Text: "look at the guest that is not ready; spec.health of its manifest says what is checked", Edits: []Edit{{Manifest, "spec.health", ""}}}
 	RaiseLimits         = Remedy{Text: "it begins by itself; parallel and limits in the config of the agent say how many guests it works on at the same time", Edits: []Edit{{Config, "parallel", ""}}}
 	Enforce             = Remedy{Text: "set spec.mode: enforce", Edits: []Edit{{Manifest, "spec.mode", "enforce"}}}
+	EndOfGuard          = Remedy{Text: "approve the step weaken of the guest: its condition of the reason guard has the digest"}
 	CorrectNode         = Remedy{Text: "move it in Proxmox, or correct spec.node; spec.placement.prefer lists the nodes where it may be, and spec.placement.migrate: online lets the agent move it", Edits: []Edit{{Manifest, "spec.node", ""}, {Manifest, "spec.placement.prefer", ""}, {Manifest, "spec.placement.migrate", "online"}}}
 	EndOverride         = Remedy{Text: "it ends by itself; an order without for=, back to the state of the manifest, ends it now"}
 	ByHand              = Remedy{Text: "do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config", Edits: []Edit{{Config, "proxmox.self_vmid", ""}}}

@@ -107,7 +107,7 @@ var rows = []Row{
 	{
 		Name: ManifestForbids, Held: TypeHeld, Act: EditManifest, Severity: SeverityWarning, Events: []event.Name{event.StepHeld}, Notice: forbiddenNotice,
 		Sentence: "the last manifest of the guest or object keeps the agent from the step: `mode: observe`, `lifecycle.destroy: deny` or `lifecycle.recreate: deny`; an approval does not release it",
-		Remedies: []Remedy{Enforce, AllowDestroy, RemoveByHand, RestoreGuest},
+		Remedies: []Remedy{Enforce, EndOfGuard, AllowDestroy, RemoveByHand, RestoreGuest},
 		Docs:     "For an owned guest, `mode: enforce` waits for an approval, see `guard`",
 	},
 	{
@@ -194,7 +194,7 @@ var rows = []Row{
 	{
 		Name: Suspended, Held: TypeSuspended, Act: EditManifest, Severity: SeverityInfo, Events: []event.Name{event.StepHeld}, Runbook: "GitopsAgentSuspendedTooLong",
 		Sentence: "`spec.suspend` suspends the guest",
-		Remedies: []Remedy{RemoveSuspend},
+		Remedies: []Remedy{RemoveSuspend, EndOfGuard},
 		Docs:     "This waits for an approval, see `guard`",
 	},
 	{
