@@ -21,6 +21,8 @@ import (
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
 )
 
@@ -298,5 +300,34 @@ func BenchmarkScrape(b *testing.B) {
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	for b.Loop() {
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	}
+}
+
+// TestGuestInSyncIsInEffect: what waits for a restart, is not written yet, or was changed by others is not in sync.
+func TestGuestInSyncIsInEffect(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		sync       report.Sync
+		conditions []plan.Condition
+		want       string
+	}{
+		"synced":          {report.Synced, nil, "1"},
+		"warned":          {report.Synced, []plan.Condition{{Type: plan.Warned, Reason: reason.NeedsRoot}}, "1"},
+		"pending_restart": {report.OutOfSync, []plan.Condition{{Type: plan.PendingRestart, Reason: reason.PendingRestart}}, "0"},
+		"pending":         {report.OutOfSync, []plan.Condition{{Type: plan.Pending, Reason: reason.Differs}}, "0"},
+		"drifted":         {report.OutOfSync, []plan.Condition{{Type: plan.Drifted, Reason: reason.Differs}}, "0"},
+		"not_read":        {report.SyncUnknown, []plan.Condition{{Type: plan.NotObserved, Reason: reason.NodeOffline}}, "0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, registry := newMetrics(t)
+			m.Report(report.Report{Guests: []report.Guest{{
+				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-1", VMID: 211}, Managed: true, Sync: test.sync, Conditions: test.conditions,
+			}}})
+			if want := `gitops_agent_guest_in_sync{kind="VirtualMachine",vmid="211"} ` + test.want + "\n"; !strings.Contains(scrape(t, registry), want) {
+				t.Errorf("got no %s", want)
+			}
+		})
 	}
 }

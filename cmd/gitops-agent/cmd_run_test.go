@@ -32,6 +32,10 @@ func TestOnceOutcome(t *testing.T) {
 	t.Parallel()
 	failed := report.Guest{GuestName: report.GuestName{Kind: "VirtualMachine", Name: "web-1"}, Conditions: []plan.Condition{{Type: plan.Failed, Message: "no space"}}}
 	held := report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{}}}
+	waits := report.Guest{
+		GuestName: failed.GuestName, Sync: report.OutOfSync, Operation: report.Idle, Conditions: []plan.Condition{{Type: plan.PendingRestart, Reason: reason.PendingRestart}},
+	}
+	restart := report.Report{Writes: report.Writes{Allowed: true}, Source: report.Source{Head: "aaa", Accepted: &report.Revision{Commit: "aaa"}}, Guests: []report.Guest{waits}}
 	refused := report.Source{Refused: &report.Refused{Error: "reject x", Hint: "sign it"}}
 	unverified := report.Writes{Reason: reason.StopUnverified, Message: "reject y"}
 	tests := map[string]struct {
@@ -41,6 +45,7 @@ func TestOnceOutcome(t *testing.T) {
 	}{
 		"converged":  {report.Report{Converged: true}, term.ExitDone, ""},
 		"except":     {report.Report{Converged: true, Except: &report.Except{Guests: []string{"Container/dns-1"}, Root: 1}}, term.ExitChanges, ""},
+		"restart":    {restart, term.ExitChanges, "1 guest waits for a restart: VirtualMachine/web-1"},
 		"held":       {report.Report{Guests: []report.Guest{held}}, term.ExitChanges, ""},
 		"refused":    {report.Report{Source: refused, Guests: []report.Guest{held}}, term.ExitRefused, "reject x"},
 		"unverified": {report.Report{Writes: unverified, Source: refused}, term.ExitRefused, "reject y"},

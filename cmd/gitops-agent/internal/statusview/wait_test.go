@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 	"gitops-agent/reconcile/report"
@@ -42,5 +43,50 @@ func TestWaitEndsWithWhatIsLacking(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got no %q\n%s", want, &out)
 		}
+	}
+}
+
+// TestWaitEndsWithRestarts: a wait ends at once if only restarts are left that nothing releases, with the guests that wait for one.
+func TestWaitEndsWithRestarts(t *testing.T) {
+	t.Parallel()
+	waiting := func(name string) report.Guest {
+		return report.Guest{
+			GuestName: report.GuestName{Kind: "VirtualMachine", Name: name}, Sync: report.OutOfSync, Operation: report.Idle,
+			Conditions: []plan.Condition{{Type: plan.PendingRestart, Reason: reason.PendingRestart}},
+		}
+	}
+	with := func(g report.Guest, more ...plan.Condition) report.Guest {
+		g.Conditions = append(g.Conditions, more...)
+		return g
+	}
+	approvable := with(waiting("web-3"), plan.Condition{Type: plan.Held, Reason: reason.Approval})
+	approvable.Operation = report.Waiting
+	approvable.Held = []report.HeldStep{{Op: cluster.OpReboot, Hold: report.Hold{Reason: reason.Approval}}}
+	tests := map[string]struct {
+		guests   []report.Guest
+		revision string
+		want     string // "" for a longer wait
+	}{
+		"one":              {[]report.Guest{waiting("web-1"), {Sync: report.Synced}}, "3f2a1c9", "1 guest waits for a restart: VirtualMachine/web-1"},
+		"several":          {[]report.Guest{waiting("web-2"), waiting("web-1")}, "", "2 guests wait for a restart: VirtualMachine/web-1, VirtualMachine/web-2"},
+		"another_revision": {[]report.Guest{waiting("web-1")}, "ffffff1", ""},
+		"drift_as_well":    {[]report.Guest{with(waiting("web-1"), plan.Condition{Type: plan.Drifted, Reason: reason.Differs})}, "", ""},
+		"approvable":       {[]report.Guest{waiting("web-1"), approvable}, "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := report.Report{
+				Writes: report.Writes{Allowed: true}, Guests: test.guests,
+				Source: report.Source{Head: "3f2a1c9", Accepted: &report.Revision{Commit: "3f2a1c9"}},
+			}
+			over, err := waitIsOver(r, Wait{Revision: test.revision})
+			switch {
+			case test.want == "" && (over || err != nil):
+				t.Errorf("got %t, %v, want a longer wait", over, err)
+			case test.want != "" && (!over || term.ExitStatus(err) != term.ExitChanges || !strings.HasSuffix(err.Error(), test.want)):
+				t.Errorf("got %t, status %d and %v, want status %d and %q", over, term.ExitStatus(err), err, term.ExitChanges, test.want)
+			}
+		})
 	}
 }
