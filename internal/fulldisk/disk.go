@@ -46,7 +46,7 @@ func (d *Disk) Mend() error {
 		return err
 	}
 	var status *exec.ExitError
-	if _, err := host("e2fsck", "-f", "-y", d.file); err != nil && !(errors.As(err, &status) && status.ExitCode() == 1) { // 1: it was mended
+	if _, err := host("e2fsck", "-f", "-y", d.file); err != nil && (!errors.As(err, &status) || status.ExitCode() != 1) { // 1: it was mended
 		return err
 	}
 	return d.mount()

@@ -53,7 +53,7 @@ func TestNumbersHaveNoZeroInFront(t *testing.T) {
 			}
 			files := []manifest.File{{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: "a.yaml", Data: []byte("apiVersion: proxmox.gitops/v1alpha1\n" + text)}}
 			_, err := manifest.Parse(files)
-			if (err != nil) != (test.want != "") || err != nil && !(strings.Contains(err.Error(), test.want) && strings.Contains(err.Error(), "zero in front")) {
+			if (err != nil) != (test.want != "") || err != nil && (!strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "zero in front")) {
 				t.Fatalf("got %v, want %q", err, test.want)
 			}
 			if _, err := manifest.ParseAccepted(files); err != nil {

@@ -89,7 +89,7 @@ func (p *fieldsPage) rows(of reflect.Type) {
 
 // typeOf returns the word for a type, and remembers to describe it.
 func (p *fieldsPage) typeOf(t reflect.Type) string {
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // the other kinds are numbers
 	case reflect.Pointer:
 		return p.typeOf(t.Elem())
 	case reflect.Slice:
