@@ -152,13 +152,13 @@ func (o orderOptions) named(ctx context.Context) (words, labels []string) {
 	return words, labels
 }
 
-// closestName returns the label whose name is most similar to a name that no guest has, or "" if none is similar.
+// closestName returns the label whose name is most similar to a name that no guest has, or "" if none is similar or a guest has the name.
 func closestName(name string, labels []string) string {
 	names := make([]string, len(labels))
 	for i, label := range labels {
 		_, names[i], _ = strings.Cut(label, "/")
 	}
-	if at := slices.Index(names, manifest.Closest(name, names)); at >= 0 {
+	if at := slices.Index(names, manifest.Closest(name, names)); at >= 0 && !slices.Contains(names, name) {
 		return labels[at]
 	}
 	return ""

@@ -24,7 +24,7 @@ type Desired struct {
 	Adopt     bool // take over a guest that has no marker
 	Backup    bool // backup: required: a backup job has to cover the guest
 	Observe   bool // mode: observe: plan and report, write nothing
-	Kept      bool // Observe is a guard in force, and the manifest has mode: enforce
+	Kept      bool `json:"-"` // Observe is a guard in force, and the manifest has mode: enforce
 	Suspend   *Suspension
 	Lifecycle Lifecycle
 	DependsOn []string          // labels
@@ -189,7 +189,7 @@ const (
 type Suspension struct {
 	Reason, Author string
 	Until          time.Time // exclusive; the zero time has no end
-	Kept           bool      // Until is a guard in force, and the manifest has an earlier end, or no suspension
+	Kept           bool      `json:"-"` // Until is a guard in force, and the manifest has an earlier end, or no suspension
 }
 
 // Lifecycle is what may be done to a guest without asking. The agent remembers the last accepted Lifecycle of each owned guest, so that

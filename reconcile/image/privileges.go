@@ -1,6 +1,10 @@
 package image
 
-import "gitops-agent/reconcile/guest"
+import (
+	"cmp"
+
+	"gitops-agent/reconcile/guest"
+)
 
 // Privileges returns the privileges that the token needs to list and to download the file of an Image, and to delete former ones if the manifest says so.
 //
@@ -9,17 +13,17 @@ import "gitops-agent/reconcile/guest"
 func Privileges(d Desired) []guest.Need {
 	storage := "/storage/" + d.Storage
 	needs := []guest.Need{
-		{Path: storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: d.Places.Storage},
-		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: d.Places.URL},
+		{Path: storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: cmp.Or(d.Places.Storage, d.Origin)},
+		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: cmp.Or(d.Places.URL, d.Origin)},
 	}
 	if d.Prune {
 		needs = append(needs, deletion(d.Storage, d.Origin)...)
 	}
 	if len(d.Nodes) == 0 {
-		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Places.URL})
+		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: cmp.Or(d.Places.URL, d.Origin)})
 	}
 	for _, node := range d.Nodes {
-		needs = append(needs, guest.Need{Path: "/nodes/" + node, Privilege: "Sys.AccessNetwork", Key: "url", Origin: d.Places.URL})
+		needs = append(needs, guest.Need{Path: "/nodes/" + node, Privilege: "Sys.AccessNetwork", Key: "url", Origin: cmp.Or(d.Places.URL, d.Origin)})
 	}
 	return needs
 }

@@ -245,7 +245,7 @@ func TestInvisibleStorageIsUnchecked(t *testing.T) {
 	granted["/storage/ceph"] = map[string]bool{"Datastore.AllocateSpace": true}
 	got := UnresolvedOnCluster([]guest.Desired{d}, ClusterContext{Storages: storages(), Granted: granted})
 	want := []Unresolved{
-		{What: "storage", Name: "ceph", Problem: "is not on the cluster, or the token may not see it", For: []Cause{{d.Ref, "rootfs", guest.Origin{File: "dns.yaml", Line: 7, Column: 3}}}},
+		{What: "storage", Name: "ceph", Problem: "is not on the cluster, or the token may not see it", Absent: true, For: []Cause{{d.Ref, "rootfs", guest.Origin{File: "dns.yaml", Line: 7, Column: 3}}}},
 		{What: "storage", Name: "local", Problem: "not checked: Datastore.Audit on /storage/local would allow it", Unchecked: true, For: []Cause{{d.Ref, "source", guest.Origin{File: "dns.yaml", Line: 1, Column: 3}}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -138,11 +138,17 @@ func hiddenStorage(name string, around ClusterContext) Unresolved {
 // notOnCluster is what is known of a name that a list of Proxmox lacks.
 const notOnCluster = "is not on the cluster, or the token may not see it"
 
-// absentPool describes a pool that is not listed.
+// absentPool describes a pool that is not listed. Proxmox lists only pools on which the token has Pool.Audit.
 func absentPool(id string, around ClusterContext) Unresolved {
 	u := Unresolved{What: "pool", Name: id, Problem: "does not exist, or the token may not see it", Hint: manifest.Suggestion(id, around.Pools), Absent: true}
 	if u.Hint == "" {
 		u.Hint = "describe it by a manifest of the kind Pool, or make it in Proxmox"
+	}
+	if around.Granted == nil {
+		return u
+	}
+	if need := around.Granted.needed("/pool/"+id, "Pool.Audit"); need != "" {
+		u.Problem, u.Hint, u.Unchecked, u.Absent = "not checked: "+need+" would allow it", "", true, false
 	}
 	return u
 }

@@ -21,9 +21,9 @@ func IsUnseen(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// isDeceptive reports whether a value with the character itself is shown as another value. A joiner or a selector of a variant is meant between the parts of an emoji and in scripts whose
+// IsDeceptive reports whether a value with the character itself is shown as another value. A joiner or a selector of a variant is meant between the parts of an emoji and in scripts whose
 // letters it joins or varies.
-func isDeceptive(r, before rune) bool {
+func IsDeceptive(r, before rune) bool {
 	if r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Variation_Selector, r) {
 		return before <= unicode.MaxLatin1 || unicode.In(before, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Nd)
 	}
@@ -53,7 +53,7 @@ func (b *builder) deceptive(text string, isKey bool) (rune, bool) {
 		switch {
 		case r == '\ufe0f' && !isKey && strings.HasPrefix(text[i+len("\ufe0f"):], string(keycap)):
 		case r < unicode.MaxLatin1 && r != '\u00ad' && r != '\u00a0', isReported:
-		case isKey && IsUnseen(r), (isDeceptive(r, before) || isBlank(r) && strings.HasPrefix(text[i+utf8.RuneLen(r):], "#")) && bytes.Contains(b.file.data, []byte(string(r))):
+		case isKey && IsUnseen(r), (IsDeceptive(r, before) || isBlank(r) && strings.HasPrefix(text[i+utf8.RuneLen(r):], "#")) && bytes.Contains(b.file.data, []byte(string(r))):
 			return r, true
 		}
 		before = r

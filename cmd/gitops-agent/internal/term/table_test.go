@@ -63,6 +63,14 @@ func TestUnseenCharactersAreEscaped(t *testing.T) {
 	}
 }
 
+// TestEmojiStays prints the joiners and variants that belong to an emoji as they are.
+func TestEmojiStays(t *testing.T) {
+	const text = "restart \u26a0\ufe0f \U0001f469\u200d\U0001f4bb"
+	if got := Printable(text); got != text {
+		t.Errorf("got %q, want %q", got, text)
+	}
+}
+
 func FuzzPrintable(f *testing.F) {
 	f.Add("web-1\x1b]0;title\x07\r\n")
 	f.Fuzz(func(t *testing.T, text string) {

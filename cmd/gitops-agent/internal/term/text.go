@@ -5,11 +5,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // Printable returns text on one line without characters that control a terminal: names, messages and values come from repositories, signers
-// and the cluster. Tabs and line breaks become spaces, control characters and marks of text direction become U+FFFD. Other characters that nobody sees are escaped, so that
-// two different texts look different.
+// and the cluster. Tabs and line breaks become spaces, control characters and marks of text direction become U+FFFD. Other characters that nobody sees are escaped, but for
+// those between the parts of an emoji.
 func Printable(text string) string {
 	return escapeUnseen(strings.Map(func(r rune) rune {
 		switch {
@@ -24,13 +26,14 @@ func Printable(text string) string {
 
 // escapeUnseen returns text with characters that nobody sees in the notation of JSON: \u200b. JSON has them only in strings, where this is the same text.
 func escapeUnseen(text string) string {
-	if !strings.ContainsFunc(text, isUnseen) {
+	if !strings.ContainsFunc(text, tree.IsUnseen) {
 		return text
 	}
 	var b strings.Builder
+	before := rune(0)
 	for _, r := range text {
 		switch {
-		case !isUnseen(r):
+		case !tree.IsDeceptive(r, before):
 			b.WriteRune(r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
@@ -38,15 +41,9 @@ func escapeUnseen(text string) string {
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		}
+		before = r
 	}
 	return b.String()
-}
-
-// isUnseen reports whether nobody sees a character, and no space in its place.
-//
-// Source: Unicode Standard Annex 44, Default_Ignorable_Code_Point.
-func isUnseen(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // Shorten returns text cut to a number of runes, with an ellipsis as the last one if something was cut.
