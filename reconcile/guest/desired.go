@@ -7,7 +7,6 @@ import "time"
 type Desired struct {
 	Ref
 	Origin    Origin   // of the manifest document
-	Places    Places   `json:",omitzero"` // of fields that are no native keys
 	Node      string   // to create the guest on; "" leaves the choice to the source, which must imply a node
 	Nodes     []string // where the guest may be, including Node; compared only if Migrate allows a move
 	Migrate   Migration
@@ -39,7 +38,7 @@ type Desired struct {
 
 	Marker   string    // ownership tag that the guest must have, without any other marker; "" while it is not owned
 	UUID     string    // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
-	Settings []Setting // where the fields are set that are guards, and some that no native key has
+	Settings []Setting // where the fields are set that are guards, and those that name a node, a pool or a source
 
 	Labels map[string]string // metadata.labels of the manifest, for policies; not sent to the cluster
 

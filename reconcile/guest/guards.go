@@ -24,7 +24,14 @@ const (
 	GuardVMID            GuardField = "vmid"     // of a guest that is owned under another vmid
 )
 
-// Setting is the place at which a manifest, a class or the defaults set a field that is a guard. A field without a Setting has its default.
+// Fields that are neither guards nor native keys, and in which a name may be wrong.
+const (
+	FieldNode   GuardField = "node"
+	FieldPool   GuardField = "pool"
+	FieldSource GuardField = "source"
+)
+
+// Setting is the place at which a manifest, a class or the defaults set a field that is a guard, or that no native key has. A field without a Setting has its default.
 type Setting struct {
 	Field  GuardField
 	Origin Origin
@@ -110,6 +117,19 @@ func (d *Desired) SetAt(field GuardField) Origin {
 		}
 	}
 	return Origin{}
+}
+
+// PlaceOf returns where a field or a native key is set, the place of the manifest if nothing sets it.
+func (d *Desired) PlaceOf(key string) Origin {
+	if at := d.SetAt(GuardField(key)); at != (Origin{}) {
+		return at
+	}
+	for i := range d.Intents {
+		if d.Intents[i].Key == key {
+			return d.Intents[i].Origin
+		}
+	}
+	return d.Origin
 }
 
 // GuardsOfObjects returns the guards of the guest that changes of other objects can weaken.

@@ -4,7 +4,7 @@ import "slices"
 
 // WithoutOrigins returns the Desired without positions in manifests: moving a line is not a change.
 func (d Desired) WithoutOrigins() Desired {
-	d.Origin, d.Places = Origin{}, Places{}
+	d.Origin = Origin{}
 	d.Settings = nil
 	d.Intents = slices.Clone(d.Intents)
 	for i := range d.Intents {

@@ -41,7 +41,7 @@ type Desired struct {
 	Prune         bool   // the agent deletes former files that nothing uses
 }
 
-// Places are where a manifest sets fields of an Image.
+// Places are where a manifest sets fields of an Image, the zero Origin where it does not.
 type Places struct{ Storage, Nodes, URL guest.Origin }
 
 // Former is a storage with former files of an Image whose manifest was removed.

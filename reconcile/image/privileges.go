@@ -11,19 +11,19 @@ import (
 // Source: PVE API, permissions of GET /nodes/{node}/storage/{storage}/content and of POST /nodes/{node}/storage/{storage}/download-url. Sys.Audit
 // together with Sys.Modify on / would do as well for the download; both allow more than is needed, so they are not named as an alternative.
 func Privileges(d Desired) []guest.Need {
-	storage := "/storage/" + d.Storage
+	storage, url := "/storage/"+d.Storage, cmp.Or(d.Places.URL, d.Origin)
 	needs := []guest.Need{
 		{Path: storage, Privilege: "Datastore.Audit", Or: "Datastore.AllocateSpace", Key: "storage", Origin: cmp.Or(d.Places.Storage, d.Origin)},
-		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: cmp.Or(d.Places.URL, d.Origin)},
+		{Path: storage, Privilege: "Datastore.AllocateTemplate", Key: "url", Origin: url},
 	}
 	if d.Prune {
 		needs = append(needs, deletion(d.Storage, d.Origin)...)
 	}
 	if len(d.Nodes) == 0 {
-		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: cmp.Or(d.Places.URL, d.Origin)})
+		return append(needs, guest.Need{Path: "/nodes", Privilege: "Sys.AccessNetwork", Key: "url", Origin: url})
 	}
 	for _, node := range d.Nodes {
-		needs = append(needs, guest.Need{Path: "/nodes/" + node, Privilege: "Sys.AccessNetwork", Key: "url", Origin: cmp.Or(d.Places.URL, d.Origin)})
+		needs = append(needs, guest.Need{Path: "/nodes/" + node, Privilege: "Sys.AccessNetwork", Key: "url", Origin: url})
 	}
 	return needs
 }

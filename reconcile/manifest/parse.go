@@ -161,7 +161,7 @@ func (p *parser) decodeGuest(doc *document) parsedGuest {
 	l.images, l.node = p.images, s.shared().home()
 	l.partial = p.report.count > before
 	desired := l.desired(doc, s)
-	desired.Places = guest.Places{Node: placeOf(merged, "node", "placement"), Pool: placeOf(merged, "pool"), Source: placeOf(merged, "source")}
+	desired.Settings = append(desired.Settings, namesIn(merged)...)
 	var at place
 	if desired.Rollout, at = p.rolloutOf(g); desired.Rollout.Name != "" {
 		desired.Settings = append(desired.Settings, guest.Setting{Field: guest.GuardRollout, Origin: guest.Origin(at.at)})

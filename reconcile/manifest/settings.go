@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // settings returns where the manifest, a class or the defaults set the fields that are guards. Protection is an intent with a place of its
@@ -30,4 +31,13 @@ func (c *common) settings(l *lowering) []guest.Setting {
 		add(guest.GuardProtection, slices.Contains(l.nativesOf(path.value), "protection"), path.place)
 	}
 	return out
+}
+
+// namesIn returns where the spec of a guest has the names of a node, a pool, and what it is made from.
+func namesIn(spec *tree.Node) []guest.Setting {
+	return slices.DeleteFunc([]guest.Setting{
+		{Field: guest.FieldNode, Origin: placeOf(spec, "node", "placement")},
+		{Field: guest.FieldPool, Origin: placeOf(spec, "pool")},
+		{Field: guest.FieldSource, Origin: placeOf(spec, "source")},
+	}, func(s guest.Setting) bool { return s.Origin == guest.Origin{} })
 }
