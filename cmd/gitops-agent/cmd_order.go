@@ -158,10 +158,11 @@ func closestName(name string, labels []string) string {
 	for i, label := range labels {
 		_, names[i], _ = strings.Cut(label, "/")
 	}
-	if at := slices.Index(names, manifest.Closest(name, names)); at >= 0 && !slices.Contains(names, name) {
-		return labels[at]
+	at := slices.Index(names, manifest.Closest(name, names))
+	if at < 0 || names[at] == name {
+		return ""
 	}
-	return ""
+	return labels[at]
 }
 
 func errNoTarget() error {
@@ -210,17 +211,19 @@ func (d *orderDocument) noteOfCluster(ctx context.Context, notes io.Writer, conf
 			if lacks := preflight.LackedByOrder(r, d.VMID, granted); lacks != "" {
 				_, _ = fmt.Fprintf(notes, "gitops-agent: warning: the token lacks %s, so Proxmox would refuse the order: a role on a path replaces those above; gitops-agent config check --cluster shows where\n", lacks)
 			}
-			noteTarget(ctx, notes, reader, r.Params["target"])
+			if target := r.Params["target"]; target != "" {
+				noteTarget(ctx, notes, reader, target)
+			}
 			return
 		}
 	}
 	_, _ = fmt.Fprintf(notes, "gitops-agent: note: the privileges of the token were not checked: %v\n", err)
 }
 
-// noteTarget warns if no node of the cluster has the name to which an order moves a guest, "" of other orders.
+// noteTarget warns if no node of the cluster has the name to which an order moves a guest.
 func noteTarget(ctx context.Context, notes io.Writer, reader *proxmox.Reader, target string) {
 	nodes, err := reader.Nodes(ctx)
-	if err != nil || target == "" || slices.ContainsFunc(nodes, func(n cluster.Node) bool { return n.Name == target }) {
+	if err != nil || slices.ContainsFunc(nodes, func(n cluster.Node) bool { return n.Name == target }) {
 		return
 	}
 	names := make([]string, len(nodes))

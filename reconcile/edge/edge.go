@@ -68,5 +68,10 @@ func ID(key object.Key) string {
 // Everything is the end of an edge that reaches every guest of the cluster, also those that come later.
 var Everything = Place("every guest")
 
+// IsAt reports whether the end of an edge that Reaches or Forces guests is the guest, its pool, or Everything. The pool is "" for a guest without one.
+func IsAt(to object.Key, vmid int, pool string) bool {
+	return to == Everything || to == object.Guest(vmid) || to == Object(to.Kind(), pool)
+}
+
 // Place returns the key of what only one object may have, in words that are equal for each of them: "the copies of guest 201 on pve2".
 func Place(words string) object.Key { return object.Key{Label: words} }

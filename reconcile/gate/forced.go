@@ -6,7 +6,6 @@ import (
 	"gitops-agent/reconcile/edge"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/object"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/reason"
 )
@@ -18,7 +17,7 @@ func (g Gate) judgeForced(step plan.Step) Verdict {
 	}
 	for _, to := range step.Object.Forces {
 		for _, row := range g.Scope.Inventory.Rows {
-			if to != edge.Everything && to != object.Guest(row.VMID) && to != edge.Object(to.Kind(), row.Pool) {
+			if !edge.IsAt(to, row.VMID, row.Pool) {
 				continue
 			}
 			own, described := g.Policies[guest.Ref{VMID: row.VMID}]

@@ -220,11 +220,16 @@ func FindTemplate(d *guest.Desired, inventory cluster.Inventory) (cluster.Row, e
 		}
 		return cluster.Row{}, fmt.Errorf("%d templates are called %s (vmids %s): name the template by its vmid", len(found), clone.Name, strings.Join(ids, ", "))
 	case clone.VMID != 0:
-		return cluster.Row{}, fmt.Errorf("template %d is not on the cluster, or the token may not see it", clone.VMID)
+		return cluster.Row{}, noTemplateError(strconv.Itoa(clone.VMID))
 	default:
-		return cluster.Row{}, fmt.Errorf("template %s is not on the cluster, or the token may not see it", clone.Name)
+		return cluster.Row{}, noTemplateError(clone.Name)
 	}
 }
+
+// ErrNoTemplate means that the inventory has no template of the name or vmid of a clone.
+var ErrNoTemplate = errors.New("is not on the cluster, or the token may not see it")
+
+func noTemplateError(name string) error { return fmt.Errorf("template %s %w", name, ErrNoTemplate) }
 
 // planUnnamed plans an owned guest that no manifest names. Without a revision in force the guest keeps its state.
 func planUnnamed(want Desired, owned journal.Owned, got cluster.Snapshot, volumes holders) Guest {

@@ -114,9 +114,7 @@ func (o objectPlan) guardedBy() []guest.Ref {
 	reached := o.kind.ReachedBy(o.desired, o.live)
 	for _, g := range world.Guests {
 		pool := kind.PlaceOf(g.VMID, o.got).Pool
-		isReached := func(to object.Key) bool {
-			return to == edge.Everything || to == object.Guest(g.VMID) || to == edge.Object(to.Kind(), pool)
-		}
+		isReached := func(to object.Key) bool { return edge.IsAt(to, g.VMID, pool) }
 		switch {
 		case o.kind.Guard != "" && g.Has(o.kind.Guard) && slices.ContainsFunc(reached, isReached):
 			refs = append(refs, g.Ref)

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -59,7 +60,11 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 			continue // it waits for the template
 		}
 		if _, err := plan.FindTemplate(d, around.Inventory); err != nil {
-			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: strings.TrimPrefix(err.Error(), "template "+templateName(d.Source.Clone)+" "), Hint: likeTemplate(d, around.Inventory)}, Cause{d.Ref, keySource, d.PlaceOf(keySource)})
+			problem := err.Error()
+			if errors.Is(err, plan.ErrNoTemplate) {
+				problem = plan.ErrNoTemplate.Error() // the name stands beside it
+			}
+			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: problem, Hint: likeTemplate(d, around.Inventory)}, Cause{d.Ref, keySource, d.PlaceOf(keySource)})
 		} else if why := plan.CloneMisses(d, cluster.Snapshot{Inventory: around.Inventory, Guests: around.Templates}); why != "" {
 			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: why, Hint: reason.CloneReaches.Text}, Cause{d.Ref, keySource, d.PlaceOf(keySource)})
 		}
@@ -125,18 +130,20 @@ func hiddenStorage(name string, around ClusterContext) Unresolved {
 	for _, s := range around.Storages {
 		names = append(names, s.ID)
 	}
-	s := Unresolved{What: "storage", Name: name, Problem: notOnCluster, Hint: manifest.Suggestion(name, names), Absent: true}
-	if around.Granted == nil {
-		return s
-	}
-	if need := around.Granted.needed("/storage/"+name, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" {
-		s.Problem, s.Hint, s.Unchecked, s.Absent = "not checked: "+need+" would allow it", "", true, false
-	}
-	return s
+	u := Unresolved{What: "storage", Name: name, Problem: "is not on the cluster, or the token may not see it", Hint: manifest.Suggestion(name, names), Absent: true}
+	return around.visible(u, "/storage/"+name, "Datastore.Audit", "Datastore.AllocateSpace")
 }
 
-// notOnCluster is what is known of a name that a list of Proxmox lacks.
-const notOnCluster = "is not on the cluster, or the token may not see it"
+// visible returns an absent name, unchecked if the token lacks the privileges of which each would show it.
+func (c ClusterContext) visible(u Unresolved, object string, privileges ...string) Unresolved {
+	if c.Granted == nil {
+		return u
+	}
+	if need := c.Granted.needed(object, privileges...); need != "" {
+		u.Problem, u.Hint, u.Unchecked, u.Absent = "not checked: "+need+" would allow it", "", true, false
+	}
+	return u
+}
 
 // absentPool describes a pool that is not listed. Proxmox lists only pools on which the token has Pool.Audit.
 func absentPool(id string, around ClusterContext) Unresolved {
@@ -144,13 +151,7 @@ func absentPool(id string, around ClusterContext) Unresolved {
 	if u.Hint == "" {
 		u.Hint = "describe it by a manifest of the kind Pool, or make it in Proxmox"
 	}
-	if around.Granted == nil {
-		return u
-	}
-	if need := around.Granted.needed("/pool/"+id, "Pool.Audit"); need != "" {
-		u.Problem, u.Hint, u.Unchecked, u.Absent = "not checked: "+need+" would allow it", "", true, false
-	}
-	return u
+	return around.visible(u, "/pool/"+id, "Pool.Audit")
 }
 
 // likeTemplate suggests the template that a clone may mean.

@@ -100,65 +100,55 @@ type survey struct {
 
 // readTemplates reads the templates of the clones that do not exist yet.
 func (s *survey) readTemplates(ctx context.Context) {
-	type reading struct {
-		template guest.Observed
-		err      error
-	}
 	vmids := slices.DeleteFunc(plan.Templates(s.opts.Guests, s.around.Inventory), func(vmid int) bool {
 		row, _ := s.around.Inventory.Row(vmid)
 		return slices.Contains(s.around.Inventory.Offline, row.Node)
 	})
-	readings := askEach(vmids, func(vmid int) (r reading) {
+	s.around.Templates = readEach(s, "templates", vmids, func(vmid int) (guest.Observed, error) {
 		row, _ := s.around.Inventory.Row(vmid)
-		r.template, r.err = s.reader.Observe(ctx, row)
-		return r
-	})
-	s.around.Templates = make(map[int]guest.Observed)
-	for _, vmid := range vmids {
-		if r := readings[vmid]; r.err != nil {
-			s.found.Failures = append(s.found.Failures, Failure{"templates", fmt.Errorf("read the template %d: %w", vmid, r.err)})
-		} else {
-			s.around.Templates[vmid] = r.template
+		template, err := s.reader.Observe(ctx, row)
+		if err != nil {
+			err = fmt.Errorf("read the template %d: %w", vmid, err)
 		}
-	}
+		return template, err
+	})
 }
 
 // readFirewalls reads the names to which firewalls refer and that no manifest describes.
 func (s *survey) readFirewalls(ctx context.Context) {
 	lists, own := preflight.FirewallLists(s.opts.Guests, s.around)
-	failed := func(err error) { s.found.Failures = append(s.found.Failures, Failure{"firewall", err}) }
-	type names struct {
-		list []string
-		err  error
-	}
-	s.around.Firewall = preflight.FirewallNames{Lists: make(map[guest.Kind][]string), Own: make(map[int]guest.FirewallSeen)}
-	answers := askEach(lists, func(of guest.Kind) (n names) {
-		n.list, n.err = s.reader.FirewallNames(ctx, of)
-		return n
-	})
-	for _, of := range lists {
-		if n := answers[of]; n.err != nil {
-			failed(n.err)
-		} else {
-			s.around.Firewall.Lists[of] = n.list
-		}
-	}
-	type reading struct {
-		seen guest.FirewallSeen
-		err  error
-	}
-	readings := askEach(own, func(vmid int) (r reading) {
+	s.around.Firewall.Lists = readEach(s, checkFirewall, lists, func(of guest.Kind) ([]string, error) { return s.reader.FirewallNames(ctx, of) })
+	s.around.Firewall.Own = readEach(s, checkFirewall, own, func(vmid int) (guest.FirewallSeen, error) {
 		row, _ := s.around.Inventory.Row(vmid)
-		r.seen, r.err = s.reader.Firewall(ctx, row, true)
+		seen, err := s.reader.Firewall(ctx, row, true)
+		if err != nil {
+			err = fmt.Errorf("read the firewall of guest %d: %w", vmid, err)
+		}
+		return seen, err
+	})
+}
+
+const checkFirewall = "firewall"
+
+// readEach asks each question, and returns the answers. An error is a Failure of the check.
+func readEach[Q comparable, A any](s *survey, check string, questions []Q, read func(Q) (A, error)) map[Q]A {
+	type reading struct {
+		answer A
+		err    error
+	}
+	readings := askEach(questions, func(q Q) (r reading) {
+		r.answer, r.err = read(q)
 		return r
 	})
-	for _, vmid := range own {
-		if r := readings[vmid]; r.err != nil {
-			failed(fmt.Errorf("read the firewall of guest %d: %w", vmid, r.err))
-			continue
+	answers := make(map[Q]A)
+	for _, q := range questions {
+		if r := readings[q]; r.err != nil {
+			s.found.Failures = append(s.found.Failures, Failure{check, r.err})
+		} else {
+			answers[q] = r.answer
 		}
-		s.around.Firewall.Own[vmid] = readings[vmid].seen
 	}
+	return answers
 }
 
 // question is one read of the cluster.
