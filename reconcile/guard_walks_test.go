@@ -127,7 +127,7 @@ func TestWalksAroundGuards(t *testing.T) {
 	}
 }
 
-// TestRenamedPolicyStays gives a policy of the repository another name, with which it denies nothing. The former one is in force until somebody approves its end.
+// TestRenamedPolicyStays renames a policy and weakens it. The policy with the old name stays in force until its end is approved.
 func TestRenamedPolicyStays(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["policy.yaml"], l.files["web.yaml"] = policyYAML("memory", tooMuchMemory), vmYAML("web-1", 201)

@@ -151,7 +151,7 @@ func (s Signer) identityProblems() []error {
 		problems = append(problems, errors.New("exactly one of subject and subject_regexp is required"))
 	}
 	if strings.Contains(s.Subject, "*") {
-		problems = append(problems, fmt.Errorf("subject %q is compared as it is, and nobody's has a star: write a pattern as subject_regexp", s.Subject))
+		problems = append(problems, fmt.Errorf("subject %q has a star, which no subject has: write a pattern as subject_regexp", s.Subject))
 	}
 	return problems
 }

@@ -68,7 +68,7 @@ const (
 	StateLost       Name = "state.lost" // the state directory
 	StateRestored   Name = "state.restored"
 	JournalFailed   Name = "journal.failed"
-	JournalFollowed Name = "journal.followed" // a journal in etcd that failed can be used again
+	JournalFollowed Name = "journal.followed" // a journal that failed can be used again
 	ClockDiffers    Name = "clock.differs"    // from that of a node
 	ClockAgrees     Name = "clock.agrees"
 	RootExpired     Name = "root.expired" // the trusted root

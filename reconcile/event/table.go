@@ -250,11 +250,11 @@ var table = []Row{
 		Name: JournalFailed, Level: fault, Line: "journal cannot be written, nothing is written to the cluster", Fields: "reason error", Default: true,
 		End:      JournalFollowed,
 		Sentence: "The journal takes no records ({reason}), so nothing is written to the cluster{: error}.",
-		Docs:     "The journal takes no records, so nothing is written to the cluster. One in files needs a start of the agent, one in etcd comes back by itself; the values of `reason` are those of [`gitops_agent_journal_state`](metrics.md).",
+		Docs:     "The journal takes no records, so nothing is written to the cluster. One in files needs a start of the agent, unless its file system was only read-only; one in etcd comes back by itself; the values of `reason` are those of [`gitops_agent_journal_state`](metrics.md).",
 	},
 	{
-		Name: JournalFollowed, Line: "journal is followed, and takes records of its leader", Default: true, Sentence: "The journal in etcd can be used again.",
-		Docs: "A journal in etcd that failed can be used again.",
+		Name: JournalFollowed, Line: "journal is followed, and takes records of its leader", Default: true, Sentence: "The journal can be used again.",
+		Docs: "A journal that failed can be used again.",
 	},
 	{
 		Name: ClockDiffers, Level: warn, Line: "clocks differ", Fields: "endpoint ahead_seconds", Default: true,

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLimitsAllowALargeCluster reads a document of 10,000 guests, each as long as the longest one of the golden document, whose settings differ.
+// TestLimitsAllowALargeCluster reads a document of 10,000 guests, each a copy of the longest guest of the golden document.
 func TestLimitsAllowALargeCluster(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "internal", "status", "testdata", "status.golden.json"))

@@ -10,7 +10,7 @@ import (
 // SchemaVersion is the version of every JSON result. It grows when a field is removed or its meaning changes.
 const SchemaVersion = 1
 
-// WriteJSON prints a document as indented JSON, with characters that nobody sees as escapes.
+// WriteJSON prints a document as indented JSON. Invisible characters are escaped.
 func WriteJSON[T any](w io.Writer, document T) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -38,7 +38,7 @@ func TestTableDisarmsText(t *testing.T) {
 	}
 }
 
-// TestUnseenCharactersAreEscaped shows two texts that differ only in a character that nobody sees, as text, as JSON and as an element of a list.
+// TestUnseenCharactersAreEscaped prints a text with an invisible character as a line, as JSON and as an element of a list.
 func TestUnseenCharactersAreEscaped(t *testing.T) {
 	for hidden, escape := range map[string]string{"\u200b": `\u200b`, "\u2060": `\u2060`, "\ufeff": `\ufeff`, "\u3164": `\u3164`, "\U000e0041": `\udb40\udc41`} {
 		name := "web" + hidden + "1"

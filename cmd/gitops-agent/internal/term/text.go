@@ -10,8 +10,8 @@ import (
 )
 
 // Printable returns text on one line without characters that control a terminal: names, messages and values come from repositories, signers
-// and the cluster. Tabs and line breaks become spaces, control characters and marks of text direction become U+FFFD. Other characters that nobody sees are escaped, but for
-// those between the parts of an emoji.
+// and the cluster. Tabs and line breaks become spaces, control characters and marks of text direction become U+FFFD. Other invisible characters are escaped, except
+// inside an emoji.
 func Printable(text string) string {
 	return escapeUnseen(strings.Map(func(r rune) rune {
 		switch {
@@ -24,7 +24,7 @@ func Printable(text string) string {
 	}, text))
 }
 
-// escapeUnseen returns text with characters that nobody sees in the notation of JSON: \u200b. JSON has them only in strings, where this is the same text.
+// escapeUnseen writes invisible characters as JSON does: \u200b. Inside a JSON document the meaning stays the same, since they are only in strings.
 func escapeUnseen(text string) string {
 	if !strings.ContainsFunc(text, tree.IsUnseen) {
 		return text
