@@ -5,7 +5,7 @@ package guest
 func (d Desired) HeldTo(earlier Desired, ownFirewall bool) Desired {
 	held := earlier
 	held.Ref, held.Origin, held.Settings = d.Ref, d.Origin, d.Settings
-	held.Adopt, held.Backup, held.Observe, held.Suspend, held.Lifecycle = d.Adopt, d.Backup, d.Observe, d.Suspend, d.Lifecycle
+	held.Adopt, held.Backup, held.Observe, held.Kept, held.Suspend, held.Lifecycle = d.Adopt, d.Backup, d.Observe, d.Kept, d.Suspend, d.Lifecycle
 	held.Snapshots = d.Snapshots
 	held.DependsOn, held.Wave, held.Health, held.Rollout, held.Labels, held.Invalid = d.DependsOn, d.Wave, d.Health, d.Rollout, d.Labels, d.Invalid
 	if text := d.FirewallGuard(); text != "" && !ownFirewall {
